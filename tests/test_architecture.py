@@ -155,9 +155,9 @@ def _is_name(parts: list[str]) -> bool:
     return hasattr(importlib.import_module(f"calipers.{parts[0]}"), parts[1])
 
 
-def test_the_picture_of_the_house_has_every_folder() -> None:
+def test_the_picture_of_the_package_has_every_folder() -> None:
     text = PAGES[0].read_text("utf-8")
-    picture = text.partition("## The house")[2].split("```")[1]
+    picture = text.partition("## Package structure")[2].split("```")[1]
     drawn = set(re.findall(r"^  ([a-z_]+)/ ", picture, re.MULTILINE))
     there = {of.name for of in PACKAGE.iterdir() if of.is_dir() and of.name != "__pycache__"}
     assert drawn >= there
@@ -167,7 +167,7 @@ def test_the_picture_of_the_house_has_every_folder() -> None:
 
 def test_what_the_picture_of_evaluation_names_is_there() -> None:
     text = PAGES[0].read_text("utf-8")
-    picture = text.partition("## The house")[2].split("```")[1]
+    picture = text.partition("## Package structure")[2].split("```")[1]
     for folder in re.findall(r"^  ([a-z_]+)/ +([\s\S]*?)(?=^  \S|\Z)", picture, re.MULTILINE):
         for name in re.findall(r"\b([a-z_]+)\.py\b", folder[1]):
             homes = (PACKAGE / folder[0], PACKAGE, ROOT / "tools")

@@ -37,7 +37,7 @@ else:
             return instance.__dict__[self.name]
 
 
-def cached(of: Any, key: Any, make: Callable[[], T]) -> T:
+def cached(owner: Any, key: Any, make: Callable[[], T]) -> T:
     """Return a value that is computed once per object and key.
 
     Values are stored in the ``__dict__`` of the object, so a copy made by ``dataclasses.replace``
@@ -45,7 +45,7 @@ def cached(of: Any, key: Any, make: Callable[[], T]) -> T:
 
     Parameters
     ----------
-    of : object
+    owner : object
         Object to which the value belongs.
     key : hashable
         Key of the value.
@@ -57,10 +57,10 @@ def cached(of: Any, key: Any, make: Callable[[], T]) -> T:
     object
         The value.
     """
-    known: dict[Any, T] = of.__dict__.setdefault("_kept", {})
-    if key not in known:
-        known[key] = make()
-    return known[key]
+    cache: dict[Any, T] = owner.__dict__.setdefault("_kept", {})
+    if key not in cache:
+        cache[key] = make()
+    return cache[key]
 
 
 class LazySequence(Sequence[T]):

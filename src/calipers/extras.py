@@ -34,7 +34,7 @@ def install_command(extra: str) -> str:
         described = metadata.requires("calipers") or []
     except metadata.PackageNotFoundError:  # a source folder on the path, not installed
         described = []
-    found = [match for match in map(_REQUIREMENT.fullmatch, described) if match]
-    packages = sorted(match["package"] for match in found if match["extra"] == extra)
-    wanted = " ".join(f"'{package}'" for package in packages) or f"'.[{extra}]'"
-    return f"pip install {wanted}"
+    requirements = [match for match in map(_REQUIREMENT.fullmatch, described) if match]
+    packages = sorted(match["package"] for match in requirements if match["extra"] == extra)
+    arguments = " ".join(f"'{package}'" for package in packages) or f"'.[{extra}]'"
+    return f"pip install {arguments}"

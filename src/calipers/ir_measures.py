@@ -95,10 +95,12 @@ class CalipersProvider(irm.providers.Provider):
 
     def _evaluator(self, measures: Iterable[irm.Measure], qrels: Any) -> CalipersEvaluator:
         ours = {measure: _to_calipers(measure) for measure in measures}
-        for asked, found in ours.items():
-            if found is None:
-                raise ValueError(f"unsupported measure {asked}")
-        return CalipersEvaluator({m: found for m, found in ours.items() if found}, qrels)
+        for requested, equivalent in ours.items():
+            if equivalent is None:
+                raise ValueError(f"unsupported measure {requested}")
+        return CalipersEvaluator(
+            {m: equivalent for m, equivalent in ours.items() if equivalent}, qrels
+        )
 
 
 class CalipersEvaluator(irm.providers.Evaluator):
@@ -107,7 +109,7 @@ class CalipersEvaluator(irm.providers.Evaluator):
     def __init__(self, measures: Mapping[irm.Measure, Measure], qrels: Any) -> None:
         self.ours = measures
         rows = _rows(qrels, ("query_id", "doc_id", "relevance"))
-        kinds = {found.definition.statistic for found in measures.values()}
+        kinds = {calipers_measure.definition.statistic for calipers_measure in measures.values()}
         self.qrels = read_qrels(rows) if JudgedRankings in kinds else None
         self.groups: dict[type, GroupedJudgments] = {}
         if GroupedRankings in kinds:
@@ -127,33 +129,33 @@ class CalipersEvaluator(irm.providers.Evaluator):
             statistics[JudgedRankings] = JudgedRankings(**arrays)
         for kind, groups in self.groups.items():
             statistics[kind] = kind(**judge_groups("run", rows, groups).arrays)
-        for asked, found in self.ours.items():
-            statistic = statistics[found.definition.statistic]
-            values = np.nan_to_num(found.apply(statistic)).tolist()
+        for requested, equivalent in self.ours.items():
+            statistic = statistics[equivalent.definition.statistic]
+            values = np.nan_to_num(equivalent.apply(statistic)).tolist()
             for topic, value in zip(statistic.topics, values, strict=True):
-                yield irm.Metric(query_id=topic, measure=asked, value=value)
+                yield irm.Metric(query_id=topic, measure=requested, value=value)
 
 
 def _to_calipers(measure: irm.Measure) -> Measure | None:
     """Return the measure of Calipers equivalent to one of ir_measures, or None."""
     if isinstance(measure, CalipersMeasure):
         return measure.calipers
-    known = irm.measures.registry.get(measure.NAME)
-    if known is None or type(measure) is not type(known):
+    registered = irm.measures.registry.get(measure.NAME)
+    if registered is None or type(measure) is not type(registered):
         return None  # somebody's own, of whatever name
     if measure.NAME in ("Accuracy", "Compat"):
         return None  # of pairs of documents; and to a depth that is not said
     if measure.NAME == "RBP" and "rel" not in measure.params:
         return None  # of grades, on a scale that is not said
     try:
-        found = parse(repr(measure), TASKS["retrieval"])
+        equivalent = parse(repr(measure), TASKS["retrieval"])
     except UnknownMeasureError:
         return None
     if measure.NAME == "IPrec":  # the recall points of trec_eval 9
-        return found.definition.bind({**found.parameters, "rule": "nine-tenths"})
+        return equivalent.definition.bind({**equivalent.parameters, "rule": "nine-tenths"})
     if measure.NAME == "SetF":  # its beta is β²
-        return found.definition.bind({**found.parameters, "beta": measure["beta"] ** 0.5})
-    return found
+        return equivalent.definition.bind({**equivalent.parameters, "beta": measure["beta"] ** 0.5})
+    return equivalent
 
 
 def _rows(data: Any, columns: tuple[str, ...]) -> Any:
@@ -200,10 +202,10 @@ def measure(name: str | Measure) -> CalipersMeasure:
     >>> print(measure("gm-AP"), measure("nERR") @ 20)
     gm-AP nERR@20
     """
-    found = parse(name, TASKS["retrieval"]) if isinstance(name, str) else name
-    if found.definition.summary == "pooled":
-        raise ValueError(f"{found} is pooled over topics; ir_measures sums up values of topics")
-    return CalipersMeasure(found)
+    parsed = parse(name, TASKS["retrieval"]) if isinstance(name, str) else name
+    if parsed.definition.summary == "pooled":
+        raise ValueError(f"{parsed} is pooled over topics; ir_measures sums up values of topics")
+    return CalipersMeasure(parsed)
 
 
 provider = CalipersProvider()

@@ -91,7 +91,7 @@ def load(group: str, name: str | None = None) -> bool:
     points = entry_points(group)
     if not points:
         return False
-    found = False
+    has_loaded = False
     with _LOCK:
         for point in points:
             key = group, point.name, _package(point)
@@ -102,8 +102,8 @@ def load(group: str, name: str | None = None) -> bool:
                 except BaseException:
                     LOADED.discard(key)
                     raise
-                found = True
-    return found
+                has_loaded = True
+    return has_loaded
 
 
 def entry_points(group: str) -> Sequence[EntryPoint]:
@@ -167,12 +167,12 @@ def _load(point: EntryPoint) -> None:
     label = f"the plug-in {point.name!r} ({point.group}) of {_package(point) or point.value}"
     token = _registering.set(label)
     try:
-        found = point.load()
+        entry = point.load()
         if point.attr:
-            found()
+            entry()
     except Exception as error:
-        said = f"{type(error).__name__}: {error}".rstrip(": ")
-        raise PluginError(f"{label} cannot be loaded: {said}") from error
+        reason = f"{type(error).__name__}: {error}".rstrip(": ")
+        raise PluginError(f"{label} cannot be loaded: {reason}") from error
     finally:
         _registering.reset(token)
 
@@ -206,8 +206,8 @@ class Registry(Mapping[str, T], Generic[T]):
     calipers.plugins.NameTakenError: the color 'red' is taken
     """
 
-    def __init__(self, what: str, group: str, modules: Sequence[str] = ()) -> None:
-        self.what, self.group, self._modules = what, group, tuple(modules)
+    def __init__(self, kind: str, group: str, modules: Sequence[str] = ()) -> None:
+        self.what, self.group, self._modules = kind, group, tuple(modules)
         #: By name: who has registered it, which of the modules if it was one, and the thing.
         self.entries: dict[str, tuple[str, int, T]] = {}
         self._has_own = not modules
@@ -239,18 +239,18 @@ class Registry(Mapping[str, T], Generic[T]):
         """
         if not (isinstance(name, str) and name.strip()):  # type: ignore[redundant-expr]
             raise TypeError(f"the name of a {self.what} is {name!r}, expected text")
-        place = self._importing()
-        by = _OURS if place < len(self._modules) else _registering.get()
-        if by != _OURS:
+        module_index = self._importing()
+        registrant = _OURS if module_index < len(self._modules) else _registering.get()
+        if registrant != _OURS:
             self._load_own()
         if name in self.entries:
-            before = self.entries[name][0]
+            previous = self.entries[name][0]
             # A module is executed again where its first import ended half-way.
-            again = bool(by) and by == before
-            if not again and (before == _OURS or not replace):
-                whose = f" by {before}" if before else ""
+            is_repeat = bool(registrant) and registrant == previous
+            if not is_repeat and (previous == _OURS or not replace):
+                whose = f" by {previous}" if previous else ""
                 raise NameTakenError(f"the {self.what} {name!r} is taken{whose}")
-        self.entries[name] = by, place, entry
+        self.entries[name] = registrant, module_index, entry
         return entry
 
     def __getitem__(self, name: str) -> T:
@@ -289,8 +289,8 @@ class Registry(Mapping[str, T], Generic[T]):
         while frame is not None:
             name = frame.f_globals.get("__name__", "")
             # What runs in a copy of its names, as an example in a docstring, is not the module.
-            own = frame.f_globals is getattr(sys.modules.get(name), "__dict__", None)
-            if own and frame.f_code.co_name == "<module>" and name in self._modules:
+            is_module = frame.f_globals is getattr(sys.modules.get(name), "__dict__", None)
+            if is_module and frame.f_code.co_name == "<module>" and name in self._modules:
                 return self._modules.index(name)
             frame = frame.f_back
         return len(self._modules)

@@ -31,26 +31,28 @@ class Stage:
         """Progress of the stage, as text."""
         if not self.unit:
             return f"{self.what} {self.done + 1:,} of {self.total:,}"
-        of = f" of {self.total:,}" if self.total else ""
+        total_text = f" of {self.total:,}" if self.total else ""
         if self.unit != "rows":
-            return f"{self.what}: {self.done:,}{of} {self.unit}"
-        taken = monotonic() - self.begun
-        rate = f" · {_round_number(self.done / taken)} rows/s" if self.done and taken > 0 else ""
-        return f"{self.what}: {self.done:,}{of} rows{rate}"
+            return f"{self.what}: {self.done:,}{total_text} {self.unit}"
+        elapsed = monotonic() - self.begun
+        rate = (
+            f" · {_round_number(self.done / elapsed)} rows/s" if self.done and elapsed > 0 else ""
+        )
+        return f"{self.what}: {self.done:,}{total_text} rows{rate}"
 
 
 #: What is at work, each stage in a step of the one before.
 _stages: list[Stage] = []
 
 
-def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
+def track(items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
     """Yield the items, and count each of them as a step of a computation.
 
     Parameters
     ----------
     items : iterable
         Items to yield.
-    what : str
+    label : str
         Name of the computation, such as ``"measuring"``.
     total : int, optional
         Number of items. By default their length, if they have one.
@@ -65,11 +67,11 @@ def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T
     if total < 2:
         yield from items
         return
-    yield from _iterate_stage(items, Stage(what, total, monotonic()), lambda item: 1)
+    yield from _iterate_stage(items, Stage(label, total, monotonic()), lambda item: 1)
 
 
 def track_rows(
-    batches: Iterable[T], what: str, total: int | None, rows: Callable[[T], int]
+    batches: Iterable[T], label: str, total: int | None, rows: Callable[[T], int]
 ) -> Iterator[T]:
     """Yield batches, and count their rows.
 
@@ -77,7 +79,7 @@ def track_rows(
     ----------
     batches : iterable
         Batches to yield.
-    what : str
+    label : str
         Name of the computation.
     total : int or None
         Number of rows of all batches, or None if it is unknown.
@@ -89,16 +91,16 @@ def track_rows(
     object
         The batches.
     """
-    yield from _iterate_stage(batches, Stage(what, total or 0, monotonic(), unit="rows"), rows)
+    yield from _iterate_stage(batches, Stage(label, total or 0, monotonic(), unit="rows"), rows)
 
 
 @contextmanager
-def track_counter(what: str, unit: str) -> Iterator[Stage]:
+def track_counter(label: str, unit: str) -> Iterator[Stage]:
     """Provide a stage whose progress is set by the caller, in a ``with`` statement.
 
     Parameters
     ----------
-    what : str
+    label : str
         Name of the computation.
     unit : str
         Name of what is counted, in the plural.
@@ -108,7 +110,7 @@ def track_counter(what: str, unit: str) -> Iterator[Stage]:
     Stage
         The stage, whose ``done`` and ``total`` may be set.
     """
-    stage = Stage(what, 0, monotonic(), unit=unit)
+    stage = Stage(label, 0, monotonic(), unit=unit)
     _stages.append(stage)
     try:
         yield stage
@@ -147,15 +149,15 @@ def _remaining_time(stages: list[Stage], inner: float) -> list[str]:
     """Return the remaining time of the outermost stage, estimated from the elapsed time."""
     if not stages or not all(stage.total for stage in stages):
         return []
-    share, step = 0.0, 1.0
+    proportion_done, step = 0.0, 1.0
     for stage in stages:
         step /= stage.total
-        share += step * stage.done
-    share += step * inner
-    taken = monotonic() - stages[0].begun
-    if share < 0.01 or taken < 1:
+        proportion_done += step * stage.done
+    proportion_done += step * inner
+    elapsed = monotonic() - stages[0].begun
+    if proportion_done < 0.01 or elapsed < 1:
         return []
-    seconds = taken * (1 - share) / share
+    seconds = elapsed * (1 - proportion_done) / proportion_done
     return [f"about {_duration(seconds)} left"]
 
 

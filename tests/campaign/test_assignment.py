@@ -21,14 +21,14 @@ JUDGES = ["p1", "p2", "p3", "p4"]
 
 
 def test_the_best_assignment() -> None:
-    made = assign(SIZES, JUDGES, times=TIMES, own=OWN, authors=AUTHORS)
+    made = assign(SIZES, JUDGES, times=TIMES, unique_proportions=OWN, authors=AUTHORS)
     assert made.objective == pytest.approx(92)
     assert made.loads == {"p1": 60, "p2": 90, "p3": 90, "p4": 90}
     assert made.judges == {"p1": ["5"], "p2": ["2", "4", "6"], "p3": ["1", "3"], "p4": ["3", "6"]}
     assert sum(made.own.values()) == pytest.approx(22)
     assert (made.gap, made.unique) == (0, True)
     backwards = assign(
-        dict(reversed(SIZES.items())), JUDGES[::-1], times=TIMES, own=OWN, authors=AUTHORS
+        dict(reversed(SIZES.items())), JUDGES[::-1], times=TIMES, unique_proportions=OWN, authors=AUTHORS
     )
     assert backwards == made
 
@@ -65,7 +65,7 @@ def test_beside_trying_all(seed: int) -> None:
     times = {t: int(random.integers(1, 3)) for t in sizes}
     own = {t: {j: float(random.choice([0, 0.1, 0.2])) for j in judges} for t in sizes}
     authors = {"t0": "b", "t3": "c"}
-    made = assign(sizes, judges, times=times, own=own, authors=authors)
+    made = assign(sizes, judges, times=times, unique_proportions=own, authors=authors)
     objective, first = by_trying(sizes, judges, times, own, authors)
     assert made.objective == pytest.approx(objective)
     assert made.topics == first
@@ -82,7 +82,7 @@ def test_judges_of_one_participant() -> None:
     apart = assign({"1": 10}, list(of), participants=of, conflicts={"1": ["x"]})
     assert apart.topics == {"1": ("ben",)}
     own = assign(
-        {"1": 10}, list(of), participants=of, own={"1": {"y": 0.9}}, conflicts={"1": ["abe"]}
+        {"1": 10}, list(of), participants=of, unique_proportions={"1": {"y": 0.9}}, conflicts={"1": ["abe"]}
     )
     assert own.topics == {"1": ("ann",)}
 

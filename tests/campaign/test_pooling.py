@@ -111,7 +111,7 @@ def test_weights(weight: str, expected: dict[str, float]) -> None:
         (lambda: pooling.select_top_documents(RANKINGS, True), "number is True"),
         (lambda: pooling.JudgingQueue(RUNS, "best"), "method is 'best'"),
         (lambda: pooling.JudgingQueue({}), "there is no run"),
-        (lambda: pooling.JudgingQueue(RUNS, most=0), "most is 0"),
+        (lambda: pooling.JudgingQueue(RUNS, max_documents=0), "most is 0"),
         (lambda: sampling.strata_by_depth(RANKINGS, [3, 3]), r"depths are \[3, 3\]"),
         (lambda: sampling.draw({"1": {"a": ["x"]}}, {"b": 1}), "there is no stratum 'b'"),
         (lambda: sampling.draw({"1": {"a": ["x"]}}, {"a": 1.5}), "1.5 are to be drawn"),
@@ -147,10 +147,10 @@ def test_a_queue_goes_on_where_it_was(method: str) -> None:
         done = [(d, d in RELEVANT) for d in whole[:judged]]
         again = pooling.JudgingQueue(RUNS, method, judged=done, **how)
         assert again.next() == whole[judged]
-        assert again.next(besides={whole[judged]}) != whole[judged]
+        assert again.next(exclude={whole[judged]}) != whole[judged]
         again.judge(whole[0], relevant=True)  # it was judged already
         assert again.next() == whole[judged]
-    assert len(pooling.order(pooling.JudgingQueue(RUNS, method, most=5, **how), RELEVANT)) == 5
+    assert len(pooling.order(pooling.JudgingQueue(RUNS, method, max_documents=5, **how), RELEVANT)) == 5
 
 
 def test_draws_find_relevant_documents_early() -> None:

@@ -328,7 +328,7 @@ def test_links_go_on_working_until_they_are_ended(pooled: cal.Campaign) -> None:
     desks = SessionManager(pooled, ["ada"], NONE)
     assert desks.link_is_good("ada", first)
     assert desks.link_is_good("ada", second)
-    third = create_token(pooled, "ada", alone=True)
+    third = create_token(pooled, "ada", revoke_others=True)
     desks = SessionManager(pooled, ["ada"], NONE)
     assert [desks.link_is_good("ada", token) for token in (first, second, third)] == [
         False,

@@ -88,7 +88,7 @@ def test_rows_of_other_types_are_numbers_too() -> None:
 def test_numbers_of_any_width_are_checked_without_overflow(kind: str) -> None:
     truth = np.array([1, 2, 4]).astype(kind)
     assert to_quantities(truth, "truth").tolist() == [1.0, 2.0, 4.0]
-    assert to_quantities(truth, "truth", own=False).dtype == np.float64
+    assert to_quantities(truth, "truth", copy=False).dtype == np.float64
     if np.dtype(kind).kind == "f":
         with pytest.raises(InputError, match="truth: is NaN in row 1"):
             to_quantities(np.array([1, np.nan], kind), "truth")

@@ -58,7 +58,7 @@ def test_columns_and_names_may_stand_together() -> None:
 def test_a_table_is_joined_by_its_ids(tmp_path: Path) -> None:
     OTHER.to_csv(tmp_path / "other.csv", index=False)
     for other in (OTHER, pl.from_pandas(OTHER), pa.table(OTHER), tmp_path / "other.csv"):
-        made = collect_columns({"truth": "y", "score": {"a": other, "b": "s"}}, data=DATA, by="row")
+        made = collect_columns({"truth": "y", "score": {"a": other, "b": "s"}}, data=DATA, id_column="row")
         assert listed(made.columns["score"]["a"]) == [1.0, 2.0, 3.0, 4.0]
         assert listed(made.columns["score"]["b"]) == DATA.s.tolist()
 
@@ -66,7 +66,7 @@ def test_a_table_is_joined_by_its_ids(tmp_path: Path) -> None:
 def test_ids_of_another_type_are_the_same_ids() -> None:
     numbers = pd.DataFrame({"id": [1, 2, 3], "y": [1, 0, 1]})
     words = pd.DataFrame({"id": ["3", "1", "2"], "score": [3.0, 1.0, 2.0]})
-    made = collect_columns({"score": words}, data=numbers, by="id")
+    made = collect_columns({"score": words}, data=numbers, id_column="id")
     assert listed(made.columns["score"]) == [1.0, 2.0, 3.0]
 
 
@@ -95,14 +95,14 @@ def test_columns_of_classes_are_joined() -> None:
 )  # fmt: skip
 def test_ids_that_do_not_match(other: Any, message: str) -> None:
     with pytest.raises(cal.InputError) as raised:
-        collect_columns({"truth": "y", "score": {"a": other}}, data=DATA, by="row")
+        collect_columns({"truth": "y", "score": {"a": other}}, data=DATA, id_column="row")
     assert str(raised.value) == message
 
 
 def test_rows_without_their_id_are_left_out_on_request() -> None:
     other = pd.concat([OTHER[:3], OTHER[1:2], OTHER[1:2].assign(row="z")])  # no r2, r1 twice, a z
     made = collect_columns(
-        {"truth": "y", "score": {"a": other, "b": "s"}}, data=DATA, by="row", missing="drop"
+        {"truth": "y", "score": {"a": other, "b": "s"}}, data=DATA, id_column="row", missing="drop"
     )
     assert listed(made.columns["truth"]) == [1, 0]
     assert listed(made.columns["score"]) == {"a": [3.0, 4.0], "b": [0.6, 0.7]}

@@ -120,8 +120,8 @@ def test_classes_without_a_row() -> None:
         "man",
         "woman",
     )
-    assert encode_classes(WORDS, named=["dog"]).names == ("child", "dog", "man", "woman")
-    assert encode_classes([0, 5], also={"predicted": [3]}, named=["10", "5"]).names == (
+    assert encode_classes(WORDS, extra_names=["dog"]).names == ("child", "dog", "man", "woman")
+    assert encode_classes([0, 5], also={"predicted": [3]}, extra_names=["10", "5"]).names == (
         "0",
         "10",
         "3",

@@ -781,7 +781,7 @@ def test_measures_that_tell_slices_apart_come_first_where_there_is_no_room() -> 
     told = {r.estimate.measure for r in ev.slices if r.vs_rest.p_adjusted <= 0.05}
     second = next(m for m in ("recall", "Brier", "AUC", "F1") if m in told)
     assert second != "recall"
-    groups, left_out = slice_groups(ev.slices, most=12 * 6)
+    groups, left_out = slice_groups(ev.slices, max_rows=12 * 6)
     assert left_out == 12 * 9
     assert [g.name for g in groups] == ["accuracy", second] * 12
 

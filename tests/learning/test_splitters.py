@@ -105,7 +105,7 @@ def test_scikit_learn_takes_them():
 def test_strata_are_of_equal_size_but_for_ties():
     y = RNG.normal(size=1000)
     assert np.bincount(splitters.strata(y, 5)).tolist() == [200] * 5
-    assert np.bincount(splitters.strata(y[:30], 10, least=10)).tolist() == [10] * 3
+    assert np.bincount(splitters.strata(y[:30], 10, min_rows=10)).tolist() == [10] * 3
     assert splitters.strata(np.ones(50)).max() <= 1
     assert splitters.strata(y[:3]).tolist() == [0, 0, 0]
 

@@ -33,7 +33,7 @@ def test_lines_and_errors_are_those_of_the_rows(steep: float, weighted: bool) ->
         levels = ProbabilityLevels.from_table(table)
         for both in (True, False):
             a, b = levels.line if both else (levels.offset, 1.0)
-            line = sums.fit((a + 0.05, b - 0.02 if both else 1.0), both=both)
+            line = sums.fit((a + 0.05, b - 0.02 if both else 1.0), fit_slope=both)
             if abs(b) > STEEPEST:
                 assert line is None
                 continue
@@ -65,13 +65,13 @@ def test_what_the_sums_cannot_tell_is_left_to_the_rows() -> None:
     assert of(np.array([0.0, 0.0, 0.0, (MOST_BINS + 1) * WIDTH]), positive) is None
     separated = of(np.array([-1.0, 1.0, -0.5, 2.0]), positive)
     assert separated is not None
-    assert separated.fit((0.0, 1.0), both=True) is None
+    assert separated.fit((0.0, 1.0), fit_slope=True) is None
     random = np.random.default_rng(0)
     logit = random.normal(size=4000)
     steep = of(logit, (random.random(4000) < expit(1.3 * STEEPEST * logit)).astype(float))
     assert steep is not None
-    assert steep.fit((0.0, 1.0), both=True) is None
-    assert steep.fit((0.0, 1.0), both=False) is not None
+    assert steep.fit((0.0, 1.0), fit_slope=True) is None
+    assert steep.fit((0.0, 1.0), fit_slope=False) is not None
 
 
 def test_rows_without_weight_are_no_rows() -> None:
@@ -126,7 +126,7 @@ def test_lines_of_rows_in_batches_may_be_steep(slope: float, spread: float) -> N
     )
     model.fit(logit[:, None] / spread, positive, sample_weight=weight)
     for sums in (whole, added):
-        line = sums.line(both=True)
+        line = sums.line(fit_slope=True)
         assert line is not None
         assert line.slope == pytest.approx(model.coef_[0, 0] / spread, rel=1e-7)
         assert line.intercept == pytest.approx(model.intercept_[0], rel=1e-7)

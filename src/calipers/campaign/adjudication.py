@@ -71,30 +71,37 @@ def adjudicated_grades(
     judged the document. Planted repeats never count, and programs count only if one is named by
     ``assessor``.
     """
-    known = campaign.assessors()
-    if assessor is not None and assessor not in known:
-        raise InputError(f"there is no assessor {assessor!r}; {did_you_mean(assessor, known)}")
+    assessors = campaign.assessors()
+    if assessor is not None and assessor not in assessors:
+        raise InputError(f"there is no assessor {assessor!r}; {did_you_mean(assessor, assessors)}")
     if rule not in RULES:
         raise InputError(f"rule {rule!r}, expected {', '.join(RULES)}")
-    given: dict[tuple[str, str], list[int]] = defaultdict(list)
+    grades_by_document: dict[tuple[str, str], list[int]] = defaultdict(list)
     of_programs: dict[tuple[str, str], None] = {}
-    for one in campaign.judgments(assessor, again=False):
-        if assessor is None and known[one.assessor].kind == "program":
-            of_programs[one.topic, one.document] = None
+    for judgment in campaign.judgments(assessor, again=False):
+        if assessor is None and assessors[judgment.assessor].kind == "program":
+            of_programs[judgment.topic, judgment.document] = None
         else:
-            given[one.topic, one.document].append(one.grade)
+            grades_by_document[judgment.topic, judgment.document].append(judgment.grade)
     decided = {}
     if assessor is None:
-        decided = {(one.topic, one.document): one.grade for one in campaign.adjudications()}
+        decided = {
+            (judgment.topic, judgment.document): judgment.grade
+            for judgment in campaign.adjudications()
+        }
     grades: dict[str, dict[str, int]] = {topic.topic: {} for topic in campaign.topics()}
     disputed = []
-    for key in {**dict.fromkeys(given), **dict.fromkeys(decided)}:
+    for key in {**dict.fromkeys(grades_by_document), **dict.fromkeys(decided)}:
         topic, document = key
         if key in decided:
             grades[topic][document] = decided[key]
             continue
-        if len(set(given[key])) > 1:
+        if len(set(grades_by_document[key])) > 1:
             disputed.append(key)
-        grades[topic][document] = RULES[rule](given[key])
-    alone = tuple(key for key in of_programs if key[1] not in grades[key[0]])
-    return AdjudicatedGrades({t: own for t, own in grades.items() if own}, tuple(disputed), alone)
+        grades[topic][document] = RULES[rule](grades_by_document[key])
+    programs_only = tuple(key for key in of_programs if key[1] not in grades[key[0]])
+    return AdjudicatedGrades(
+        {t: topic_grades for t, topic_grades in grades.items() if topic_grades},
+        tuple(disputed),
+        programs_only,
+    )

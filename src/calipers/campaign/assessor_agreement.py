@@ -67,18 +67,20 @@ class AssessorGrade(Protocol):
 
 def grades_by_assessor(judgments: Iterable[AssessorGrade]) -> dict[str, dict[str, dict[str, int]]]:
     """Return the grades of each assessor, by topic and document."""
-    made: dict[str, dict[str, dict[str, int]]] = {}
-    for one in judgments:
-        made.setdefault(one.assessor, {}).setdefault(one.topic, {})[one.document] = one.grade
-    return made
+    grades: dict[str, dict[str, dict[str, int]]] = {}
+    for judgment in judgments:
+        grades.setdefault(judgment.assessor, {}).setdefault(judgment.topic, {})[
+            judgment.document
+        ] = judgment.grade
+    return grades
 
 
 def _columns(grades: Grades) -> dict[str, list[Any]]:
     """Return the grades in columns, one row per grade; an item is a document of a topic."""
     rows = [
         (f"{topic}\t{document}", assessor, grade, topic)
-        for assessor, of in grades.items()
-        for topic, documents in of.items()
+        for assessor, judgments in grades.items()
+        for topic, documents in judgments.items()
         for document, grade in documents.items()
         if grade >= 0
     ]
@@ -86,7 +88,7 @@ def _columns(grades: Grades) -> dict[str, list[Any]]:
     return dict(zip(("item", "assessor", "grade", "topic"), columns, strict=True))
 
 
-def agreement(grades: Grades, **how: Any) -> Evaluation:
+def agreement(grades: Grades, **options: Any) -> Evaluation:
     """Measure inter-assessor agreement on the documents that two or more assessors judged.
 
     The measures are Krippendorff's α on the ordinal scale, percent agreement (the proportion of
@@ -122,9 +124,9 @@ def agreement(grades: Grades, **how: Any) -> Evaluation:
     >>> apart["percent-agreement"].value, dict(apart["percent-agreement"].undefined)
     (nan, {'no_shared_item': 4})
     """
-    how = {"scale": "ordinal", "measures": list(AGREEMENT)} | how
+    options = {"scale": "ordinal", "measures": list(AGREEMENT)} | options
     return agreement_of_raters(
-        _columns(grades), item="item", rater="assessor", rating="grade", **how
+        _columns(grades), item="item", rater="assessor", rating="grade", **options
     )
 
 
@@ -188,38 +190,42 @@ def topic_level_agreement(
     """
     chosen, columns = parse(measure, ("agreement",)), _columns(grades)
     names = {"item": "item", "rater": "assessor", "rating": "grade"}
-    found = read_ratings(columns, {"": None}, None, names, {"topic": "slices"})
-    ratings = Ratings.from_codes(found.codes, found.categories.names, found.categories.values)
-    value, moved = float(chosen.apply(ratings)), item_influence(chosen, ratings)
-    names_of = np.array(found.rows.column("topic").to_pylist())[counted_items(chosen, ratings)]
-    topics, code = np.unique(names_of, return_inverse=True)
-    number, items = len(topics), len(names_of)
-    if math.isnan(value) or moved is None or number < 2:
-        caution = "one topic only" if number == 1 else ""
-        return TopicLevelAgreement(str(chosen), value, math.nan, math.nan, number, items, caution)
-    by_topic = np.bincount(code.reshape(-1), moved, number) * number / items
-    low, high = _topic_mean_interval(value, value + by_topic, chosen.definition.range, level)
-    few = f"{number} topics only" if number < FEW_TOPICS else ""
-    return TopicLevelAgreement(str(chosen), value, low, high, number, items, few)
+    rated_items = read_ratings(columns, {"": None}, None, names, {"topic": "slices"})
+    ratings = Ratings.from_codes(
+        rated_items.codes, rated_items.categories.names, rated_items.categories.values
+    )
+    value, influence = float(chosen.apply(ratings)), item_influence(chosen, ratings)
+    topic_names = np.array(rated_items.rows.column("topic").to_pylist())[
+        counted_items(chosen, ratings)
+    ]
+    topics, code = np.unique(topic_names, return_inverse=True)
+    n_topics, items = len(topics), len(topic_names)
+    if math.isnan(value) or influence is None or n_topics < 2:
+        caution = "one topic only" if n_topics == 1 else ""
+        return TopicLevelAgreement(str(chosen), value, math.nan, math.nan, n_topics, items, caution)
+    topic_influence = np.bincount(code.reshape(-1), influence, n_topics) * n_topics / items
+    low, high = _topic_mean_interval(value, value + topic_influence, chosen.definition.range, level)
+    few_topics_caution = f"{n_topics} topics only" if n_topics < FEW_TOPICS else ""
+    return TopicLevelAgreement(str(chosen), value, low, high, n_topics, items, few_topics_caution)
 
 
 def _topic_mean_interval(
-    value: float, topics: FloatArray, ends: tuple[float, float], level: float
+    value: float, topics: FloatArray, value_range: tuple[float, float], level: float
 ) -> tuple[float, float]:
     """Return the limits for the mean over topics: for each limit the wider one of two methods."""
-    lowest, most = ends
-    reached = most - bayesian_bootstrap.reach(most - topics, most - lowest)
-    made = bayesian_bootstrap.lower_tail(topics, (max(lowest, reached), most), level)
+    lowest, highest = value_range
+    reached = highest - bayesian_bootstrap.reach(highest - topics, highest - lowest)
+    interval = bayesian_bootstrap.lower_tail(topics, (max(lowest, reached), highest), level)
     if not value < 1:
-        return made.low, made.high
-    number = len(topics)
-    se = to_student(float(topics.std(ddof=1)) / math.sqrt(number), number - 1, level)
+        return interval.low, interval.high
+    n_topics = len(topics)
+    se = to_student(float(topics.std(ddof=1)) / math.sqrt(n_topics), n_topics - 1, level)
     low, high = SCALES["rest"].symmetric_limits(value, normal_quantile(level) * se)
-    return max(lowest, min(low, made.low)), max(high, made.high)
+    return max(lowest, min(low, interval.low)), max(high, interval.high)
 
 
 def self_agreement(
-    first: Grades, again: Grades, *, level: float = 0.95
+    first: Grades, second: Grades, *, level: float = 0.95
 ) -> dict[str, tuple[float, float, float, int]]:
     """Measure intra-assessor agreement of the assessors who judged documents a second time.
 
@@ -243,15 +249,15 @@ def self_agreement(
     >>> found["ann"][0], found["ann"][3]
     (0.5, 2)
     """
-    made = {}
-    for assessor, own in again.items():
-        both = {"first": first.get(assessor, {}), "again": own}
-        if not any(both.values()) or not all(both.values()):
+    agreement_by_assessor = {}
+    for assessor, second_grades in second.items():
+        grades_by_occasion = {"first": first.get(assessor, {}), "again": second_grades}
+        if not any(grades_by_occasion.values()) or not all(grades_by_occasion.values()):
             continue
-        found = agreement(both, measures=["percent-agreement"], level=level)
-        estimate = found["percent-agreement"]
-        made[assessor] = estimate.value, estimate.low, estimate.high, estimate.n
-    return made
+        evaluation = agreement(grades_by_occasion, measures=["percent-agreement"], level=level)
+        estimate = evaluation["percent-agreement"]
+        agreement_by_assessor[assessor] = estimate.value, estimate.low, estimate.high, estimate.n
+    return agreement_by_assessor
 
 
 # --- What is decided ------------------------------------------------------------------------------
@@ -278,7 +284,7 @@ def disagreements(
     grades: Grades,
     decided: Judgments | None = None,
     *,
-    apart: int = 1,
+    min_difference: int = 1,
     rel: int = 1,
     also_decided: bool = False,
 ) -> list[Disagreement]:
@@ -290,7 +296,7 @@ def disagreements(
         Grades as ``{assessor: {topic: {document: grade}}}``.
     decided : mapping, optional
         Grades of adjudicators, by topic and document.
-    apart : int, default=1
+    min_difference : int, default=1
         Minimum difference between the highest and the lowest grade.
     rel : int, default=1
         Lowest relevant grade.
@@ -309,20 +315,22 @@ def disagreements(
     >>> [(one.document, one.apart, one.crosses) for one in found]
     [('x', 1, True), ('y', 1, False)]
     """
-    check_min_int(apart, "apart")
-    given: dict[tuple[str, str], dict[str, int]] = {}
+    check_min_int(min_difference, "apart")
+    grades_by_document: dict[tuple[str, str], dict[str, int]] = {}
     for assessor in sorted(grades):
         for topic, documents in grades[assessor].items():
             for document, grade in documents.items():
                 if grade >= 0:
-                    given.setdefault((topic, document), {})[assessor] = grade
-    made = []
-    for (topic, document), of in given.items():
-        low, high = min(of.values()), max(of.values())
+                    grades_by_document.setdefault((topic, document), {})[assessor] = grade
+    disputed = []
+    for (topic, document), document_grades in grades_by_document.items():
+        low, high = min(document_grades.values()), max(document_grades.values())
         final = (decided or {}).get(topic, {}).get(document)
-        if high - low >= apart and (final is None or also_decided):
-            made.append(Disagreement(topic, document, of, high - low, low < rel <= high, final))
-    return sorted(made, key=lambda d: (not d.crosses, -d.apart, d.topic, d.document))
+        if high - low >= min_difference and (final is None or also_decided):
+            disputed.append(
+                Disagreement(topic, document, document_grades, high - low, low < rel <= high, final)
+            )
+    return sorted(disputed, key=lambda d: (not d.crosses, -d.apart, d.topic, d.document))
 
 
 # --- What it does to the systems ------------------------------------------------------------------
@@ -400,27 +408,37 @@ def swap_assessors(
     >>> [(one.assessor, one.changes[0].tau) for one in found]
     [('ann', 1.0), ('ben', -1.0)]
     """
-    shared, made = _shared_topics(grades), []
+    shared_topics, swaps = _shared_topics(grades), []
     for assessor in sorted(grades):
-        own = {
+        assessor_grades = {
             topic: {**final.get(topic, {}), **grades[assessor][topic]}
-            for topic in shared
+            for topic in shared_topics
             if topic in grades[assessor]
         }
-        if not own:
+        if not assessor_grades:
             continue
         before = score_systems(
-            {t: final.get(t, of) for t, of in own.items()}, rankings, measures, level
+            {t: final.get(t, topic_grades) for t, topic_grades in assessor_grades.items()},
+            rankings,
+            measures,
+            level,
         )
-        after = score_systems(own, rankings, measures, level)
-        made.append(AssessorSwap(assessor, len(own), tuple(ranking_changes(before, after))))
-    return made
+        after = score_systems(assessor_grades, rankings, measures, level)
+        swaps.append(
+            AssessorSwap(assessor, len(assessor_grades), tuple(ranking_changes(before, after)))
+        )
+    return swaps
 
 
 def _shared_topics(grades: Grades) -> list[str]:
     """Return the topics that two or more assessors judged."""
-    times = Counter(topic for of in grades.values() for topic, documents in of.items() if documents)
-    return sorted(topic for topic, number in times.items() if number > 1)
+    times = Counter(
+        topic
+        for judgments in grades.values()
+        for topic, documents in judgments.items()
+        if documents
+    )
+    return sorted(topic for topic, n_assessors in times.items() if n_assessors > 1)
 
 
 def swapped_orders(
@@ -460,53 +478,61 @@ def swapped_orders(
     >>> found.distinct, found.tau_low, found.tau_high
     (2, -1.0, 1.0)
     """
-    shared = _shared_topics(grades)
-    if not shared:
+    shared_topics = _shared_topics(grades)
+    if not shared_topics:
         return []
     check_min_int(draws, "draws")
     before = score_systems(final, rankings, measures, level)
-    own: dict[str, dict[str, SystemTopicScores]] = {}
-    for assessor, of in grades.items():
-        judged = {t: {**final.get(t, {}), **of[t]} for t in shared if t in of}
-        if judged:
-            own[assessor] = score_systems(judged, rankings, measures, level)
-    made = []
-    for name, first in before.items():
-        places = {topic: place for place, topic in enumerate(first.topics)}
-        choices: list[list[FloatArray]] = [[] for _ in first.topics]
-        for one in own.values():
-            for topic, row in zip(one[name].topics, one[name].values, strict=True):
-                if topic in places:
-                    choices[places[topic]].append(row)
-        made.append(_orders(first, choices, draws, seed, len(shared)))
-    return made
+    scores_by_assessor: dict[str, dict[str, SystemTopicScores]] = {}
+    for assessor, judgments in grades.items():
+        assessor_grades = {
+            t: {**final.get(t, {}), **judgments[t]} for t in shared_topics if t in judgments
+        }
+        if assessor_grades:
+            scores_by_assessor[assessor] = score_systems(assessor_grades, rankings, measures, level)
+    results = []
+    for name, final_scores in before.items():
+        topic_index = {topic: index for index, topic in enumerate(final_scores.topics)}
+        choices: list[list[FloatArray]] = [[] for _ in final_scores.topics]
+        for scores in scores_by_assessor.values():
+            for topic, row in zip(scores[name].topics, scores[name].values, strict=True):
+                if topic in topic_index:
+                    choices[topic_index[topic]].append(row)
+        results.append(_orders(final_scores, choices, draws, seed, len(shared_topics)))
+    return results
 
 
 def _orders(
-    first: SystemTopicScores, choices: list[list[FloatArray]], draws: int, seed: int, topics: int
+    final_scores: SystemTopicScores,
+    choices: list[list[FloatArray]],
+    draws: int,
+    seed: int,
+    topics: int,
 ) -> RankingStability:
     random = np.random.default_rng(seed)
-    total = np.zeros((draws, len(first.systems)))
-    number = np.zeros((draws, len(first.systems)))
-    for place, of in enumerate(choices):
-        rows = np.array(of) if of else first.values[place][None, :]
+    total = np.zeros((draws, len(final_scores.systems)))
+    n_defined = np.zeros((draws, len(final_scores.systems)))
+    for index, topic_rows in enumerate(choices):
+        rows = np.array(topic_rows) if topic_rows else final_scores.values[index][None, :]
         picked = rows[random.integers(0, len(rows), draws)]
         total += np.nan_to_num(picked)
-        number += ~np.isnan(picked)
+        n_defined += ~np.isnan(picked)
     with np.errstate(invalid="ignore"):
-        means = np.round(total / number * (1 if first.higher_is_better else -1), 12)
+        means = np.round(total / n_defined * (1 if final_scores.higher_is_better else -1), 12)
     orders, times = np.unique(means, axis=0, return_counts=True)
     tau, tau_ap = (
-        np.repeat(correlations(first.merit, orders, method), times)
+        np.repeat(correlations(final_scores.merit, orders, method), times)
         for method in ("tau-b", "tau-AP-b")
     )
-    at = {system: k for k, system in enumerate(first.systems)}
-    turned = [
-        (a, b) for a, b in sorted(first.better) if (orders[:, at[a]] < orders[:, at[b]]).any()
+    system_index = {system: k for k, system in enumerate(final_scores.systems)}
+    reversed_pairs = [
+        (a, b)
+        for a, b in sorted(final_scores.better)
+        if (orders[:, system_index[a]] < orders[:, system_index[b]]).any()
     ]
-    ends = np.quantile(tau, [0.025, 0.975])
-    distinct = {tuple(np.argsort(-one, kind="stable").tolist()) for one in orders}
+    limits = np.quantile(tau, [0.025, 0.975])
+    distinct = {tuple(np.argsort(-order, kind="stable").tolist()) for order in orders}
     return RankingStability(
-        first.measure, topics, draws, float(tau.mean()), float(ends[0]), float(ends[1]),
-        float(tau_ap.mean()), len(distinct), len(first.better), tuple(turned),
+        final_scores.measure, topics, draws, float(tau.mean()), float(limits[0]), float(limits[1]),
+        float(tau_ap.mean()), len(distinct), len(final_scores.better), tuple(reversed_pairs),
     )  # fmt: skip

@@ -62,7 +62,7 @@ class Assignment:
     @property
     def judges(self) -> dict[str, list[str]]:
         """Topics of each judge."""
-        return {j: [t for t, of in self.topics.items() if j in of] for j in self.loads}
+        return {j: [t for t, names in self.topics.items() if j in names] for j in self.loads}
 
 
 def assign(
@@ -70,7 +70,7 @@ def assign(
     judges: Collection[str],
     *,
     times: int | Mapping[str, int] = 1,
-    own: Mapping[str, Mapping[str, float]] | None = None,
+    unique_proportions: Mapping[str, Mapping[str, float]] | None = None,
     authors: Mapping[str, str] | None = None,
     conflicts: Mapping[str, Collection[str]] | None = None,
     participants: Mapping[str, str] | None = None,
@@ -89,7 +89,7 @@ def assign(
         Names of the judges.
     times : int or mapping of str to int, default=1
         Number of judges of a topic, for all or by topic (1 for topics that are not in it).
-    own : mapping, optional
+    unique_proportions : mapping, optional
         By topic and participant, the proportion of its documents that no other participant found
         (:func:`~calipers.campaign.pooling.unique_proportions`).
     authors : mapping of str to str, optional
@@ -121,82 +121,103 @@ def assign(
         raise InputError("there is nobody to judge")
     for topic in topics:
         check_min_int(sizes[topic], f"the size of topic {topic!r}", 0)
-    of = {name: (participants or {}).get(name, name) for name in names}
-    wanted = {
+    participant_by_judge = {name: (participants or {}).get(name, name) for name in names}
+    n_judges_by_topic = {
         t: check_min_int(
             times if isinstance(times, int) else times.get(t, 1), f"times of topic {t!r}"
         )
         for t in topics
     }
-    share = np.array([[(own or {}).get(t, {}).get(of[j], 0.0) for t in topics] for j in names])
-    wrote = np.array([[(authors or {}).get(t) == of[j] for t in topics] for j in names])
-    apart = [{j for j in names if {j, of[j]} & set((conflicts or {}).get(t, ()))} for t in topics]
-    allowed = np.array([[j not in apart[k] for k in range(len(topics))] for j in names], bool)
-    allowed &= share < MOST_OWN
+    proportions = np.array(
+        [
+            [
+                (unique_proportions or {}).get(t, {}).get(participant_by_judge[j], 0.0)
+                for t in topics
+            ]
+            for j in names
+        ]
+    )
+    wrote = np.array(
+        [[(authors or {}).get(t) == participant_by_judge[j] for t in topics] for j in names]
+    )
+    conflicted = [
+        {j for j in names if {j, participant_by_judge[j]} & set((conflicts or {}).get(t, ()))}
+        for t in topics
+    ]
+    allowed = np.array([[j not in conflicted[k] for k in range(len(topics))] for j in names], bool)
+    allowed &= proportions < MOST_OWN
     for k, topic in enumerate(topics):
-        _check(topic, wanted[topic], names, share[:, k], apart[k], allowed[:, k])
+        _check(
+            topic, n_judges_by_topic[topic], names, proportions[:, k], conflicted[k], allowed[:, k]
+        )
     size = np.array([sizes[t] for t in topics], np.float64)
     program = _IntegerProgram(
-        size, share * size, wrote, allowed, np.array([wanted[t] for t in topics]),
-        _group_constraints(names, of, allowed, wanted, topics),
+        size, proportions * size, wrote, allowed, np.array([n_judges_by_topic[t] for t in topics]),
+        _group_constraints(names, participant_by_judge, allowed, n_judges_by_topic, topics),
     )  # fmt: skip
-    chosen, objective, gap = program.best()
-    unique = gap == 0 and chosen.size <= EXACT
+    chosen, objective, optimality_gap = program.best()
+    unique = optimality_gap == 0 and chosen.size <= EXACT
     if unique:
         chosen = program.first(chosen, objective)
     loads = (chosen * size).sum(axis=1)
     return Assignment(
         {t: tuple(np.array(names)[chosen[:, k]].tolist()) for k, t in enumerate(topics)},
         {j: int(loads[i]) for i, j in enumerate(names)},
-        {j: float((chosen * share * size)[i].sum()) for i, j in enumerate(names)},
+        {j: float((chosen * proportions * size)[i].sum()) for i, j in enumerate(names)},
         objective,
-        gap,
+        optimality_gap,
         unique,
     )
 
 
 def _check(
     topic: str,
-    wanted: int,
+    n_judges: int,
     names: list[str],
-    share: FloatArray,
-    apart: Collection[str],
+    proportions: FloatArray,
+    conflicted: Collection[str],
     allowed: Any,
 ) -> None:
     """Check that a topic has enough eligible judges."""
-    able = int(allowed.sum())
-    if able >= wanted:
+    n_eligible = int(allowed.sum())
+    if n_eligible >= n_judges:
         return
-    why = []
-    mostly = [n for n, of in zip(names, share.tolist(), strict=True) if of >= MOST_OWN]
-    if mostly:
-        why.append(f"half of its pool or more only systems of {format_first_names(mostly)} found")
-    if apart:
-        why.append(f"conflicts: {format_first_names(sorted(apart))}")
+    reasons = []
+    majority_owners = [
+        n
+        for n, proportion in zip(names, proportions.tolist(), strict=True)
+        if proportion >= MOST_OWN
+    ]
+    if majority_owners:
+        reasons.append(
+            f"half of its pool or more only systems of {format_first_names(majority_owners)} found"
+        )
+    if conflicted:
+        reasons.append(f"conflicts: {format_first_names(sorted(conflicted))}")
     raise InputError(
-        f"topic {topic!r} is to be judged by {wanted}, and {able} of {len(names)} may"
-        + (f" ({'; '.join(why)})" if why else "")
-        + ("; add an assessor who is of none of these participants" if mostly else "")
+        f"topic {topic!r} is to be judged by {n_judges}, and {n_eligible} of {len(names)} may"
+        + (f" ({'; '.join(reasons)})" if reasons else "")
+        + ("; add an assessor who is of none of these participants" if majority_owners else "")
     )
 
 
 def _group_constraints(
     names: list[str],
-    of: Mapping[str, str],
+    participant_by_judge: Mapping[str, str],
     allowed: Any,
-    wanted: Mapping[str, int],
+    n_judges_by_topic: Mapping[str, int],
     topics: list[str],
 ) -> list[tuple[list[int], int]]:
     """Return groups of judges of one participant, at most one of whom judges the topic."""
     groups: dict[str, list[int]] = {}
     for i, name in enumerate(names):
-        groups.setdefault(of[name], []).append(i)
-    made = []
+        groups.setdefault(participant_by_judge[name], []).append(i)
+    constraints = []
     for k, topic in enumerate(topics):
-        able = [[i for i in group if allowed[i, k]] for group in groups.values()]
-        if wanted[topic] > 1 and sum(map(bool, able)) >= wanted[topic]:
-            made += [(group, k) for group in able if len(group) > 1]
-    return made
+        eligible = [[i for i in group if allowed[i, k]] for group in groups.values()]
+        if n_judges_by_topic[topic] > 1 and sum(map(bool, eligible)) >= n_judges_by_topic[topic]:
+            constraints += [(group, k) for group in eligible if len(group) > 1]
+    return constraints
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,78 +236,82 @@ class _IntegerProgram:
         """Coefficients of the objective function."""
         return np.append((self.own - AUTHOR * self.wrote).reshape(-1), 1.0)
 
-    def _solved(self, cost: FloatArray, fixed: Mapping[int, int], most: float | None = None) -> Any:
+    def _solved(
+        self, cost: FloatArray, fixed: Mapping[int, int], max_objective: float | None = None
+    ) -> Any:
         """Solve the program with some variables fixed, and an upper bound on the objective."""
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         judges, topics = self.allowed.shape
-        number = judges * topics
+        n_variables = judges * topics
         rows, low, high = [], list[float](), list[float]()
         for k in range(topics):
-            row = np.zeros(number + 1)
-            row[k:number:topics] = 1
+            row = np.zeros(n_variables + 1)
+            row[k:n_variables:topics] = 1
             rows.append(row)
             low.append(self.wanted[k])
             high.append(self.wanted[k])
         for i in range(judges):
-            row = np.zeros(number + 1)
+            row = np.zeros(n_variables + 1)
             row[i * topics : (i + 1) * topics] = self.size
-            row[number] = -1
+            row[n_variables] = -1
             rows.append(row)
             low.append(-np.inf)
             high.append(0)
         for group, k in self.together:
-            row = np.zeros(number + 1)
+            row = np.zeros(n_variables + 1)
             row[[i * topics + k for i in group]] = 1
             rows.append(row)
             low.append(0)
             high.append(1)
-        if most is not None:
+        if max_objective is not None:
             rows.append(self.cost)
             low.append(-np.inf)
-            high.append(most)
-        least, top = np.zeros(number + 1), np.append(self.allowed.reshape(-1), np.inf)
-        for place, value in fixed.items():
-            least[place] = top[place] = value
+            high.append(max_objective)
+        lower, upper = np.zeros(n_variables + 1), np.append(self.allowed.reshape(-1), np.inf)
+        for index, value in fixed.items():
+            lower[index] = upper[index] = value
         return milp(
             cost,
-            integrality=np.append(np.ones(number), 0),
-            bounds=Bounds(least, top),
+            integrality=np.append(np.ones(n_variables), 0),
+            bounds=Bounds(lower, upper),
             constraints=LinearConstraint(np.array(rows), low, high),
-            options={"node_limit": MOST_NODES[number > EXACT], "mip_rel_gap": 0.0},
+            options={"node_limit": MOST_NODES[n_variables > EXACT], "mip_rel_gap": 0.0},
         )
 
     def best(self) -> tuple[Any, float, float]:
         """Return the best assignment, its objective, and the optimality gap."""
-        found = self._solved(self.cost, {})
-        if found.x is None:  # every topic can be assigned, so that only the nodes can have ended
+        solution = self._solved(self.cost, {})
+        if solution.x is None:  # every topic can be assigned, so that only the nodes can have ended
             raise InputError("no assignment was found; give fewer topics or judges at a time")
-        chosen = self._chosen(found)
+        chosen = self._chosen(solution)
         objective = self._objective(chosen)
-        bound = found.mip_dual_bound
-        gap = max(0.0, objective - bound) if found.status != 0 and bound is not None else 0.0
-        return chosen, objective, gap
+        bound = solution.mip_dual_bound
+        optimality_gap = (
+            max(0.0, objective - bound) if solution.status != 0 and bound is not None else 0.0
+        )
+        return chosen, objective, optimality_gap
 
     def first(self, chosen: Any, objective: float) -> Any:
         """Return the first equivalent assignment: topic by topic the first judges by name."""
         judges, topics = self.allowed.shape
         fixed: dict[int, int] = {}
         for k in range(topics):
-            left = int(self.wanted[k])
+            n_remaining = int(self.wanted[k])
             for i in range(judges):
-                place = i * topics + k
-                if left and self.allowed[i, k] and not chosen[i, k]:
-                    found = self._solved(
-                        np.zeros(judges * topics + 1), {**fixed, place: 1}, objective + 1e-6
+                index = i * topics + k
+                if n_remaining and self.allowed[i, k] and not chosen[i, k]:
+                    solution = self._solved(
+                        np.zeros(judges * topics + 1), {**fixed, index: 1}, objective + 1e-6
                     )
-                    if found.status == 0:
-                        chosen = self._chosen(found)
-                fixed[place] = int(chosen[i, k])
-                left -= fixed[place]
+                    if solution.status == 0:
+                        chosen = self._chosen(solution)
+                fixed[index] = int(chosen[i, k])
+                n_remaining -= fixed[index]
         return chosen
 
-    def _chosen(self, found: Any) -> Any:
-        return np.rint(found.x[:-1]).astype(bool).reshape(self.allowed.shape)
+    def _chosen(self, solution: Any) -> Any:
+        return np.rint(solution.x[:-1]).astype(bool).reshape(self.allowed.shape)
 
     def _objective(self, chosen: Any) -> float:
         loads = (chosen * self.size).sum(axis=1)

@@ -54,21 +54,23 @@ def _replay(campaign: Campaign) -> Iterator[AuditEntry]:
     recorded: dict[int, LoggedEvent] = {}
     for event in campaign.events():
         recorded[event.event] = event
-        of = event if event.kind != "undo" else recorded[event.replaces or 0]
-        graded = of.kind in ("grade", "preference", "adjudication", "import")
+        target = event if event.kind != "undo" else recorded[event.replaces or 0]
+        graded = target.kind in ("grade", "preference", "adjudication", "import")
         before = after = None
         if graded:
-            stack = stacks.setdefault(_key(of), [])
-            before = _top_grade(stack, of)
+            stack = stacks.setdefault(_key(target), [])
+            before = _top_grade(stack, target)
             if event.kind == "undo":
-                stack[:] = [one for one in stack if one.event != of.event]
+                stack[:] = [entry for entry in stack if entry.event != target.event]
             else:
                 stack.append(event)
-            after = _top_grade(stack, of)
-        what = f"undo of {of.kind} {of.event}" if event.kind == "undo" else event.kind
+            after = _top_grade(stack, target)
+        description = (
+            f"undo of {target.kind} {target.event}" if event.kind == "undo" else event.kind
+        )
         yield AuditEntry(
-            event.event, event.time, event.assessor, event.topic, event.document, of.other, what,
-            before, after, of.again, event.seconds, event.shown, event.note, event.replaces,
+            event.event, event.time, event.assessor, event.topic, event.document, target.other, description,
+            before, after, target.again, event.seconds, event.shown, event.note, event.replaces,
         )  # fmt: skip
 
 
@@ -79,10 +81,10 @@ def _key(event: LoggedEvent) -> tuple[Any, ...]:
     return event.assessor, event.topic, documents, event.again
 
 
-def _top_grade(stack: list[LoggedEvent], seen: LoggedEvent) -> int | None:
+def _top_grade(stack: list[LoggedEvent], event: LoggedEvent) -> int | None:
     """Return the current grade, for a preference relative to the document of an event."""
     if not stack:
         return None
     top = stack[-1]
     assert top.grade is not None
-    return top.grade if top.document == seen.document else -top.grade
+    return top.grade if top.document == event.document else -top.grade

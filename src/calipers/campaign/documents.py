@@ -74,7 +74,7 @@ class DocumentColumns:
 
 def read_documents(
     source: str | os.PathLike[str],
-    wanted: Collection[str] | None = None,
+    ids: Collection[str] | None = None,
     columns: DocumentColumns | None = None,
 ) -> Iterator[Document]:
     """Read the documents in a folder, a table or a file, one after the other.
@@ -88,7 +88,7 @@ def read_documents(
     ----------
     source : path
         Folder, table or file.
-    wanted : collection of str, optional
+    ids : collection of str, optional
         Ids of the documents to read. By default all are read.
     columns : DocumentColumns, optional
         Names of the columns of a table.
@@ -113,16 +113,16 @@ def read_documents(
     >>> [(one.document, one.media) for one in read_documents(path)]
     [('a1', 'text/xml')]
     """
-    found: dict[str, str] = {}
-    for where, document in _iterate_documents(
-        os.fspath(source), wanted, columns or DocumentColumns()
+    location_by_id: dict[str, str] = {}
+    for location, document in _iterate_documents(
+        os.fspath(source), ids, columns or DocumentColumns()
     ):
-        if document.document in found:
+        if document.document in location_by_id:
             raise InputError(
-                f"{where}: document {format_value(document.document)} stands there twice, first in "
-                f"{found[document.document]}"
+                f"{location}: document {format_value(document.document)} stands there twice, first in "
+                f"{location_by_id[document.document]}"
             )
-        found[document.document] = where
+        location_by_id[document.document] = location
         yield document
 
 
@@ -164,34 +164,34 @@ def add_documents(
     InputError
         If nothing is pooled yet, documents are missing, or a source is invalid.
     """
-    pooled = {one.document: one.topic for one in reversed(campaign.pool())}
+    pooled = {entry.document: entry.topic for entry in reversed(campaign.pool())}
     if not pooled and not every:
         raise InputError(
             f"{campaign.path}: nothing is pooled yet, so that no document is needed; pool first, "
             "or take all documents (--all)"
         )
-    wanted = None if every else pooled.keys()
+    ids = None if every else pooled.keys()
     paths = [os.fspath(source) for source in sources]
-    named = [
+    named_columns = [
         name for name, column in vars(columns or DocumentColumns()).items() if column is not None
     ]
-    if named and not any(map(_is_table, paths)):
+    if named_columns and not any(map(_is_table, paths)):
         raise InputError(
             f"{paths[0] if paths else 'documents'}: is no table, so that no column can be "
-            f"named ({', '.join(named)})"
+            f"named ({', '.join(named_columns)})"
         )
     with campaign.write():
         new = 0
         for path in paths:
-            documents = read_documents(path, wanted, columns)
+            documents = read_documents(path, ids, columns)
             new += campaign.add_documents(documents, replace=replace)
-        there = set(campaign.documents())
-        missing = [(topic, name) for name, topic in pooled.items() if name not in there]
+        stored = set(campaign.documents())
+        missing = [(topic, name) for name, topic in pooled.items() if name not in stored]
         if missing and not partial:
-            (topic, name), several = missing[0], len(missing) > 1
+            (topic, name), multiple = missing[0], len(missing) > 1
             raise InputError(
-                f"{len(missing)} of {len(pooled)} pooled documents {'are' if several else 'is'} in "
-                f"none of the sources, {'the first' if several else 'which is'} "
+                f"{len(missing)} of {len(pooled)} pooled documents {'are' if multiple else 'is'} in "
+                f"none of the sources, {'the first' if multiple else 'which is'} "
                 f"{format_value(name)} of topic {format_value(topic)}; nothing was added "
                 "(--partial adds the others)"
             )
@@ -199,15 +199,15 @@ def add_documents(
 
 
 def _iterate_documents(
-    path: str, wanted: Collection[str] | None, columns: DocumentColumns
+    path: str, ids: Collection[str] | None, columns: DocumentColumns
 ) -> Iterator[tuple[str, Document]]:
     if Path(path).is_dir():
-        yield from _read_folder(Path(path), wanted)
+        yield from _read_folder(Path(path), ids)
         return
     check_file(path, "documents: a folder, a table, or one document")
     suffix, _ = file_extension(path)
     if not _is_table(path):
-        yield path, _read_single_document(Path(path), wanted)
+        yield path, _read_single_document(Path(path), ids)
         return
     with read_errors(path, "documents"):
         rows = (
@@ -217,7 +217,7 @@ def _iterate_documents(
             if TEXTS.get(suffix) == "tsv"
             else _rows_of_table(path)
         )
-        yield from _parse_rows(path, rows, wanted, columns)
+        yield from _parse_rows(path, rows, ids, columns)
 
 
 def _is_table(path: str) -> bool:
@@ -228,22 +228,22 @@ def _is_table(path: str) -> bool:
 # ------------------------------------------------------------------------------- files and folders
 
 
-def _read_single_document(path: Path, wanted: Collection[str] | None) -> Document:
+def _read_single_document(path: Path, ids: Collection[str] | None) -> Document:
     """Read a file that is a single document."""
     inner = PurePosixPath(path.name)
-    named = _match_name(inner, wanted)
-    if path.suffix.lower() == ".json" and (wanted is None or named is None):
+    document_id = _match_name(inner, ids)
+    if path.suffix.lower() == ".json" and (ids is None or document_id is None):
         raise InputError(
             f"{path}: a table of documents is .jsonl, with an object in each line; expected that, "
             "or .tsv, .csv, .parquet or .feather"
         )
-    if named is None:
+    if document_id is None:
         names = dict.fromkeys(_possible_names(inner))
         raise InputError(
             f"{path}: is not pooled: {' and '.join(map(format_value, names))} "
             f"{'is' if len(names) == 1 else 'are'} in no pool (--all adds it all the same)"
         )
-    return _read_file(named, path)
+    return _read_file(document_id, path)
 
 
 def _possible_names(inner: PurePosixPath) -> list[str]:
@@ -251,23 +251,23 @@ def _possible_names(inner: PurePosixPath) -> list[str]:
     return [str(inner), str(inner.with_suffix("")), inner.name, inner.stem]
 
 
-def _match_name(inner: PurePosixPath, wanted: Collection[str] | None) -> str | None:
+def _match_name(inner: PurePosixPath, ids: Collection[str] | None) -> str | None:
     names = _possible_names(inner)
-    return names[1] if wanted is None else next((n for n in names if n in wanted), None)
+    return names[1] if ids is None else next((n for n in names if n in ids), None)
 
 
-def _read_folder(folder: Path, wanted: Collection[str] | None) -> Iterator[tuple[str, Document]]:
-    within = folder.resolve()
+def _read_folder(folder: Path, ids: Collection[str] | None) -> Iterator[tuple[str, Document]]:
+    root = folder.resolve()
     for path in sorted(folder.rglob("*")):
         inner = PurePosixPath(path.relative_to(folder).as_posix())
         if any(part.startswith(".") for part in inner.parts) or not path.is_file():
             continue
-        named = _match_name(inner, wanted)
-        if named is None:
+        document_id = _match_name(inner, ids)
+        if document_id is None:
             continue
-        if not path.resolve().is_relative_to(within):
+        if not path.resolve().is_relative_to(root):
             raise InputError(f"{path}: is a link to a file outside of the folder")
-        yield str(path), _read_file(named, path)
+        yield str(path), _read_file(document_id, path)
 
 
 def _read_file(document: str, path: Path) -> Document:
@@ -277,31 +277,31 @@ def _read_file(document: str, path: Path) -> Document:
     return check_document(str(path), Document(document, path.read_bytes(), media))
 
 
-def check_document(where: str, document: Document) -> Document:
+def check_document(location: str, document: Document) -> Document:
     """Check that a document matches its media type, and normalize it.
 
     A text document with the content of an image becomes an image, and XML is converted to UTF-8.
     """
     body = document.body
-    found = next((media for media, begins in _BEGINNINGS if begins(body)), None)
-    if document.media.startswith("image/") and found is None:
-        raise InputError(f"{where}: is no PNG, JPEG, GIF or WebP image")
-    if found is not None:
-        return replace(document, media=found)
+    image_media = next((media for media, begins in _BEGINNINGS if begins(body)), None)
+    if document.media.startswith("image/") and image_media is None:
+        raise InputError(f"{location}: is no PNG, JPEG, GIF or WebP image")
+    if image_media is not None:
+        return replace(document, media=image_media)
     if document.media == "text/xml":
-        return replace(document, body=check_well_formed(where, body))
+        return replace(document, body=check_well_formed(location, body))
     body = body.removeprefix(b"\xef\xbb\xbf")
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
         line = body.count(b"\n", 0, error.start) + 1
         raise InputError(
-            f"{where}:{line}: the byte 0x{body[error.start]:02x} is not UTF-8, and the document is "
+            f"{location}:{line}: the byte 0x{body[error.start]:02x} is not UTF-8, and the document is "
             "no image"
         ) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise InputError(f"{where}:{line}: holds a NUL byte, expected text")
+        raise InputError(f"{location}:{line}: holds a NUL byte, expected text")
     return replace(document, body=body)
 
 
@@ -314,15 +314,15 @@ def _rows_of_lines(path: str) -> _Rows:
     with ByteSource.of(path).text() as stream:
         for number, line in stream.lines():
             if line.strip():
-                where = f"{path}:{number}"
+                location = f"{path}:{number}"
                 try:
                     row = json.loads(line)
                 except (ValueError, RecursionError) as error:
-                    why = getattr(error, "msg", error)
-                    raise InputError(f"{where}: expected a JSON object: {why}") from None
+                    reason = getattr(error, "msg", error)
+                    raise InputError(f"{location}: expected a JSON object: {reason}") from None
                 if not isinstance(row, dict):
-                    raise InputError(f"{where}: expected a JSON object, is {format_value(row)}")
-                yield where, row
+                    raise InputError(f"{location}: expected a JSON object, is {format_value(row)}")
+                yield location, row
 
 
 def _rows_of_tsv(path: str, columns: DocumentColumns) -> _Rows:
@@ -353,86 +353,90 @@ def _rows_of_table(path: str) -> _Rows:
     stream = Stream.of(path, text=(*_IDS, *_TEXTS, *_TITLES))
     for batch in stream.batches(stream.names, rows=_BATCH):
         columns = {name: column.to_pylist() for name, column in batch.columns.items()}
-        for place, values in enumerate(zip(*columns.values(), strict=True)):
-            yield f"{path}: row {batch.first + place}", dict(zip(columns, values, strict=True))
+        for index, values in enumerate(zip(*columns.values(), strict=True)):
+            yield f"{path}: row {batch.first + index}", dict(zip(columns, values, strict=True))
 
 
 def _parse_rows(
-    path: str, rows: _Rows, wanted: Collection[str] | None, columns: DocumentColumns
+    path: str, rows: _Rows, ids: Collection[str] | None, columns: DocumentColumns
 ) -> Iterator[tuple[str, Document]]:
-    for where, row in rows:
-        named = _id(where, row, columns.document)
-        if wanted is not None and named not in wanted:
+    for location, row in rows:
+        document_id = _id(location, row, columns.document)
+        if ids is not None and document_id not in ids:
             continue
-        title = _get_field(where, row, columns.title, _TITLES)
+        title = _get_field(location, row, columns.title, _TITLES)
         if title is not None and not isinstance(title, str):
-            raise InputError(f"{where}: the title is {format_value(title)}, expected text")
-        body, media = _body(where, row, columns, Path(path).parent)
+            raise InputError(f"{location}: the title is {format_value(title)}, expected text")
+        body, media = _body(location, row, columns, Path(path).parent)
         if len(body) > _MOST:
-            raise InputError(f"{where}: the document has more than {_MOST >> 20} MiB")
-        yield where, check_document(where, Document(named, body, media, title or ""))
+            raise InputError(f"{location}: the document has more than {_MOST >> 20} MiB")
+        yield location, check_document(location, Document(document_id, body, media, title or ""))
 
 
-def _get_field(where: str, row: Mapping[str, Any], asked: str | None, usual: Iterable[str]) -> Any:
+def _get_field(
+    location: str, row: Mapping[str, Any], column: str | None, default_columns: Iterable[str]
+) -> Any:
     """Return the value of a column, or None; a column that was named by the user has to exist."""
-    if asked is not None:
-        if asked not in row:
-            raise InputError(f"{where}: no column {asked!r}; {did_you_mean(asked, row)}")
-        return row[asked]
-    return next((row[name] for name in usual if row.get(name) is not None), None)
+    if column is not None:
+        if column not in row:
+            raise InputError(f"{location}: no column {column!r}; {did_you_mean(column, row)}")
+        return row[column]
+    return next((row[name] for name in default_columns if row.get(name) is not None), None)
 
 
-def _id(where: str, row: Mapping[str, Any], asked: str | None) -> str:
-    named = _get_field(where, row, asked, _IDS)
-    if named is None:
-        raise InputError(f"{where}: has no id; expected a column {asked or ', '.join(_IDS)}")
-    if isinstance(named, bool) or not isinstance(named, str | int):
+def _id(location: str, row: Mapping[str, Any], column: str | None) -> str:
+    value = _get_field(location, row, column, _IDS)
+    if value is None:
+        raise InputError(f"{location}: has no id; expected a column {column or ', '.join(_IDS)}")
+    if isinstance(value, bool) or not isinstance(value, str | int):
         raise InputError(
-            f"{where}: the id is {format_value(named)}, expected text or a whole number"
+            f"{location}: the id is {format_value(value)}, expected text or a whole number"
         )
-    return str(named)
+    return str(value)
 
 
 def _body(
-    where: str, row: Mapping[str, Any], columns: DocumentColumns, folder: Path
+    location: str, row: Mapping[str, Any], columns: DocumentColumns, folder: Path
 ) -> tuple[bytes, str]:
-    asked = columns.text, columns.html, columns.xml, columns.image
-    for media, name, usual in (
+    named_columns = columns.text, columns.html, columns.xml, columns.image
+    for media, name, default_columns in (
         ("text/html", columns.html, _HTML),
         ("text/xml", columns.xml, _XML),
         ("image/png", columns.image, _IMAGES),
         ("text/plain", columns.text, _TEXTS),
     ):
-        if name is None and any(asked):
+        if name is None and any(named_columns):
             continue
-        value = _get_field(where, row, name, usual)
+        value = _get_field(location, row, name, default_columns)
         if value is None:
             continue
         if media.startswith("image/"):
-            return _image(where, value, folder), media
+            return _image(location, value, folder), media
         if not isinstance(value, str):
-            raise InputError(f"{where}: the text is {format_value(value)}, expected text")
+            raise InputError(f"{location}: the text is {format_value(value)}, expected text")
         try:
             return value.encode(), media
         except UnicodeEncodeError:
-            raise InputError(f"{where}: the text holds what is no character") from None
+            raise InputError(f"{location}: the text holds what is no character") from None
     kinds = ", ".join((*_TEXTS, *_HTML, *_XML, *_IMAGES))
-    raise InputError(f"{where}: has no content; expected a column {kinds}, or one that is named")
+    raise InputError(f"{location}: has no content; expected a column {kinds}, or one that is named")
 
 
-def _image(where: str, value: Any, folder: Path) -> bytes:
+def _image(location: str, value: Any, folder: Path) -> bytes:
     """Return the bytes of an image: the value, those of a record, or those of a file below."""
     if isinstance(value, Mapping):
         value = value.get("bytes") or value.get("path")
     if isinstance(value, bytes):
         return value
     if not isinstance(value, str):
-        raise InputError(f"{where}: the image is {format_value(value)}, expected bytes or a path")
+        raise InputError(
+            f"{location}: the image is {format_value(value)}, expected bytes or a path"
+        )
     path = folder / value
     if not path.resolve().is_relative_to(folder.resolve()):
-        raise InputError(f"{where}: {value} is outside of the folder of the table")
+        raise InputError(f"{location}: {value} is outside of the folder of the table")
     if not path.is_file():
-        raise InputError(f"{where}: {path}: no such file")
+        raise InputError(f"{location}: {path}: no such file")
     if path.stat().st_size > _MOST:
         raise InputError(f"{path}: has more than {_MOST >> 20} MiB")
     return path.read_bytes()
@@ -455,7 +459,7 @@ _REFERENCE = re.compile(r"<!\[CDATA\[.*?\]\]>|<!--.*?-->|<\?.*?\?>|&([A-Za-z][\w
 _ENCODING = re.compile(r"""(<\?xml\b[^>]*?encoding\s*=\s*["'])[\w.:-]+(?=["'])""")
 
 
-def check_well_formed(where: str, body: bytes) -> bytes:
+def check_well_formed(location: str, body: bytes) -> bytes:
     r"""Convert an XML document to UTF-8 from any encoding, and check that it is well-formed.
 
     Raises
@@ -469,32 +473,32 @@ def check_well_formed(where: str, body: bytes) -> bytes:
     >>> check_well_formed("a.xml", document)
     b'<?xml version="1.0" encoding="UTF-8"?><p>\xc3\xa9</p>'
     """
-    text = decode_xml(where, body)
+    text = decode_xml(location, body)
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise InputError(f"{where}:{line}: holds a NUL byte, expected XML")
-    made = _ENCODING.sub(r"\1UTF-8", text, count=1).encode()
-    _parse_elements(where, made)
-    return made
+        raise InputError(f"{location}:{line}: holds a NUL byte, expected XML")
+    utf8_body = _ENCODING.sub(r"\1UTF-8", text, count=1).encode()
+    _parse_elements(location, utf8_body)
+    return utf8_body
 
 
-def _parse_elements(where: str, body: bytes) -> list[Element]:
+def _parse_elements(location: str, body: bytes) -> list[Element]:
     """Parse the root elements.
 
     Characters may be written as the entities of HTML, as in documents whose document type declares
     these elsewhere.
     """
     text = _REFERENCE.sub(_character, body.decode())
-    found = parse_elements(where, text.encode(), "a document")
+    elements = parse_elements(location, text.encode(), "a document")
     # (The parser passes over names that it does not know, in attributes, if there is a type.)
     for match in _REFERENCE.finditer(text):
         if match[1] is not None and match[1] not in _OWN:
             line = text.count("\n", 0, match.start()) + 1
             raise InputError(
-                f"{where}:{line}: the entity {format_value(match[0])} is not known; expected the "
+                f"{location}:{line}: the entity {format_value(match[0])} is not known; expected the "
                 "character itself"
             )
-    return found
+    return elements
 
 
 def _character(match: re.Match[str]) -> str:
@@ -516,39 +520,47 @@ def parse_tree(document: str, body: bytes) -> list[dict[str, Any]]:
     >>> made["shape"], [part["content"] for part in made["content"]]
     ('line', [['John'], ['Smith']])
     """
-    return [_element_to_json(element, kept=False) for element in _parse_elements(document, body)]
+    return [_element_to_json(element, preserve=False) for element in _parse_elements(document, body)]
 
 
-def _element_to_json(element: Element, *, kept: bool) -> dict[str, Any]:
-    kept = {"preserve": True, "default": False}.get(element.attributes.get("xml:space", ""), kept)
-    texts = [one for one in element.content if isinstance(one, str) and (kept or one.strip())]
-    content = [
-        one if isinstance(one, str) else _element_to_json(one, kept=kept)
-        for one in element.content
-        if texts or not isinstance(one, str)
+def _element_to_json(element: Element, *, preserve: bool) -> dict[str, Any]:
+    preserve = {"preserve": True, "default": False}.get(
+        element.attributes.get("xml:space", ""), preserve
+    )
+    text_parts = [
+        part for part in element.content if isinstance(part, str) and (preserve or part.strip())
     ]
-    made: dict[str, Any] = {"tag": element.tag, "shape": _shape(element, texts), "content": content}
+    content = [
+        part if isinstance(part, str) else _element_to_json(part, preserve=preserve)
+        for part in element.content
+        if text_parts or not isinstance(part, str)
+    ]
+    node: dict[str, Any] = {
+        "tag": element.tag,
+        "shape": _shape(element, text_parts),
+        "content": content,
+    }
     attributes = {
         name: value
         for name, value in element.attributes.items()
         if name != "xml:space" and name.partition(":")[0] != "xmlns"
     }
     if attributes:
-        made["attributes"] = attributes
-    if kept and texts:
-        made["kept"] = True
-    return made
+        node["attributes"] = attributes
+    if preserve and text_parts:
+        node["kept"] = True
+    return node
 
 
-def _shape(element: Element, texts: list[str]) -> str:
+def _shape(element: Element, text_parts: list[str]) -> str:
     name = element.tag.rpartition(":")[2].lower()
-    if texts:
+    if text_parts:
         return "heading" if name in _HEADINGS else "paragraph"
-    inner = element.elements
-    if not inner:
+    children = element.elements
+    if not children:
         return "empty"
-    short = (
-        not any(one.elements or one.tag.lower() in _PARAGRAPHS for one in inner)
-        and sum(len(one.text) for one in inner) <= _LINE
+    is_short = (
+        not any(child.elements or child.tag.lower() in _PARAGRAPHS for child in children)
+        and sum(len(child.text) for child in children) <= _LINE
     )
-    return "line" if short else "group"
+    return "line" if is_short else "group"

@@ -56,12 +56,12 @@ def record(connection: sqlite3.Connection, event: Event, grades: Mapping[int, st
 
 def insert(connection: sqlite3.Connection, event: Event) -> int:
     """Record an event that has been checked, and return its number."""
-    made = connection.execute(
+    cursor = connection.execute(
         f"INSERT INTO events ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})",
         astuple(replace(event, time=event.time or now())),
     )
-    assert made.lastrowid is not None
-    return made.lastrowid
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
 
 
 def check(event: Event, grades: Mapping[int, str]) -> None:
@@ -95,16 +95,16 @@ def check(event: Event, grades: Mapping[int, str]) -> None:
             raise InputError(f"{format_value(number)} is no number of an event or a place")
 
 
-def check_name(name: object, what: str) -> str:
+def check_name(name: object, label: str) -> str:
     """Check that an id or a name is text that can be stored, and return it."""
     if not isinstance(name, str) or not name.strip():
-        raise InputError(f"{what} {format_value(name)}, expected a name")
+        raise InputError(f"{label} {format_value(name)}, expected a name")
     if len(name) > _LONGEST_NAME:
-        raise InputError(f"{what} {format_value(name)} has more than {_LONGEST_NAME} characters")
+        raise InputError(f"{label} {format_value(name)} has more than {_LONGEST_NAME} characters")
     if not _is_text(name):
-        raise InputError(f"{what} {format_value(name)} holds what is no character")
+        raise InputError(f"{label} {format_value(name)} holds what is no character")
     if any(unicodedata.category(sign) in ("Cc", "Zl", "Zp") for sign in name):
-        raise InputError(f"{what} {format_value(name)} holds a line break or a control character")
+        raise InputError(f"{label} {format_value(name)} holds a line break or a control character")
     return name
 
 
@@ -118,8 +118,8 @@ def _check_known(connection: sqlite3.Connection, event: Event) -> None:
         ("assessors", "assessor", event.assessor),
         ("topics", "topic", event.topic),
     ):
-        found = connection.execute(f"SELECT 1 FROM {table} WHERE {column} = ?", (value,))
-        if found.fetchone() is None:
+        cursor = connection.execute(f"SELECT 1 FROM {table} WHERE {column} = ?", (value,))
+        if cursor.fetchone() is None:
             raise InputError(f"{column} {format_value(value)} is not of this campaign")
     if event.kind == "adjudication":
         role = connection.execute(
@@ -156,16 +156,18 @@ def _current_event(
     connection: sqlite3.Connection, event: Event, view: str
 ) -> tuple[int | None, int | None]:
     """Return the current event in the place of this one, and its grade."""
-    where, values = "topic = ? AND document = ?", [event.topic, event.document]
+    condition, values = "topic = ? AND document = ?", [event.topic, event.document]
     if view == "preferences":
         assert event.other is not None
-        where = "topic = ? AND min(document, other) = ? AND max(document, other) = ?"
+        condition = "topic = ? AND min(document, other) = ? AND max(document, other) = ?"
         values = [event.topic, *sorted((event.document, event.other), key=str.encode)]
     if view != "adjudications":
-        where += f" AND assessor = ? AND again = {int(event.again)}"
+        condition += f" AND assessor = ? AND again = {int(event.again)}"
         values.append(event.assessor)
-    found = connection.execute(f"SELECT event, grade FROM {view} WHERE {where}", values).fetchone()
-    return (None, None) if found is None else found
+    row = connection.execute(
+        f"SELECT event, grade FROM {view} WHERE {condition}", values
+    ).fetchone()
+    return (None, None) if row is None else row
 
 
 def _check_undo(connection: sqlite3.Connection, event: Event) -> None:

@@ -54,15 +54,15 @@ def is_table(path: str) -> bool:
 def compress_file(path: str, make: Callable[[str], ExportFile]) -> ExportFile:
     """Make a file for a path without its compression extension, and compress it if it has one."""
     check_writable(path)
-    _, packed = file_extension(path)
-    made = make(path[: len(path) - len(packed)])
-    if packed == ".gz":
-        return replace(made, content=gzip.compress(made.content, mtime=0))
-    if packed == ".zst":
+    _, compression = file_extension(path)
+    exported = make(path[: len(path) - len(compression)])
+    if compression == ".gz":
+        return replace(exported, content=gzip.compress(exported.content, mtime=0))
+    if compression == ".zst":
         import pyarrow as pa
 
-        return replace(made, content=pa.compress(made.content, codec="zstd", asbytes=True))
-    return made
+        return replace(exported, content=pa.compress(exported.content, codec="zstd", asbytes=True))
+    return exported
 
 
 def qrels(
@@ -77,13 +77,13 @@ def qrels(
     is_table(path)
     graded, notes = _collect_grades(campaign, assessor, rule)
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], "grade": []}
-    for topic, own in graded.items():
-        for document, grade in own.items():
+    for topic, topic_grades in graded.items():
+        for document, grade in topic_grades.items():
             columns["topic"].append(topic)
             columns["doc"].append(document)
             columns["grade"].append(grade)
     if not columns["topic"]:
-        programs = any(one.kind == "program" for one in campaign.assessors().values())
+        programs = any(judge.kind == "program" for judge in campaign.assessors().values())
         only = "; what programs judge is taken where one is named (--assessor)" if programs else ""
         raise InputError(f"{campaign.path}: nothing is judged by persons or pooled yet{only}")
     rows, _ = read_rows("judgments", columns, "qrels")
@@ -102,22 +102,33 @@ def format_sampled_judgments(
     """
     as_table = is_table(path)
     graded, notes = _collect_grades(campaign, assessor, rule)
-    drawn = {(of.topic, of.stratum): (of.sampled, of.size) for of in campaign.strata()}
+    sizes_by_stratum = {
+        (record.topic, record.stratum): (record.sampled, record.size)
+        for record in campaign.strata()
+    }
     columns: dict[str, list[Any]] = {
         name: [] for name in ("topic", "doc", "stratum", "grade", "probability")
     }
-    for one in campaign.pool():
-        stratum = one.stratum or "1"
-        taken, size = drawn.get((one.topic, stratum), (1, 1))
-        row = one.topic, one.document, stratum, graded[one.topic][one.document], taken / size
+    for entry in campaign.pool():
+        stratum = entry.stratum or "1"
+        n_sampled, size = sizes_by_stratum.get((entry.topic, stratum), (1, 1))
+        row = (
+            entry.topic,
+            entry.document,
+            stratum,
+            graded[entry.topic][entry.document],
+            n_sampled / size,
+        )
         for name, value in zip(columns, row, strict=True):
             columns[name].append(value)
     pooled = len(columns["topic"])
     if not pooled:
         raise InputError(f"{campaign.path}: nothing is pooled yet, so there is no sample")
-    more = sum(map(len, graded.values())) - pooled
-    if more:
-        notes.append(f"judged but not pooled, and left out: {format_count(more, 'documents')}")
+    n_unpooled = sum(map(len, graded.values())) - pooled
+    if n_unpooled:
+        notes.append(
+            f"judged but not pooled, and left out: {format_count(n_unpooled, 'documents')}"
+        )
     if as_table:
         import pyarrow as pa
 
@@ -135,24 +146,26 @@ def _collect_grades(
     campaign: Campaign, assessor: str | None, rule: str
 ) -> tuple[dict[str, dict[str, int]], list[str]]:
     """Return the grade of each judged or pooled document, −1 if it is not judged, and notes."""
-    made = adjudicated_grades(campaign, assessor=assessor, rule=rule)
+    adjudicated = adjudicated_grades(campaign, assessor=assessor, rule=rule)
     graded: dict[str, dict[str, int]] = {topic.topic: {} for topic in campaign.topics()}
     missing = 0
-    for one in campaign.pool():
-        grade = made.grades.get(one.topic, {}).get(one.document)
-        missing += grade is None and one.sampled
-        graded[one.topic][one.document] = -1 if grade is None else grade
-    for topic, own in made.grades.items():
-        graded[topic].update(own)
+    for entry in campaign.pool():
+        grade = adjudicated.grades.get(entry.topic, {}).get(entry.document)
+        missing += grade is None and entry.sampled
+        graded[entry.topic][entry.document] = -1 if grade is None else grade
+    for topic, topic_grades in adjudicated.grades.items():
+        graded[topic].update(topic_grades)
     notes = []
     if missing:
         notes.append(f"not judged yet, and −1: {format_count(missing, 'documents')}")
-    if made.disputed:
-        several = format_count(len(made.disputed), "documents")
-        notes.append(f"assessors differ about {several}, and nobody has decided; taken: {rule}")
-    if made.programs_only:
-        alone = format_count(len(made.programs_only), "documents")
-        notes.append(f"judged by programs only, who count where they are named: {alone}")
+    if adjudicated.disputed:
+        disputed_count = format_count(len(adjudicated.disputed), "documents")
+        notes.append(
+            f"assessors differ about {disputed_count}, and nobody has decided; taken: {rule}"
+        )
+    if adjudicated.programs_only:
+        program_count = format_count(len(adjudicated.programs_only), "documents")
+        notes.append(f"judged by programs only, who count where they are named: {program_count}")
     return graded, notes
 
 
@@ -167,37 +180,42 @@ def prefs(campaign: Campaign, path: str = "", *, assessor: str | None = None) ->
     level 2 and the other one 1; both have 1 if neither is preferred. If the preferences of an
     assessor are cyclic, which such a file must not contain, each pair is a group of its own.
     """
-    as_table, known = is_table(path), campaign.assessors()
-    found: dict[tuple[str, str], list[Preference]] = defaultdict(list)
-    for one in campaign.preferences(assessor, again=False):
-        if assessor is not None or known[one.assessor].kind == "person":
-            found[one.topic, one.assessor].append(one)
-    if not found:
+    as_table, assessors = is_table(path), campaign.assessors()
+    preferences_by_assessor: dict[tuple[str, str], list[Preference]] = defaultdict(list)
+    for entry in campaign.preferences(assessor, again=False):
+        if assessor is not None or assessors[entry.assessor].kind == "person":
+            preferences_by_assessor[entry.topic, entry.assessor].append(entry)
+    if not preferences_by_assessor:
         raise InputError(f"{campaign.path}: there are no preferences yet")
-    rows, circles = list[tuple[str, str, str, str, int]](), list[str]()
-    for (topic, name), own in found.items():
-        apart = _is_circular(own)
-        circles += [f"{name} (topic {topic})"] * apart
-        for place, one in enumerate(own, 1):
-            group = (name if as_table else "_".join(name.split())) + f"-{place}" * apart
-            for document, level in ((one.document, one.grade > 0), (one.other, one.grade < 0)):
-                rows.append((topic, group, str(place), document, 1 + level))
-    told = f"preferences go round in a circle, and stand each by itself: {', '.join(circles)}"
-    notes = (told,) if circles else ()
+    rows, cyclic_groups = list[tuple[str, str, str, str, int]](), list[str]()
+    for (topic, name), assessor_preferences in preferences_by_assessor.items():
+        is_cyclic = _is_circular(assessor_preferences)
+        cyclic_groups += [f"{name} (topic {topic})"] * is_cyclic
+        for pair_number, entry in enumerate(assessor_preferences, 1):
+            group = (name if as_table else "_".join(name.split())) + f"-{pair_number}" * is_cyclic
+            for document, level in (
+                (entry.document, entry.grade > 0),
+                (entry.other, entry.grade < 0),
+            ):
+                rows.append((topic, group, str(pair_number), document, 1 + level))
+    message = (
+        f"preferences go round in a circle, and stand each by itself: {', '.join(cyclic_groups)}"
+    )
+    notes = (message,) if cyclic_groups else ()
     if as_table:
         import pyarrow as pa
 
         columns = dict(zip(PREFERENCES, map(list, zip(*rows, strict=True)), strict=True))
         return ExportFile(tidy_tables.format_table(pa.table(columns), path, exact=True), notes)
-    return ExportFile(_lines(" ".join(_field(str(one)) for one in row) for row in rows), notes)
+    return ExportFile(_lines(" ".join(_field(str(entry)) for entry in row) for row in rows), notes)
 
 
-def _is_circular(own: list[Preference]) -> bool:
+def _is_circular(preferences: list[Preference]) -> bool:
     """Return whether preferences are cyclic."""
     worse: dict[str, set[str]] = defaultdict(set)
-    for one in own:
-        if one.grade:
-            better, other = (one.document, one.other)[:: one.grade]
+    for preference in preferences:
+        if preference.grade:
+            better, other = (preference.document, preference.other)[:: preference.grade]
             worse[better].add(other)
     while worse:
         last = [document for document, below in worse.items() if not below & worse.keys()]
@@ -218,8 +236,8 @@ def runs(campaign: Campaign) -> dict[str, ExportFile]:
 
 def file_name(name: str) -> str:
     """Convert a name to a file name; special characters are percent-encoded, as %2F is."""
-    made = quote(name, safe=" -_.,~+=@()[]")
-    return f"%2E{made[1:]}" if made.startswith(".") else made
+    encoded = quote(name, safe=" -_.,~+=@()[]")
+    return f"%2E{encoded[1:]}" if encoded.startswith(".") else encoded
 
 
 def _lines(lines: Iterator[str]) -> bytes:
@@ -258,12 +276,15 @@ def judgments(campaign: Campaign, assessor: str | None = None) -> Any:
     It has the assessor, person or program, the time, and the duration, and can be imported again.
     (Decisions of adjudicators are not included; they are among ``tables``.)
     """
-    known = campaign.assessors()
-    if assessor is not None and assessor not in known:
-        raise InputError(f"there is no assessor {assessor!r}; {did_you_mean(assessor, known)}")
-    given: list[Judgment | Preference] = [
+    assessors = campaign.assessors()
+    if assessor is not None and assessor not in assessors:
+        raise InputError(f"there is no assessor {assessor!r}; {did_you_mean(assessor, assessors)}")
+    records: list[Judgment | Preference] = [
         *campaign.judgments(assessor),
         *campaign.preferences(assessor),
     ]
-    rows = ({"other": None, **one._asdict(), "kind": known[one.assessor].kind} for one in given)
+    rows = (
+        {"other": None, **record._asdict(), "kind": assessors[record.assessor].kind}
+        for record in records
+    )
     return tidy_tables.build_table(JUDGMENTS, sorted(rows, key=lambda row: row["event"]))

@@ -38,12 +38,12 @@ def parse_goal(name: str) -> Goal:
     >>> parse_goal("high recall").depth
     100
     """
-    said = " ".join(str(name).lower().replace("_", " ").split())
-    top = _TOP.fullmatch(said)
+    normalized = " ".join(str(name).lower().replace("_", " ").split())
+    top = _TOP.fullmatch(normalized)
     if top is not None:
         k = int(top[1])
         return Goal(f"top-{k}", k, (f"nDCG@{k}", f"RR@{k}", f"P@{k}"))
-    if said.replace("-", " ") == "high recall":
+    if normalized.replace("-", " ") == "high recall":
         return Goal("high recall", 100, ("AP", "R@100", "Rprec"))
     raise InputError(f"goal {format_value(name)}, expected top-K, such as top-10, or high recall")
 
@@ -67,7 +67,7 @@ def parse_measures(names: str | Iterable[str | Measure]) -> tuple[str, ...]:
 
     if not isinstance(names, str | Iterable):
         raise InputError(f"measures are {format_value(names)}, expected names such as nDCG@10")
-    made = list[str]()
+    canonical = list[str]()
     for name in spelled_out(names if isinstance(names, str) else list(names)) or ():
         measure = name if isinstance(name, Measure) else parse(name, TASKS["retrieval"])
         if measure.definition.statistic not in (JudgedRankings, SampledRankings):
@@ -75,9 +75,9 @@ def parse_measures(names: str | Iterable[str | Measure]) -> tuple[str, ...]:
                 f"{measure} is of documents judged in groups or two by two; expected a measure of "
                 "one grade a document, such as nDCG@10"
             )
-        if str(measure) in made:
+        if str(measure) in canonical:
             raise InputError(f"measures: {measure} is named twice")
-        made.append(str(measure))
-    if not made:
+        canonical.append(str(measure))
+    if not canonical:
         raise InputError("measures: there is none, expected one or more, such as nDCG@10")
-    return tuple(made)
+    return tuple(canonical)

@@ -51,8 +51,8 @@ class ImportSummary:
 class _ImportCounts:
     counts: dict[str, int] = field(default_factory=lambda: defaultdict(int))
 
-    def add(self, what: str) -> None:
-        self.counts[what] += 1
+    def add(self, kind: str) -> None:
+        self.counts[kind] += 1
 
 
 def import_judgments(
@@ -116,11 +116,11 @@ def import_judgments(
     counts = _ImportCounts()
     with campaign.write() as connection:
         known = dict.fromkeys(topic.topic for topic in campaign.topics())
-        of = _AssessorRegistry(campaign, participant, details)
-        standing = _current_events(campaign)
-        asked = _ImportScope(campaign) if missing else None
+        registry = _AssessorRegistry(campaign, participant, details)
+        current_events = _current_events(campaign)
+        scope = _ImportScope(campaign) if missing else None
         grades = campaign.about.grades
-        seen: dict[tuple[Any, ...], tuple[str, int | None]] = {}
+        visited: dict[tuple[Any, ...], tuple[str, int | None]] = {}
         for row in rows:
             event = row.event
             if event.topic not in known:
@@ -136,21 +136,23 @@ def import_judgments(
                 continue
             try:
                 events.check(event, grades)
-                of.take(event.assessor, program=program if row.program is None else row.program)
+                registry.take(
+                    event.assessor, program=program if row.program is None else row.program
+                )
             except InputError as error:
                 raise InputError(f"{row.where}: {error}") from None
             key, grade = _key(event)
-            if asked is not None and (key in standing or event not in asked):
+            if scope is not None and (key in current_events or event not in scope):
                 counts.add("unasked")
                 continue
-            if key in seen:
+            if key in visited:
                 raise InputError(
                     f"{row.where}: topic {format_value(event.topic)}, document "
                     f"{format_value(event.document)} of "
-                    f"{event.assessor} stands there twice, first in {seen[key][0]}"
+                    f"{event.assessor} stands there twice, first in {visited[key][0]}"
                 )
-            seen[key] = row.where, grade
-            number, before = standing.get(key, (None, None))
+            visited[key] = row.where, grade
+            number, before = current_events.get(key, (None, None))
             if number is not None and before == grade:
                 counts.add("same")
                 continue
@@ -163,7 +165,7 @@ def import_judgments(
                 )
             counts.add("new" if number is None else "replaced")
             events.insert(connection, replace(event, replaces=number))
-    return ImportSummary(**counts.counts, assessors=tuple(of.new))
+    return ImportSummary(**counts.counts, assessors=tuple(registry.new))
 
 
 def _key(event: Event) -> tuple[tuple[Any, ...], int | None]:
@@ -178,16 +180,16 @@ def _key(event: Event) -> tuple[tuple[Any, ...], int | None]:
 
 
 def _current_events(campaign: Campaign) -> dict[tuple[Any, ...], tuple[int, int | None]]:
-    made: dict[tuple[Any, ...], tuple[int, int | None]] = {}
+    event_by_key: dict[tuple[Any, ...], tuple[int, int | None]] = {}
     for judgment in campaign.judgments():
         key = judgment.assessor, judgment.topic, judgment.again, judgment.document
-        made[key] = judgment.event, judgment.grade
-    for one in campaign.preferences():
-        pair = Event("", one.assessor, one.topic, one.document, grade=one.grade, other=one.other,
-                     again=one.again)  # fmt: skip
+        event_by_key[key] = judgment.event, judgment.grade
+    for preference in campaign.preferences():
+        pair = Event("", preference.assessor, preference.topic, preference.document, grade=preference.grade, other=preference.other,
+                     again=preference.again)  # fmt: skip
         key, grade = _key(pair)
-        made[key] = one.event, grade
-    return made
+        event_by_key[key] = preference.event, grade
+    return event_by_key
 
 
 class _ImportScope:
@@ -197,13 +199,13 @@ class _ImportScope:
     """
 
     def __init__(self, campaign: Campaign) -> None:
-        self._drawn = {(one.topic, one.document) for one in campaign.pool() if one.sampled}
+        self._drawn = {(entry.topic, entry.document) for entry in campaign.pool() if entry.sampled}
         self._topics = campaign.assignments()
 
     def __contains__(self, event: Event) -> bool:
         documents = [event.document] if event.other is None else [event.document, event.other]
-        own = self._topics.get(event.assessor)
-        return (own is None or event.topic in own) and all(
+        assigned_topics = self._topics.get(event.assessor)
+        return (assigned_topics is None or event.topic in assigned_topics) and all(
             (event.topic, document) in self._drawn for document in documents
         )
 
@@ -221,33 +223,33 @@ class _AssessorRegistry:
     def take(self, name: str, *, program: bool) -> None:
         """Check that an assessor exists and is of this kind, and add a new one."""
         kind: Literal["person", "program"] = "program" if program else "person"
-        found = self._known.get(name)
-        if found is None:
-            found = Assessor(name, self._participant, kind, details=self._details)
-            self._campaign.add_assessor(found)
-            self._known[name] = found
+        assessor = self._known.get(name)
+        if assessor is None:
+            assessor = Assessor(name, self._participant, kind, details=self._details)
+            self._campaign.add_assessor(assessor)
+            self._known[name] = assessor
             self.new.append(name)
-        if found.kind != kind:
-            raise InputError(f"assessor {format_value(name)} is a {found.kind}, not a {kind}")
+        if assessor.kind != kind:
+            raise InputError(f"assessor {format_value(name)} is a {assessor.kind}, not a {kind}")
 
 
-def format_import_summary(of: ImportSummary) -> Iterable[str]:
+def format_import_summary(summary: ImportSummary) -> Iterable[str]:
     """Format the summary of an import as lines."""
     from calipers.report.numbers import format_count
 
-    yield f"{format_count(of.new, 'judgments')} added" + (
-        f", {of.replaced:,} replaced" if of.replaced else ""
+    yield f"{format_count(summary.new, 'judgments')} added" + (
+        f", {summary.replaced:,} replaced" if summary.replaced else ""
     )
-    if of.same:
-        yield f"{of.same:,} were there already"
-    if of.unjudged:
-        yield f"{of.unjudged:,} have a negative grade, which means not judged"
-    if of.unknown:
-        yield f"{of.unknown:,} are of topics that the campaign does not have, and left out"
-    if of.unasked:
-        yield f"{of.unasked:,} are of what is not missing, and left out"
-    if of.assessors:
-        yield f"new: {format_names(of.assessors)}"
+    if summary.same:
+        yield f"{summary.same:,} were there already"
+    if summary.unjudged:
+        yield f"{summary.unjudged:,} have a negative grade, which means not judged"
+    if summary.unknown:
+        yield f"{summary.unknown:,} are of topics that the campaign does not have, and left out"
+    if summary.unasked:
+        yield f"{summary.unasked:,} are of what is not missing, and left out"
+    if summary.assessors:
+        yield f"new: {format_names(summary.assessors)}"
 
 
 #: What a file holds: TREC's judgments, TREC's preferences, or a table of either.
@@ -322,18 +324,19 @@ def _detect_kind(path: str) -> Kind:
     return "qrels"
 
 
-def _check_assessor(where: str, assessor: str | None) -> str:
+def _check_assessor(location: str, assessor: str | None) -> str:
     if assessor is None:
-        raise InputError(f"{where}: does not say who judged; name the assessor (--assessor)")
+        raise InputError(f"{location}: does not say who judged; name the assessor (--assessor)")
     return assessor
 
 
 def _parse_qrels(rows: JudgmentRows, assessor: str | None) -> Iterator[JudgmentRow]:
-    who = _check_assessor(rows.path or "judgments", assessor)
+    assessor_name = _check_assessor(rows.path or "judgments", assessor)
     for row in range(len(rows.level)):
         topic, document = _ids(rows, row, rows.topic, rows.document)
         yield JudgmentRow(
-            _format_location(rows, row), _event(who, topic, document, int(rows.level[row]))
+            _format_location(rows, row),
+            _event(assessor_name, topic, document, int(rows.level[row])),
         )
 
 
@@ -346,14 +349,14 @@ def _parse_prefs(rows: JudgmentRows, assessor: str | None) -> Iterator[JudgmentR
         parts[topic, group, part].append(row)
     if parts and max(map(len, parts.values())) < 2:
         raise InputError(f"{rows.path}: no part compares two documents; {_SAMPLED}")
-    for (topic, group, _), own in parts.items():
-        if len(own) > _MOST_OF_PART:
+    for (topic, group, _), part_rows in parts.items():
+        if len(part_rows) > _MOST_OF_PART:
             raise InputError(
-                f"{_format_location(rows, own[0])}: {len(own)} documents are compared at once, "
+                f"{_format_location(rows, part_rows[0])}: {len(part_rows)} documents are compared at once, "
                 "expected no "
                 f"more than {_MOST_OF_PART}"
             )
-        for a, b in combinations(own, 2):
+        for a, b in combinations(part_rows, 2):
             document, other = _ids(rows, a, rows.document)[0], _ids(rows, b, rows.document)[0]
             sign = (rows.level[a] > rows.level[b]) - 1 * (rows.level[a] < rows.level[b])
             event = _event(assessor or group, topic, document, int(sign))
@@ -378,8 +381,10 @@ def _event(assessor: str, topic: str, document: str, grade: int) -> Event:
 def _read_file(path: str, assessor: str | None) -> Iterator[JudgmentRow]:
     from calipers.report.spreadsheets import unescape_formula
 
-    texts = [name for names in (*COLUMNS.values(),) for name in names if name not in _NUMBERS]
-    table = read_table(path, text=texts)
+    text_columns = [
+        name for names in (*COLUMNS.values(),) for name in names if name not in _NUMBERS
+    ]
+    table = read_table(path, text=text_columns)
     is_csv = TEXTS.get(file_extension(path)[0]) in ("csv", "tsv")
     return _parse_table(path, table, assessor, unescape_formula if is_csv else str)
 
@@ -388,17 +393,23 @@ def _to_table(path: str, rows: Any) -> Any:
     """Convert a list of objects, or an object with the grades by topic and document, to a table."""
     import pyarrow as pa
 
-    if isinstance(rows, dict) and all(isinstance(of, dict) for of in rows.values()):
-        graded = [(topic, d, grade) for topic, of in rows.items() for d, grade in of.items()]
+    if isinstance(rows, dict) and all(
+        isinstance(topic_grades, dict) for topic_grades in rows.values()
+    ):
+        graded = [
+            (topic, d, grade)
+            for topic, topic_grades in rows.items()
+            for d, grade in topic_grades.items()
+        ]
         rows = [dict(zip(("topic", "document", "grade"), row, strict=True)) for row in graded]
     if not isinstance(rows, list):
         raise InputError(
             f"{path}: expected a list of objects, or grades by topic and document, is "
             f"{format_value(rows)}"
         )
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         if not isinstance(row, dict):
-            raise InputError(f"{path}: row {place}: expected an object, is {format_value(row)}")
+            raise InputError(f"{path}: row {index}: expected an object, is {format_value(row)}")
     names = dict.fromkeys(name for row in rows for name in row)
     with read_errors(path, "judgments"):
         return pa.table({name: [row.get(name) for row in rows] for name in names})
@@ -416,65 +427,71 @@ def _parse_table(
             f"{path}: has a column of parts, as TREC's preferences have; expected their text "
             "(--kind prefs), or a table with the columns document, other and grade"
         )
-    found = {
-        what: next((name for name in accepted if name in names), None)
-        for what, accepted in COLUMNS.items()
+    column_by_field = {
+        field_name: next((name for name in accepted if name in names), None)
+        for field_name, accepted in COLUMNS.items()
     }
-    for what in ("topic", "document", "grade"):
-        if found[what] is None:
+    for field_name in ("topic", "document", "grade"):
+        if column_by_field[field_name] is None:
             raise InputError(
-                f"{path}: no column {what!r} (nor {format_names(COLUMNS[what])}); "
-                f"{did_you_mean(what, names)}"
+                f"{path}: no column {field_name!r} (nor {format_names(COLUMNS[field_name])}); "
+                f"{did_you_mean(field_name, names)}"
             )
-    if found["assessor"] is None:
+    if column_by_field["assessor"] is None:
         _check_assessor(path, assessor)
-    columns = {what: table.column(name).to_pylist() for what, name in found.items() if name}
+    columns = {
+        field_name: table.column(name).to_pylist()
+        for field_name, name in column_by_field.items()
+        if name
+    }
     for row, values in enumerate(zip(*columns.values(), strict=True)):
-        given = dict(zip(columns, values, strict=True))
-        where = f"{path}: row {row}"
-        kind = given.get("kind")
+        fields = dict(zip(columns, values, strict=True))
+        location = f"{path}: row {row}"
+        kind = fields.get("kind")
         if kind not in (None, "person", "program"):
-            raise InputError(f"{where}: kind is {format_value(kind)}, expected person or program")
-        event = _to_event(where, given, assessor, plain)
-        yield JudgmentRow(where, event, None if kind is None else kind == "program")
+            raise InputError(
+                f"{location}: kind is {format_value(kind)}, expected person or program"
+            )
+        event = _to_event(location, fields, assessor, plain)
+        yield JudgmentRow(location, event, None if kind is None else kind == "program")
 
 
-def _to_event(where: str, given: Mapping[str, Any], assessor: str | None, plain: Any) -> Event:
-    texts = {}
-    for what in ("assessor", "topic", "document", "other", "note"):
-        value = given.get(what)
+def _to_event(location: str, fields: Mapping[str, Any], assessor: str | None, plain: Any) -> Event:
+    text_fields = {}
+    for field_name in ("assessor", "topic", "document", "other", "note"):
+        value = fields.get(field_name)
         if value is None:
             continue
         if isinstance(value, bool) or not isinstance(value, str | int):
-            raise InputError(f"{where}: {what} is {format_value(value)}, expected text")
-        texts[what] = plain(str(value))
-    for what in ("topic", "document"):
-        if what not in texts:
-            raise InputError(f"{where}: the {what} is missing")
-    grade = _parse_int(where, "grade", given["grade"])
+            raise InputError(f"{location}: {field_name} is {format_value(value)}, expected text")
+        text_fields[field_name] = plain(str(value))
+    for field_name in ("topic", "document"):
+        if field_name not in text_fields:
+            raise InputError(f"{location}: the {field_name} is missing")
+    grade = _parse_int(location, "grade", fields["grade"])
     if grade is None:
-        raise InputError(f"{where}: the grade is missing")
+        raise InputError(f"{location}: the grade is missing")
     event = _event(
-        texts.get("assessor") or _check_assessor(where, assessor),
-        texts["topic"],
-        texts["document"],
+        text_fields.get("assessor") or _check_assessor(location, assessor),
+        text_fields["topic"],
+        text_fields["document"],
         grade,
     )
-    seconds = given.get("seconds")
+    seconds = fields.get("seconds")
     if isinstance(seconds, bool) or not isinstance(seconds, int | float | None):
-        raise InputError(f"{where}: seconds is {format_value(seconds)}, expected a number")
+        raise InputError(f"{location}: seconds is {format_value(seconds)}, expected a number")
     return replace(
         event,
-        other=texts.get("other"),
-        note=texts.get("note"),
-        time=_time(where, given.get("time")),
+        other=text_fields.get("other"),
+        note=text_fields.get("note"),
+        time=_time(location, fields.get("time")),
         seconds=None if seconds is None else float(seconds),
-        shown=_parse_int(where, "shown", given.get("shown")),
-        again=bool(_parse_int(where, "again", given.get("again"))),
+        shown=_parse_int(location, "shown", fields.get("shown")),
+        again=bool(_parse_int(location, "again", fields.get("again"))),
     )
 
 
-def _parse_int(where: str, what: str, value: Any) -> int | None:
+def _parse_int(location: str, field_name: str, value: Any) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool):
@@ -486,11 +503,13 @@ def _parse_int(where: str, what: str, value: Any) -> int | None:
     except (TypeError, ValueError, OverflowError):
         number = None
     if number is None or (isinstance(value, float) and number != value) or abs(number) >= 2**31:
-        raise InputError(f"{where}: {what} is {format_value(value)}, expected a whole number")
+        raise InputError(
+            f"{location}: {field_name} is {format_value(value)}, expected a whole number"
+        )
     return number
 
 
-def _time(where: str, value: Any) -> str | None:
+def _time(location: str, value: Any) -> str | None:
     """Convert a time to UTC; without a time zone it is in UTC."""
     if value is None:
         return None
@@ -499,11 +518,13 @@ def _time(where: str, value: Any) -> str | None:
             value = datetime.fromisoformat(str(value).strip().replace("Z", "+00:00"))
         except ValueError:
             raise InputError(
-                f"{where}: time is {format_value(value)}, expected 2026-01-31T12:00:00"
+                f"{location}: time is {format_value(value)}, expected 2026-01-31T12:00:00"
             ) from None
     if value.tzinfo is None:
         value = value.replace(tzinfo=timezone.utc)
     try:
         return str(value.astimezone(timezone.utc).isoformat(timespec="milliseconds"))
     except OverflowError:
-        raise InputError(f"{where}: time is {format_value(value)}, which is out of range") from None
+        raise InputError(
+            f"{location}: time is {format_value(value)}, which is out of range"
+        ) from None

@@ -56,7 +56,7 @@ def read_rankings(
     campaign: Campaign, depth: int | None = None
 ) -> tuple[dict[str, dict[str, list[str]]], dict[str, str]]:
     """Return the rankings of all runs for the campaign's topics, and the participant of each."""
-    topics, runs = [one.topic for one in campaign.topics()], campaign.runs()
+    topics, runs = [topic.topic for topic in campaign.topics()], campaign.runs()
     if not runs:
         raise InputError(f"{campaign.path}: there is no run; calipers campaign runs adds them")
     if not topics:
@@ -82,7 +82,7 @@ class MeasureSelection:
 
 
 def select_measures(
-    campaign: Campaign, asked: Iterable[str] = (), *, sampled: bool = False
+    campaign: Campaign, requested: Iterable[str] = (), *, sampled: bool = False
 ) -> MeasureSelection:
     """Select the measures for the runs of participants.
 
@@ -90,27 +90,31 @@ def select_measures(
     goal. Judgments of a sample are evaluated by estimators for samples, and complete judgments by
     all other measures.
     """
-    own = parse_measures(asked) if asked else campaign.about.measures
-    usual = ESTIMATES if sampled else parse_goal(campaign.about.goal).measures
-    fits = [name for name in own if (_definition(name).statistic is SampledRankings) == sampled]
-    rest = ", ".join(name for name in own if name not in fits)
-    why = "unsampled documents would count as non-relevant" if sampled else "for samples only"
-    return MeasureSelection(tuple(fits) or usual, (f"Omitted: {rest} ({why}).",) if rest else ())
+    candidates = parse_measures(requested) if requested else campaign.about.measures
+    default_measures = ESTIMATES if sampled else parse_goal(campaign.about.goal).measures
+    suitable = [
+        name for name in candidates if (_definition(name).statistic is SampledRankings) == sampled
+    ]
+    omitted = ", ".join(name for name in candidates if name not in suitable)
+    reason = "unsampled documents would count as non-relevant" if sampled else "for samples only"
+    return MeasureSelection(
+        tuple(suitable) or default_measures, (f"Omitted: {omitted} ({reason}).",) if omitted else ()
+    )
 
 
-def ordering_measures(campaign: Campaign, asked: Iterable[str] = ()) -> MeasureSelection:
+def ordering_measures(campaign: Campaign, requested: Iterable[str] = ()) -> MeasureSelection:
     """Select measures by which systems can be ranked and tested.
 
     These are measures of :func:`select_measures` with values for single topics and a direction, or
     those of the goal if there are none.
     """
-    named = select_measures(campaign, asked)
-    fits = [name for name in named.names if _orders(name)]
-    rest = ", ".join(name for name in named.names if name not in fits)
-    why = "no values of single topics, or no direction"
-    told = (f"Omitted: {rest} ({why}).",) if rest else ()
-    usual = parse_goal(campaign.about.goal).measures
-    return MeasureSelection(tuple(fits) or usual, (*named.left_out, *told))
+    selection = select_measures(campaign, requested)
+    suitable = [name for name in selection.names if _orders(name)]
+    omitted = ", ".join(name for name in selection.names if name not in suitable)
+    reason = "no values of single topics, or no direction"
+    notes = (f"Omitted: {omitted} ({reason}).",) if omitted else ()
+    default_measures = parse_goal(campaign.about.goal).measures
+    return MeasureSelection(tuple(suitable) or default_measures, (*selection.left_out, *notes))
 
 
 def _orders(name: str) -> bool:
@@ -139,34 +143,37 @@ def add_pool(
     judged.
     """
     pooled: dict[str, set[str]] = {}
-    for one in campaign.pool():
-        pooled.setdefault(one.topic, set()).add(one.document)
+    for entry in campaign.pool():
+        pooled.setdefault(entry.topic, set()).add(entry.document)
     if replace and _is_judged(campaign):
         raise InputError(
             f"{campaign.path}: documents are judged already, so that their pool stays; a further "
             "pool adds to it"
         )
     before = {} if replace else pooled
-    sampled = any(one.stratum is not None for one in campaign.pool()) and not replace
+    sampled = any(entry.stratum is not None for entry in campaign.pool()) and not replace
     if before and (sample is not None or sampled):
         raise InputError(
             f"{campaign.path}: there are pooled documents already, and documents that were chosen "
             "otherwise are no sample; --replace forgets them as long as nothing is judged"
         )
-    new = {t: sum(d.document not in before.get(t, ()) for d in of) for t, of in pool.items()}
-    without = tuple(t.topic for t in campaign.topics() if not pool.get(t.topic))
-    documents = {topic: len(of) for topic, of in pool.items()}
+    new = {
+        t: sum(d.document not in before.get(t, ()) for d in selection)
+        for t, selection in pool.items()
+    }
+    empty_topics = tuple(t.topic for t in campaign.topics() if not pool.get(t.topic))
+    documents = {topic: len(selection) for topic, selection in pool.items()}
     if not write:
-        return PoolSummary(None, documents, new, without)
+        return PoolSummary(None, documents, new, empty_topics)
     with campaign.write() as connection:
         if replace:
             for table in ("pooled", "strata", "pools"):
                 connection.execute(f"DELETE FROM {table}")
-        made = connection.execute(
+        cursor = connection.execute(
             "INSERT INTO pools(made, settings) VALUES (?, ?)",
             (events.now(), json.dumps(dict(settings), ensure_ascii=False)),
         )
-        for topic, of in pool.items():
+        for topic, selection in pool.items():
             (last,) = connection.execute(
                 "SELECT coalesce(max(position), 0) FROM pooled WHERE topic = ?", (topic,)
             ).fetchone()
@@ -174,21 +181,21 @@ def add_pool(
             connection.executemany(
                 "INSERT INTO pooled VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 [
-                    (topic, d.document, made.lastrowid, last + d.position, d.priority,
+                    (topic, d.document, cursor.lastrowid, last + d.position, d.priority,
                      *stratum.get(d.document, (None, 1)))
-                    for d in of
+                    for d in selection
                 ],
             )  # fmt: skip
         if sample is not None:
             connection.executemany(
                 "INSERT INTO strata VALUES (?, ?, ?, ?)",
                 [
-                    (topic, name, len(of.documents), len(of.drawn))
+                    (topic, name, len(selection.documents), len(selection.drawn))
                     for topic, strata in sample.topics.items()
-                    for name, of in strata.items()
+                    for name, selection in strata.items()
                 ],
             )
-    return PoolSummary(made.lastrowid, documents, new, without)
+    return PoolSummary(cursor.lastrowid, documents, new, empty_topics)
 
 
 def _strata(sample: StratifiedSample | None, topic: str) -> dict[str, tuple[str, int]]:
@@ -196,9 +203,9 @@ def _strata(sample: StratifiedSample | None, topic: str) -> dict[str, tuple[str,
     if sample is None:
         return {}
     return {
-        document: (name, int(document in of.drawn))
-        for name, of in sample.topics[topic].items()
-        for document in of.documents
+        document: (name, int(document in stratum.drawn))
+        for name, stratum in sample.topics[topic].items()
+        for document in stratum.documents
     }
 
 
@@ -218,7 +225,7 @@ def pooled_depth(campaign: Campaign) -> int | None:
 
     The result is None if whole runs were pooled, and if pools were made otherwise.
     """
-    depths = [of["depth"] for of in pool_settings(campaign) if of.get("depth")]
+    depths = [settings["depth"] for settings in pool_settings(campaign) if settings.get("depth")]
     return None if "all" in depths else max(depths, default=None)
 
 
@@ -228,29 +235,34 @@ def adaptive_order(campaign: Campaign) -> Adaptive | None:
     The result is None unless the last pool has such an order, which depends on the judgments so
     far.
     """
-    made = pool_settings(campaign)
-    if not made or made[-1].get("order") not in METHODS:
+    all_settings = pool_settings(campaign)
+    if not all_settings or all_settings[-1].get("order") not in METHODS:
         return None
-    how, pooled = made[-1], dict[str, set[str]]()
-    for one in campaign.pool():
-        pooled.setdefault(one.topic, set()).add(one.document)
-    rankings, _ = read_rankings(campaign, None if how.get("depth") == "all" else how.get("depth"))
+    settings, pooled = all_settings[-1], dict[str, set[str]]()
+    for entry in campaign.pool():
+        pooled.setdefault(entry.topic, set()).add(entry.document)
+    rankings, _ = read_rankings(
+        campaign, None if settings.get("depth") == "all" else settings.get("depth")
+    )
 
     def upcoming(topic: str, grades: Mapping[str, int], aside: frozenset[str]) -> Iterator[str]:
-        own = {
-            run: [d for d in of.get(topic, ()) if d in pooled.get(topic, ())]
-            for run, of in rankings.items()
+        topic_rankings = {
+            run: [d for d in ranking.get(topic, ()) if d in pooled.get(topic, ())]
+            for run, ranking in rankings.items()
         }
         queue = JudgingQueue(
-            own, how["order"], topic=topic, seed=how.get("seed", 0),
-            burn_in=how.get("burn_in", 0), most=how.get("most"),
+            topic_rankings, settings["order"], topic=topic, seed=settings.get("seed", 0),
+            burn_in=settings.get("burn_in", 0), max_documents=settings.get("most"),
             judged=((d, grade >= 1) for d, grade in grades.items()),
         )  # fmt: skip
-        shown = set(aside)
-        while (document := queue.next(shown)) is not None:
-            shown.add(document)
+        excluded = set(aside)
+        while (document := queue.next(excluded)) is not None:
+            excluded.add(document)
             yield document
-            if how.get("most") and len(shown - aside) + len(queue.judged) >= how["most"]:
+            if (
+                settings.get("most")
+                and len(excluded - aside) + len(queue.judged) >= settings["most"]
+            ):
                 return
 
     return upcoming
@@ -271,49 +283,51 @@ def assign_topics(
     """Assign the topics of the pool to the persons who judge; ``twice`` are judged by one more."""
     sizes: dict[str, int] = {}
     pooled: dict[str, list[str]] = {}
-    for one in campaign.pool():
-        sizes[one.topic] = sizes.get(one.topic, 0) + one.sampled
-        pooled.setdefault(one.topic, []).append(one.document)
+    for entry in campaign.pool():
+        sizes[entry.topic] = sizes.get(entry.topic, 0) + entry.sampled
+        pooled.setdefault(entry.topic, []).append(entry.document)
     if not sizes:
         raise InputError(f"{campaign.path}: nothing is pooled, so that there is nothing to judge")
     for topic in (*twice, *(conflicts or ())):
         if topic not in sizes:
             raise InputError(f"topic {topic!r} has no pool; {did_you_mean(topic, sizes)}")
     people = {
-        name: one
-        for name, one in campaign.assessors().items()
-        if one.kind == "person" and one.role == "assessor"
+        name: entry
+        for name, entry in campaign.assessors().items()
+        if entry.kind == "person" and entry.role == "assessor"
     }
     if not people:
         raise InputError(
             f"{campaign.path}: there are no assessors; calipers campaign assessors adds them"
         )
-    known = {*people, *(one.participant for one in people.values())}
+    known = {*people, *(entry.participant for entry in people.values())}
     for names in (conflicts or {}).values():
         for name in names:
             if name not in known:
-                told = did_you_mean(name, [of for of in known if of])
-                raise InputError(f"conflicts: there is no assessor {name!r}; {told}")
+                hint = did_you_mean(name, [value for value in known if value])
+                raise InputError(f"conflicts: there is no assessor {name!r}; {hint}")
     if campaign.assignments() and not replace and write:
         raise InputError(f"{campaign.path}: topics are assigned already; --replace reassigns them")
     rankings, groups = read_rankings(campaign, pooled_depth(campaign))
-    lengths = {topic: len(of) for topic, of in pooled.items()}
+    lengths = {topic: len(value) for topic, value in pooled.items()}
     authors = {t.topic: t.author for t in campaign.topics() if t.author is not None}
-    made = assign(
+    assignment = assign(
         sizes,
         list(people),
         times={topic: times + (topic in twice) for topic in sizes},
-        own=unique_proportions(lengths, unique_documents(rankings, groups, pool=pooled)),
+        unique_proportions=unique_proportions(lengths, unique_documents(rankings, groups, pool=pooled)),
         authors=authors,
         conflicts=conflicts,
-        participants={n: one.participant for n, one in people.items() if one.participant},
+        participants={n: entry.participant for n, entry in people.items() if entry.participant},
     )
     if write:
         with campaign.write() as connection:
             connection.execute("DELETE FROM assignments")
-            rows = [(judge, topic) for topic, judges in made.topics.items() for judge in judges]
+            rows = [
+                (judge, topic) for topic, judges in assignment.topics.items() for judge in judges
+            ]
             connection.executemany("INSERT INTO assignments VALUES (?, ?)", rows)
-    return made
+    return assignment
 
 
 def spread_topics(topics: Sequence[str], number: int) -> list[str]:
@@ -331,20 +345,22 @@ def spread_topics(topics: Sequence[str], number: int) -> list[str]:
 
 
 def read_grades(
-    campaign: Campaign, *, programs: bool = False, again: bool = False
+    campaign: Campaign, *, programs: bool = False, repeats: bool = False
 ) -> dict[str, dict[str, dict[str, int]]]:
     """Return the grades by assessor: of persons, and with ``programs`` also of programs."""
-    kinds = {name: one.kind for name, one in campaign.assessors().items()}
-    given = campaign.judgments(again=again)
-    return grades_by_assessor(one for one in given if programs or kinds[one.assessor] == "person")
+    kinds = {name: record.kind for name, record in campaign.assessors().items()}
+    judgments = campaign.judgments(again=repeats)
+    return grades_by_assessor(
+        record for record in judgments if programs or kinds[record.assessor] == "person"
+    )
 
 
 def adjudicated_decisions(campaign: Campaign) -> dict[str, dict[str, int]]:
     """Return the decisions of adjudicators."""
-    made: dict[str, dict[str, int]] = {}
-    for one in campaign.adjudications():
-        made.setdefault(one.topic, {})[one.document] = one.grade
-    return made
+    decisions: dict[str, dict[str, int]] = {}
+    for judgment in campaign.adjudications():
+        decisions.setdefault(judgment.topic, {})[judgment.document] = judgment.grade
+    return decisions
 
 
 def final_grades(campaign: Campaign, rule: str = "majority") -> Mapping[str, Mapping[str, int]]:
@@ -362,13 +378,13 @@ def sampled_judgments(
 
     Documents that were not sampled or are not judged yet have the grade −1.
     """
-    made: SampledJudgments = {}
-    for one in campaign.pool():
-        if one.stratum is None:
+    judgments: SampledJudgments = {}
+    for entry in campaign.pool():
+        if entry.stratum is None:
             return None
-        grade = final.get(one.topic, {}).get(one.document, -1) if one.sampled else -1
-        made.setdefault(one.topic, {}).setdefault(one.stratum, {})[one.document] = grade
-    return made or None
+        grade = final.get(entry.topic, {}).get(entry.document, -1) if entry.sampled else -1
+        judgments.setdefault(entry.topic, {}).setdefault(entry.stratum, {})[entry.document] = grade
+    return judgments or None
 
 
 def decide(
@@ -380,23 +396,23 @@ def decide(
 
     A decision is (topic, document, grade, note). All are recorded, or none.
     """
-    known = campaign.assessors()
-    if adjudicator not in known:
+    assessors = campaign.assessors()
+    if adjudicator not in assessors:
         raise InputError(
             f"there is no {adjudicator!r}; calipers campaign assessors {campaign.path} "
             f"{adjudicator} --adjudicator adds them"
         )
-    if known[adjudicator].role != "adjudicator":
+    if assessors[adjudicator].role != "adjudicator":
         raise InputError(
             f"{adjudicator!r} is an assessor; whoever decides has not judged the documents"
         )
-    standing = {(one.topic, one.document): one for one in campaign.adjudications()}
-    pooled = {(one.topic, one.document) for one in campaign.pool()}
-    pooled |= {(one.topic, one.document) for one in campaign.judgments()}
-    unknown, number = [], 0
+    current = {(entry.topic, entry.document): entry for entry in campaign.adjudications()}
+    pooled = {(entry.topic, entry.document) for entry in campaign.pool()}
+    pooled |= {(entry.topic, entry.document) for entry in campaign.judgments()}
+    unknown, n_new = [], 0
     with campaign.write():
         for topic, document, grade, note in decisions:
-            before = standing.get((topic, document))
+            before = current.get((topic, document))
             if (topic, document) not in pooled:
                 unknown.append(f"{topic} {document}")
                 continue
@@ -407,10 +423,10 @@ def decide(
                 str(uuid.uuid4()), adjudicator, topic, document, "adjudication", grade, note=note,
                 replaces=None if before is None else before.event,
             )  # fmt: skip
-            number += campaign.record(event).new
+            n_new += campaign.record(event).new
         if unknown:
             raise InputError(f"neither in the pool nor judged: {format_first_names(unknown)}")
-    return number
+    return n_new
 
 
 def whole_pool(campaign: Campaign, depth: Depth) -> Pool:

@@ -98,8 +98,8 @@ def depth_pool(rankings: Rankings, depth: Depth) -> Pool:
     first = down_to(depth)
     return {
         topic: [
-            PoolEntry(document, place)
-            for place, document in enumerate(sort_by_rank(rankings, topic, first), 1)
+            PoolEntry(document, position)
+            for position, document in enumerate(sort_by_rank(rankings, topic, first), 1)
         ]
         for topic in list_topics(rankings)
     }
@@ -149,15 +149,15 @@ def weights(
     """
     if weight not in WEIGHTS:
         raise InputError(f"weight is {weight!r}; {did_you_mean(weight, WEIGHTS)}")
-    of_rank, usual = WEIGHTS[weight]
-    own = usual if parameter is None else float(parameter)
-    if not (0 < own < 1 if weight == "rbp" else 0 <= own < inf):
+    rank_weight, default = WEIGHTS[weight]
+    constant = default if parameter is None else float(parameter)
+    if not (0 < constant < 1 if weight == "rbp" else 0 <= constant < inf):
         expected = "more than 0 and less than 1" if weight == "rbp" else "0 or more"
-        raise InputError(f"the parameter of {weight} is {own:g}, expected {expected}")
+        raise InputError(f"the parameter of {weight} is {constant:g}, expected {expected}")
     total: dict[str, float] = {}
     for run in sorted(rankings):
         for rank, document in enumerate(rankings[run].get(topic, ()), 1):
-            total[document] = total.get(document, 0.0) + of_rank(rank, own)
+            total[document] = total.get(document, 0.0) + rank_weight(rank, constant)
     total = {document: round(value, 12) for document, value in total.items()}
     return {d: total[d] for d in sorted(total, key=lambda d: (-total[d], d))}
 
@@ -190,11 +190,13 @@ def select_top_documents(
     ('y', 0.032522)
     """
     check_min_int(number, "number")
-    made: Pool = {}
+    pool: Pool = {}
     for topic in list_topics(rankings):
-        found = list(weights(rankings, topic, weight, parameter).items())[:number]
-        made[topic] = [PoolEntry(d, place, value) for place, (d, value) in enumerate(found, 1)]
-    return made
+        top_documents = list(weights(rankings, topic, weight, parameter).items())[:number]
+        pool[topic] = [
+            PoolEntry(d, position, value) for position, (d, value) in enumerate(top_documents, 1)
+        ]
+    return pool
 
 
 # --- What comes of a pool -------------------------------------------------------------------------
@@ -241,14 +243,14 @@ def growth(
     >>> [step.documents for step in growth(rankings, [1, 2])]
     [2, 3]
     """
-    made, before = list[PoolGrowth](), 0
+    steps, before = list[PoolGrowth](), 0
     for depth in sorted({check_min_int(depth, "depth") for depth in depths}):
         pooled = {t: sort_by_rank(rankings, t, depth) for t in list_topics(rankings)}
         documents = sum(map(len, pooled.values()))
         relevant = None if judgments is None else _relevant(pooled, judgments, rel)
-        made.append(PoolGrowth(depth, documents, documents - before, relevant))
+        steps.append(PoolGrowth(depth, documents, documents - before, relevant))
         before = documents
-    return made
+    return steps
 
 
 def _relevant(pooled: Mapping[str, Iterable[str]], judgments: Judgments, rel: int) -> int:
@@ -292,15 +294,15 @@ def growth_with_groups(
     >>> growth_with_groups(rankings, 2)
     [2.0, 3.0]
     """
-    of_group = group_runs(rankings, groups)
-    number = len(of_group)
-    times = [0] * (number + 1)
+    runs_by_group = group_runs(rankings, groups)
+    n_groups = len(runs_by_group)
+    counts = [0] * (n_groups + 1)
     for topic in list_topics(rankings):
-        for found in groups_by_document(rankings, of_group, topic, depth).values():
-            times[len(found)] += 1
+        for document_groups in groups_by_document(rankings, runs_by_group, topic, depth).values():
+            counts[len(document_groups)] += 1
     return [
-        sum(n * (1 - comb(number - g, m) / comb(number, m)) for g, n in enumerate(times) if n)
-        for m in range(1, number + 1)
+        sum(n * (1 - comb(n_groups - g, m) / comb(n_groups, m)) for g, n in enumerate(counts) if n)
+        for m in range(1, n_groups + 1)
     ]
 
 
@@ -356,22 +358,24 @@ def contributions(
     >>> [(one.group, one.documents, one.unique) for one in contributions(rankings, 2)]
     [('a', 2, 1), ('b', 2, 1)]
     """
-    of_group = group_runs(rankings, groups)
-    has = {group: [0, 0, 0, 0] for group in of_group}
+    runs_by_group = group_runs(rankings, groups)
+    totals = {group: [0, 0, 0, 0] for group in runs_by_group}
     for topic in list_topics(rankings):
         grades = (judgments or {}).get(topic, {})
-        for document, found in groups_by_document(rankings, of_group, topic, depth).items():
+        for document, document_groups in groups_by_document(
+            rankings, runs_by_group, topic, depth
+        ).items():
             relevant = grades.get(document, -1) >= rel
-            for group in found:
-                alone = len(found) == 1
-                for place, counts in enumerate((True, alone, relevant, relevant and alone)):
-                    has[group][place] += counts
+            for group in document_groups:
+                alone = len(document_groups) == 1
+                for index, counts in enumerate((True, alone, relevant, relevant and alone)):
+                    totals[group][index] += counts
     none = (None, None)
     return [
         GroupContribution(
-            group, runs, *has[group][:2], *(none if judgments is None else has[group][2:])
+            group, runs, *totals[group][:2], *(none if judgments is None else totals[group][2:])
         )
-        for group, runs in of_group.items()
+        for group, runs in runs_by_group.items()
     ]
 
 
@@ -405,20 +409,22 @@ def unique_documents(
     >>> unique_documents(rankings, depth=2)
     {'1': {'a': ['y'], 'b': ['z']}}
     """
-    of_group, made = group_runs(rankings, groups), dict[str, dict[str, list[str]]]()
+    runs_by_group, unique_by_topic = group_runs(rankings, groups), dict[str, dict[str, list[str]]]()
     for topic in list_topics(rankings):
-        found = groups_by_document(rankings, of_group, topic, depth)
-        wanted = found if pool is None else pool.get(topic, ())
-        own: dict[str, list[str]] = {}
-        for document in sorted(wanted):
-            if len(found.get(document, ())) == 1:
-                own.setdefault(next(iter(found[document])), []).append(document)
-        made[topic] = dict(sorted(own.items()))
-    return made
+        document_groups = groups_by_document(rankings, runs_by_group, topic, depth)
+        documents = document_groups if pool is None else pool.get(topic, ())
+        unique_by_group: dict[str, list[str]] = {}
+        for document in sorted(documents):
+            if len(document_groups.get(document, ())) == 1:
+                unique_by_group.setdefault(next(iter(document_groups[document])), []).append(
+                    document
+                )
+        unique_by_topic[topic] = dict(sorted(unique_by_group.items()))
+    return unique_by_topic
 
 
 def unique_proportions(
-    sizes: Mapping[str, int], own: Mapping[str, Mapping[str, Sequence[str]]]
+    sizes: Mapping[str, int], unique_by_topic: Mapping[str, Mapping[str, Sequence[str]]]
 ) -> dict[str, dict[str, float]]:
     """Return, by topic and group, the proportion of the pool that no other group found.
 
@@ -426,7 +432,10 @@ def unique_proportions(
     {'1': {'a': 0.25, 'b': 0.5}}
     """
     return {
-        topic: {group: len(of) / sizes[topic] for group, of in own.get(topic, {}).items()}
+        topic: {
+            group: len(documents) / sizes[topic]
+            for group, documents in unique_by_topic.get(topic, {}).items()
+        }
         for topic in sizes
         if sizes[topic]
     }
@@ -527,7 +536,7 @@ class JudgingQueue:
         topic: str = "",
         seed: int = 0,
         burn_in: int = 0,
-        most: int | None = None,
+        max_documents: int | None = None,
         judged: Iterable[tuple[str, bool]] = (),
     ) -> None:
         if method not in METHODS:
@@ -535,7 +544,7 @@ class JudgingQueue:
         if not rankings:
             raise InputError(f"topic {topic!r}: there is no run, of which its documents could be")
         check_min_int(burn_in, "burn_in", 0)
-        self.most = None if most is None else check_min_int(most, "most")
+        self.most = None if max_documents is None else check_min_int(max_documents, "most")
         self._value, self._kept = METHODS[method]
         names = sorted(rankings)
         self._rankings: list[list[str]] = [list(rankings[name]) for name in names]
@@ -549,24 +558,24 @@ class JudgingQueue:
         for document, relevant in judged:
             self.judge(document, relevant=relevant)
 
-    def next(self, besides: Collection[str] = ()) -> str | None:
+    def next(self, exclude: Collection[str] = ()) -> str | None:
         """Return the document to be judged next, or None if there is none or the limit is reached.
 
-        ``besides`` are documents not to be returned: skipped, or shown already.
+        ``exclude`` are documents not to be returned: skipped, or shown already.
         """
         if self.most is not None and len(self.judged) >= self.most:
             return None
-        left_out = {*self.judged, *besides}
+        unavailable = {*self.judged, *exclude}
         if len(self.judged) < len(self._burn_in):
             for document in self._burn_in:
-                if document not in left_out:
+                if document not in unavailable:
                     return document
         random = np.random.default_rng([*self._seed, len(self.judged)])
         values = self._value(self._runs, random)
         order: list[int] = np.argsort(-values, kind="stable").tolist()
         for run in order:
             for document in self._rankings[run][self._first[run] :]:
-                if document not in left_out:
+                if document not in unavailable:
                     return document
         return None
 
@@ -589,12 +598,15 @@ class JudgingQueue:
     def _move(self, document: str, *, relevant: bool) -> None:
         """Update the run in front and its priority."""
         runs = self._runs
-        asked = np.array(
-            [first < len(of) for first, of in zip(self._first, self._rankings, strict=True)]
+        remaining_mask = np.array(
+            [
+                first < len(ranking)
+                for first, ranking in zip(self._first, self._rankings, strict=True)
+            ]
         )
-        if not asked.any():
+        if not remaining_mask.any():
             return
-        values = np.where(asked, _move_to_front(runs, np.random.default_rng(0)), -np.inf)
+        values = np.where(remaining_mask, _move_to_front(runs, np.random.default_rng(0)), -np.inf)
         runs.front = int(np.argmax(values))
         # (A document that was skipped, and is judged later, may be another run's.)
         if document in self._has[runs.front] and not relevant:
@@ -609,8 +621,8 @@ def order(queue: JudgingQueue, relevant: Collection[str]) -> list[str]:
     >>> order(JudgingQueue({"a": ["x", "y"], "b": ["z", "x"]}), {"y"})
     ['x', 'z', 'y']
     """
-    made = list[str]()
+    documents = list[str]()
     while (document := queue.next()) is not None:
         queue.judge(document, relevant=document in relevant)
-        made.append(document)
-    return made
+        documents.append(document)
+    return documents

@@ -75,61 +75,69 @@ def assess_quality(
     rankings, groups = operations.read_rankings(campaign)
     if len(rankings) < 2:
         raise InputError(f"{campaign.path}: there is one run only; an order needs two")
-    usual = operations.ordering_measures(campaign)
-    own = tuple(measures) or usual.names
-    deep = operations.pooled_depth(campaign) if depth is None else down_to(depth)
-    left_out = (
-        leave_one_group_out(final, rankings, groups, depth=deep, measures=own, level=level)
+    default_selection = operations.ordering_measures(campaign)
+    selected_measures = tuple(measures) or default_selection.names
+    pool_depth = operations.pooled_depth(campaign) if depth is None else down_to(depth)
+    group_results = (
+        leave_one_group_out(
+            final, rankings, groups, depth=pool_depth, measures=selected_measures, level=level
+        )
         if len(set(groups.values())) > 1
         else []
     )
     return QualityReport(
         len(final),
         sum(map(len, final.values())),
-        sum(grade >= 1 for of in final.values() for grade in of.values()),
-        tuple(left_out),
-        tuple(sparse_judgments(final, rankings, measures=own, draws=draws, seed=seed, level=level)),
-        tuple(separation(final, rankings, measures=own, seed=seed, level=level)),
-        tuple(topic_separation(final, rankings, own[0])),
-        (*quality_warnings(campaign, rule), *(() if measures else usual.left_out)),
+        sum(grade >= 1 for topic_grades in final.values() for grade in topic_grades.values()),
+        tuple(group_results),
+        tuple(
+            sparse_judgments(
+                final, rankings, measures=selected_measures, draws=draws, seed=seed, level=level
+            )
+        ),
+        tuple(separation(final, rankings, measures=selected_measures, seed=seed, level=level)),
+        tuple(topic_separation(final, rankings, selected_measures[0])),
+        (*quality_warnings(campaign, rule), *(() if measures else default_selection.left_out)),
     )
 
 
 def quality_warnings(campaign: Campaign, rule: str = "majority") -> list[str]:
     """Return warnings about the interpretation of the results of the campaign."""
-    made, pool = [], campaign.pool()
+    messages, pool = [], campaign.pool()
     final = operations.final_grades(campaign, rule)
-    todo = [p for p in pool if p.sampled and p.document not in final.get(p.topic, {})]
-    if todo:
-        made.append(
-            f"{format_count(len(todo), 'documents')} of the pool "
-            f"{'is' if len(todo) == 1 else 'are'} not "
+    unjudged = [p for p in pool if p.sampled and p.document not in final.get(p.topic, {})]
+    if unjudged:
+        messages.append(
+            f"{format_count(len(unjudged), 'documents')} of the pool "
+            f"{'is' if len(unjudged) == 1 else 'are'} not "
             "judged yet and count as non-relevant."
         )
-    barren = [t for t, of in final.items() if max(of.values(), default=0) < 1]
-    if barren:
-        made.append(f"Topics without relevant documents: {format_first_names(barren)}.")
+    empty_topics = [t for t, entry in final.items() if max(entry.values(), default=0) < 1]
+    if empty_topics:
+        messages.append(f"Topics without relevant documents: {format_first_names(empty_topics)}.")
     unpooled = {t.topic for t in campaign.topics()} - {p.topic for p in pool}
     if pool and unpooled:
-        made.append(f"Topics without a pool: {format_first_names(sorted(unpooled))}.")
+        messages.append(f"Topics without a pool: {format_first_names(sorted(unpooled))}.")
     if any(p.stratum is not None for p in pool):
-        made.append(
+        messages.append(
             "Only a sample of the pool is judged: measures that count unjudged documents as not "
             "relevant are biased downwards; use xinfAP, HT-AP or infNDCG."
         )
-    if any(of.get("order") for of in operations.pool_settings(campaign)):
-        made.append(
+    if any(entry.get("order") for entry in operations.pool_settings(campaign)):
+        messages.append(
             "Documents were judged in an adaptive order, so the judgments are not a random sample: "
             "infAP and other sampling estimators are invalid."
         )
-    of_runs = set(operations.read_rankings(campaign)[1].values()) if campaign.runs() else set[str]()
-    if len(of_runs) == 1:
-        made.append(
+    participants = (
+        set(operations.read_rankings(campaign)[1].values()) if campaign.runs() else set[str]()
+    )
+    if len(participants) == 1:
+        messages.append(
             "All runs are of one participant, so the leave-one-group-out test is impossible."
         )
     if len(operations.read_grades(campaign)) == 1:
-        made.append("There is one assessor, so inter-assessor agreement is unknown.")
-    return made
+        messages.append("There is one assessor, so inter-assessor agreement is unknown.")
+    return messages
 
 
 #: Values that are no further apart are alike.
@@ -155,9 +163,9 @@ def remove_judgments(
 def pooled_only(judgments: Judgments, rankings: Rankings, depth: int) -> dict[str, dict[str, int]]:
     """Return the judgments that pools of a smaller depth would have had."""
     pools = depth_pool(rankings, depth)
-    kept = {topic: {one.document for one in of} for topic, of in pools.items()}
-    other = {t: set(grades) - kept.get(t, set()) for t, grades in judgments.items()}
-    return remove_judgments(judgments, other)
+    pooled = {topic: {entry.document for entry in entries} for topic, entries in pools.items()}
+    unpooled = {t: set(grades) - pooled.get(t, set()) for t, grades in judgments.items()}
+    return remove_judgments(judgments, unpooled)
 
 
 @dataclass(frozen=True)
@@ -234,25 +242,31 @@ def leave_one_group_out(
     >>> second.group, second.relevant, second.changes[0].values["b"]
     ('b', 1, (1.0, 0.5))
     """
-    of_group = group_runs(rankings, groups)
-    if len(of_group) < 2:
+    runs_by_group = group_runs(rankings, groups)
+    if len(runs_by_group) < 2:
         raise InputError("there is one group only; leaving it out leaves nothing")
-    found = {t: groups_by_document(rankings, of_group, t, depth) for t in judgments}
-    before, made = score_systems(judgments, rankings, measures, level), []
-    for group, runs in of_group.items():
-        own = {
+    groups_by_topic = {t: groups_by_document(rankings, runs_by_group, t, depth) for t in judgments}
+    before, results = score_systems(judgments, rankings, measures, level), []
+    for group, runs in runs_by_group.items():
+        unique_by_topic = {
             topic: {
-                d for d, grade in grades.items() if grade >= 0 and found[topic].get(d) == {group}
+                d
+                for d, grade in grades.items()
+                if grade >= 0 and groups_by_topic[topic].get(d) == {group}
             }
             for topic, grades in judgments.items()
         }
-        after = score_systems(remove_judgments(judgments, own), rankings, measures, level)
-        relevant = sum(judgments[t][d] >= rel for t, of in own.items() for d in of)
-        number = sum(map(len, own.values()))
-        made.append(
-            LeaveOneGroupOut(group, runs, number, relevant, tuple(ranking_changes(before, after)))
+        after = score_systems(
+            remove_judgments(judgments, unique_by_topic), rankings, measures, level
         )
-    return made
+        relevant = sum(
+            judgments[t][d] >= rel for t, documents in unique_by_topic.items() for d in documents
+        )
+        n_unique = sum(map(len, unique_by_topic.values()))
+        results.append(
+            LeaveOneGroupOut(group, runs, n_unique, relevant, tuple(ranking_changes(before, after)))
+        )
+    return results
 
 
 # --- Dense against sparse -------------------------------------------------------------------------
@@ -326,19 +340,23 @@ def sparse_judgments(
     """
     if found_by_run is not None and found_by_run not in rankings:
         raise InputError(f"there is no run {found_by_run!r}; there are {', '.join(rankings)}")
-    before, made = score_systems(judgments, rankings, measures, level), []
+    before, results = score_systems(judgments, rankings, measures, level), []
     check_min_int(draws, "draws")
     for number in relevant:
         check_min_int(number, "relevant")
-        found = dict[str, list[RankingChange]]()
-        for one in range(1 if found_by_run is not None else draws):
-            random = np.random.default_rng([seed, number, one])
+        changes_by_measure = dict[str, list[RankingChange]]()
+        for draw_index in range(1 if found_by_run is not None else draws):
+            random = np.random.default_rng([seed, number, draw_index])
             first = None if found_by_run is None else rankings[found_by_run]
-            thin = _sample_relevant(judgments, number, rel, random, first)
-            for change in ranking_changes(before, score_systems(thin, rankings, measures, level)):
-                found.setdefault(change.measure, []).append(change)
-        made += [_sparsify(name, number, of) for name, of in found.items()]
-    return made
+            sampled = _sample_relevant(judgments, number, rel, random, first)
+            for change in ranking_changes(
+                before, score_systems(sampled, rankings, measures, level)
+            ):
+                changes_by_measure.setdefault(change.measure, []).append(change)
+        results += [
+            _sparsify(name, number, changes) for name, changes in changes_by_measure.items()
+        ]
+    return results
 
 
 def _sample_relevant(
@@ -349,7 +367,7 @@ def _sample_relevant(
     first: Mapping[str, Sequence[str]] | None,
 ) -> dict[str, dict[str, int]]:
     """Return judgments with ``number`` relevant documents per topic."""
-    made = {}
+    sampled = {}
     for topic, grades in judgments.items():
         relevant = sorted(d for d, grade in grades.items() if grade >= rel)
         if first is None:
@@ -357,24 +375,24 @@ def _sample_relevant(
         else:
             rank = {d: r for r, d in enumerate(first.get(topic, ()))}
             order = sorted(relevant, key=lambda d: (rank.get(d, len(rank)), d))
-        kept = set(order[:number])
-        made[topic] = {d: grade if d in kept else -1 for d, grade in grades.items()}
-    return made
+        retained = set(order[:number])
+        sampled[topic] = {d: grade if d in retained else -1 for d, grade in grades.items()}
+    return sampled
 
 
-def _sparsify(name: str, number: int, of: Sequence[RankingChange]) -> SparseJudgments:
-    tau = [one.tau for one in of]
-    first = of[0]
-    values = [[pair[k] for pair in one.values.values()] for one in of for k in (0, 1)]
+def _sparsify(name: str, number: int, changes: Sequence[RankingChange]) -> SparseJudgments:
+    tau = [change.tau for change in changes]
+    first = changes[0]
+    values = [[pair[k] for pair in change.values.values()] for change in changes for k in (0, 1)]
     return SparseJudgments(
         name,
         number,
         float(np.mean(tau)),
-        float(np.mean([one.tau_ap for one in of])),
+        float(np.mean([change.tau_ap for change in changes])),
         min(tau),
         len(first.kept) + len(first.lost) + len(first.reversed),
-        float(np.mean([len(one.lost) for one in of])),
-        float(np.mean([len(one.reversed) for one in of])),
+        float(np.mean([len(change.lost) for change in changes])),
+        float(np.mean([len(change.reversed) for change in changes])),
         (float(np.mean(values[::2])), float(np.mean(values[1::2]))),
     )
 
@@ -447,64 +465,77 @@ def separation(
     (1, (None, None))
     """
     return [
-        _separation(one, check_min_int(draws, "draws"), seed)
-        for one in score_systems(judgments, rankings, measures, level).values()
+        _separation(scores, check_min_int(draws, "draws"), seed)
+        for scores in score_systems(judgments, rankings, measures, level).values()
     ]
 
 
-def _separation(of: SystemTopicScores, draws: int, seed: int) -> Separation:
-    values = of.values[~np.isnan(of.values).any(axis=1)]
-    number, k = values.shape
+def _separation(scores: SystemTopicScores, draws: int, seed: int) -> Separation:
+    values = scores.values[~np.isnan(scores.values).any(axis=1)]
+    n_topics, k = values.shape
     pairs = list(combinations(range(k), 2))
     steps, random = [], np.random.default_rng(seed)
-    for size in [n for n in (5, 10, 20, 25, 50, 75, 100, 150, 200, 300, 500) if n < number]:
-        parts = [
+    for size in [n for n in (5, 10, 20, 25, 50, 75, 100, 150, 200, 300, 500) if n < n_topics]:
+        subsets = [
             SystemTopicScores(
-                of.measure, of.topics, of.systems, values[random.permutation(number)[:size]],
-                of.higher_is_better, of.level,
+                scores.measure, scores.topics, scores.systems, values[random.permutation(n_topics)[:size]],
+                scores.higher_is_better, scores.level,
             )
             for _ in range(draws)
         ]  # fmt: skip
-        share = np.mean([len(part.better) / len(pairs) for part in parts]) if pairs else math.nan
-        tau = np.mean([correlation(of.merit, part.merit) for part in parts])
-        steps.append((size, float(share), float(tau)))
-    apart = np.array([values[:, i] - values[:, j] for i, j in pairs]).reshape(len(pairs), number)
-    detectable, needed = _n_topics_needed(of, apart)
+        proportion = (
+            np.mean([len(subset.better) / len(pairs) for subset in subsets]) if pairs else math.nan
+        )
+        tau = np.mean([correlation(scores.merit, subset.merit) for subset in subsets])
+        steps.append((size, float(proportion), float(tau)))
+    differences = np.array([values[:, i] - values[:, j] for i, j in pairs]).reshape(
+        len(pairs), n_topics
+    )
+    detectable, needed = _n_topics_needed(scores, differences)
     return Separation(
-        of.measure, number, len(pairs), len(of.better), detectable, needed, tuple(steps)
+        scores.measure, n_topics, len(pairs), len(scores.better), detectable, needed, tuple(steps)
     )
 
 
 def _n_topics_needed(
-    of: SystemTopicScores, apart: FloatArray
+    scores: SystemTopicScores, differences: FloatArray
 ) -> tuple[float, tuple[int | None, int | None]]:
     """Return the detectable difference, and the numbers of topics for 1/2 and 4/5 of the pairs."""
-    none = math.nan, (None, None)
-    if not apart.size or apart.shape[1] < 2:
-        return none
-    deviation = apart.std(axis=1, ddof=1)
+    undefined = math.nan, (None, None)
+    if not differences.size or differences.shape[1] < 2:
+        return undefined
+    deviation = differences.std(axis=1, ddof=1)
     typical = float(np.median(deviation))
     if not typical > HAIR:
-        return none
+        return undefined
     # (It is as many deviations, however large: those of few topics may be larger than any truth.)
-    detectable = plan(of.measure, sd=_SMALL, n=apart.shape[1], level=of.level).min_detectable
+    detectable = plan(
+        scores.measure, sd=_SMALL, n=differences.shape[1], level=scores.level
+    ).min_detectable
     detectable *= typical / _SMALL
-    low, high = parse(of.measure, ("retrieval",)).definition.range
+    low, high = parse(scores.measure, ("retrieval",)).definition.range
     if detectable > high - low:
         detectable = math.nan
     with np.errstate(divide="ignore", invalid="ignore"):
-        effect = np.sort(np.nan_to_num(np.abs(apart.mean(axis=1)) / deviation, posinf=0.0))[::-1]
-    needed = [_topics(of, effect[math.ceil(share * len(effect)) - 1]) for share in (0.5, 0.8)]
+        effect = np.sort(np.nan_to_num(np.abs(differences.mean(axis=1)) / deviation, posinf=0.0))[
+            ::-1
+        ]
+    needed = [
+        _topics(scores, effect[math.ceil(proportion * len(effect)) - 1])
+        for proportion in (0.5, 0.8)
+    ]
     return detectable, (needed[0], needed[1])
 
 
-def _topics(of: SystemTopicScores, effect: float) -> int | None:
+def _topics(scores: SystemTopicScores, effect: float) -> int | None:
     """Return the number of topics that detect a standardized difference with 80% power."""
     if not effect > 1e-3:
         return None
     # (A measure of one deviation: only the ratio matters. It stays below 1 for measures in [0, 1].)
     scale = 0.5 / max(1.0, effect)
-    return max(_FEWEST, plan(of.measure, sd=scale, difference=effect * scale, level=of.level).n)
+    return max(
+        _FEWEST, plan(scores.measure, sd=scale, difference=effect * scale, level=scores.level).n
+    )
 
 
 @dataclass(frozen=True)
@@ -553,20 +584,22 @@ def topic_separation(
     >>> [(one.topic, one.kind) for one in told]
     [('1', 'easy'), ('2', 'separates')]
     """
-    [of] = score_systems(judgments, rankings, [measure]).values()
-    values = of.values if of.higher_is_better else -of.values
-    best, made = float(np.nanmax(values, initial=-math.inf)), []
-    for place, topic in enumerate(of.topics):
-        row, others = values[place], np.delete(values, place, axis=0)
+    [scores] = score_systems(judgments, rankings, [measure]).values()
+    values = scores.values if scores.higher_is_better else -scores.values
+    best, results = float(np.nanmax(values, initial=-math.inf)), []
+    for index, topic in enumerate(scores.topics):
+        row, others = values[index], np.delete(values, index, axis=0)
         if np.isnan(row).any() or max(judgments[topic].values(), default=0) < 1:
-            made.append(TopicSeparation(topic, "undefined", math.nan, math.nan, math.nan))
+            results.append(TopicSeparation(topic, "undefined", math.nan, math.nan, math.nan))
             continue
         spread = float(np.ptp(row))
         others = others[~np.isnan(others).any(axis=1)]
         agrees = correlation(others.mean(axis=0), row) if len(others) and len(row) > 1 else math.nan
         kind = "separates" if spread > near + HAIR else _difficulty(row, best, near)
-        made.append(TopicSeparation(topic, kind, float(of.values[place].mean()), spread, agrees))
-    return made
+        results.append(
+            TopicSeparation(topic, kind, float(scores.values[index].mean()), spread, agrees)
+        )
+    return results
 
 
 def _difficulty(row: Any, best: float, near: float) -> str:

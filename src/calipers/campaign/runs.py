@@ -73,7 +73,7 @@ def add_runs(
     topics = [topic.topic for topic in campaign.topics()]
     if not topics:
         raise InputError(f"{campaign.path}: has no topics yet; they come before the runs")
-    made = []
+    summaries = []
     with campaign.write():
         before = {run.run: run for run in campaign.runs().values()}
         for source in sources:
@@ -84,12 +84,14 @@ def add_runs(
                     f"{path}: answers none of the {len(topics)} topics, of which the first is "
                     f"{topics[0]!r}; its own first is {next(iter(run.scores))!r}"
                 )
-            same = next((of.run for of in before.values() if of.scores == run.scores), None)
+            same = next(
+                (earlier.run for earlier in before.values() if earlier.scores == run.scores), None
+            )
             before[run.run] = run
             unanswered = tuple(topic for topic in topics if topic not in run.scores)
             unknown = tuple(topic for topic in run.scores if topic not in set(topics))
-            made.append(RunSummary(run, unanswered, unknown, same))
-    return made
+            summaries.append(RunSummary(run, unanswered, unknown, same))
+    return summaries
 
 
 def read_rankings(runs: Runs, depth: int | None = None) -> dict[str, dict[str, list[str]]]:
@@ -121,9 +123,9 @@ def read_rankings(runs: Runs, depth: int | None = None) -> dict[str, dict[str, l
     """
     if depth is not None and depth < 1:
         raise InputError(f"depth is {depth}, expected 1 or more")
-    named = named_runs(runs)
-    check_stdin(named.values())
-    return {name: _ranking(name, source, depth) for name, source in named.items()}
+    source_by_name = named_runs(runs)
+    check_stdin(source_by_name.values())
+    return {name: _ranking(name, source, depth) for name, source in source_by_name.items()}
 
 
 def _ranking(name: str, source: TrecSource, depth: int | None) -> dict[str, list[str]]:
@@ -155,10 +157,10 @@ def group_runs(rankings: Rankings, groups: Mapping[str, str] | None) -> dict[str
     for run in rankings:
         if run not in groups:
             raise InputError(f"groups: run {run!r} is in none; {did_you_mean(run, groups)}")
-    made: dict[str, list[str]] = {}
+    runs_by_group: dict[str, list[str]] = {}
     for run in rankings:
-        made.setdefault(groups[run], []).append(run)
-    return {group: tuple(made[group]) for group in sorted(made)}
+        runs_by_group.setdefault(groups[run], []).append(run)
+    return {group: tuple(runs_by_group[group]) for group in sorted(runs_by_group)}
 
 
 def groups_by_document(
@@ -168,13 +170,13 @@ def groups_by_document(
 
     The depth None means all documents, as ``"all"`` does.
     """
-    found: dict[str, set[str]] = {}
-    last = None if depth is None else down_to(depth)
+    document_groups: dict[str, set[str]] = {}
+    max_rank = None if depth is None else down_to(depth)
     for group, runs in groups.items():
         for run in runs:
-            for document in rankings[run].get(topic, ())[:last]:
-                found.setdefault(document, set()).add(group)
-    return found
+            for document in rankings[run].get(topic, ())[:max_rank]:
+                document_groups.setdefault(document, set()).add(group)
+    return document_groups
 
 
 def down_to(depth: object) -> int | None:
@@ -192,8 +194,8 @@ def down_to(depth: object) -> int | None:
     return check_min_int(depth, "depth")
 
 
-def check_min_int(value: Any, name: str, least: int = 1) -> int:
-    """Check that a value is an integer of at least ``least``, and return it."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InputError(f"{name} is {value!r}, expected a whole number of at least {least}")
+def check_min_int(value: Any, name: str, minimum: int = 1) -> int:
+    """Check that a value is an integer of at least ``minimum``, and return it."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
+        raise InputError(f"{name} is {value!r}, expected a whole number of at least {minimum}")
     return value

@@ -75,10 +75,10 @@ class StratifiedSample:
         return {
             topic: {
                 name: {
-                    d: grades.get(topic, {}).get(d, -1) if d in of.drawn else -1
-                    for d in of.documents
+                    d: grades.get(topic, {}).get(d, -1) if d in stratum.drawn else -1
+                    for d in stratum.documents
                 }
-                for name, of in strata.items()
+                for name, stratum in strata.items()
             }
             for topic, strata in self.topics.items()
         }
@@ -109,21 +109,27 @@ def strata_by_depth(rankings: Rankings, depths: Iterable[int]) -> dict[str, dict
     >>> strata_by_depth({"a": {"1": ["x", "y"]}, "b": {"1": ["z", "x"]}}, [1, 2])
     {'1': {'1-1': ['x', 'z'], '2-2': ['y']}}
     """
-    ends = [check_min_int(depth, "depth") for depth in depths]
-    if not ends or sorted(set(ends)) != ends:
-        raise InputError(f"depths are {ends}, expected numbers that rise, such as [10, 30, 100]")
-    made: dict[str, dict[str, list[str]]] = {}
+    last_ranks = [check_min_int(depth, "depth") for depth in depths]
+    if not last_ranks or sorted(set(last_ranks)) != last_ranks:
+        raise InputError(
+            f"depths are {last_ranks}, expected numbers that rise, such as [10, 30, 100]"
+        )
+    strata_by_topic: dict[str, dict[str, list[str]]] = {}
     for topic in list_topics(rankings):
         best: dict[str, int] = {}
         for ranking in rankings.values():
-            for rank, document in enumerate(ranking.get(topic, ())[: ends[-1]], 1):
+            for rank, document in enumerate(ranking.get(topic, ())[: last_ranks[-1]], 1):
                 best[document] = min(rank, best.get(document, rank))
-        strata = {f"{a + 1}-{b}": list[str]() for a, b in zip([0, *ends], ends, strict=False)}
+        strata = {
+            f"{a + 1}-{b}": list[str]() for a, b in zip([0, *last_ranks], last_ranks, strict=False)
+        }
         names = list(strata)
         for document in sorted(best):
-            strata[names[int(np.searchsorted(ends, best[document]))]].append(document)
-        made[topic] = {name: documents for name, documents in strata.items() if documents}
-    return made
+            strata[names[int(np.searchsorted(last_ranks, best[document]))]].append(document)
+        strata_by_topic[topic] = {
+            name: documents for name, documents in strata.items() if documents
+        }
+    return strata_by_topic
 
 
 def strata_by_place(pool: Pool, sizes: Sequence[int]) -> dict[str, dict[str, list[str]]]:
@@ -147,13 +153,15 @@ def strata_by_place(pool: Pool, sizes: Sequence[int]) -> dict[str, dict[str, lis
     >>> strata_by_place(depth_pool({"a": {"1": ["x", "y", "z"]}}, 3), [1])
     {'1': {'1': ['x'], '2': ['y', 'z']}}
     """
-    ends = np.cumsum([check_min_int(size, "size") for size in sizes]).tolist()
-    made: dict[str, dict[str, list[str]]] = {}
+    stops = np.cumsum([check_min_int(size, "size") for size in sizes]).tolist()
+    strata_by_topic: dict[str, dict[str, list[str]]] = {}
     for topic, documents in pool.items():
-        names = [one.document for one in documents]
-        parts = [names[a:b] for a, b in zip([0, *ends], [*ends, len(names)], strict=True)]
-        made[topic] = {str(place): part for place, part in enumerate(parts, 1) if part}
-    return made
+        names = [entry.document for entry in documents]
+        parts = [names[a:b] for a, b in zip([0, *stops], [*stops, len(names)], strict=True)]
+        strata_by_topic[topic] = {
+            str(stratum_number): part for stratum_number, part in enumerate(parts, 1) if part
+        }
+    return strata_by_topic
 
 
 def draw(strata: Strata, numbers: Mapping[str, int | float], *, seed: int = 0) -> StratifiedSample:
@@ -182,7 +190,7 @@ def draw(strata: Strata, numbers: Mapping[str, int | float], *, seed: int = 0) -
     InputError
         If there is no stratum of a name, a number is below 1, or a proportion is not in (0, 1].
     """
-    known = {name for of in strata.values() for name in of}
+    known = {name for topic_strata in strata.values() for name in topic_strata}
     for name, number in numbers.items():
         if name not in known:
             raise InputError(f"there is no stratum {name!r}; there are {', '.join(sorted(known))}")
@@ -192,18 +200,20 @@ def draw(strata: Strata, numbers: Mapping[str, int | float], *, seed: int = 0) -
                 "1, or a share above 0.0 and up to 1.0"
             )
     check_min_int(seed, "seed", 0)
-    made: dict[str, dict[str, StratumSample]] = {}
-    for topic, of in strata.items():
+    samples: dict[str, dict[str, StratumSample]] = {}
+    for topic, topic_strata in strata.items():
         random = np.random.default_rng([seed, zlib.crc32(topic.encode())])
-        made[topic] = {}
-        for name, documents in of.items():
+        samples[topic] = {}
+        for name, documents in topic_strata.items():
             size = len(documents)
             number = numbers.get(name, size)
             if isinstance(number, float):
                 number = max(2, math.ceil(round(number * size, 9)))
             order = random.permutation(size)[: min(number, size)]
-            made[topic][name] = StratumSample(tuple(documents), tuple(documents[i] for i in order))
-    return StratifiedSample(made, seed)
+            samples[topic][name] = StratumSample(
+                tuple(documents), tuple(documents[i] for i in order)
+            )
+    return StratifiedSample(samples, seed)
 
 
 # --- How sure what is estimated is ----------------------------------------------------------------
@@ -277,9 +287,11 @@ def design_errors(
     groups, _ = read_sampled_judgments(judgments)
     ranked = SampledRankings(**judge_groups("run", run, groups).arrays)
     chosen = select_measures(list(measures), (), "retrieval", {})
-    wrong = [str(m) for m in chosen if m.definition.statistic is not SampledRankings]
-    if wrong:
-        raise InputError(f"{wrong[0]} is no measure of a sample; expected {', '.join(ESTIMATORS)}")
+    invalid = [str(m) for m in chosen if m.definition.statistic is not SampledRankings]
+    if invalid:
+        raise InputError(
+            f"{invalid[0]} is no measure of a sample; expected {', '.join(ESTIMATORS)}"
+        )
     if ranked.nonrandom_mask().any():
         raise InputError("judgments: there are no strata, without which there is no error")
     values = np.array([measure.apply(ranked) for measure in chosen])
@@ -293,24 +305,28 @@ def design_errors(
     ]
 
 
-def _variances(one: SampledRankings, measures: Sequence[Any]) -> FloatArray:
+def _variances(ranking: SampledRankings, measures: Sequence[Any]) -> FloatArray:
     """Compute the variances of one topic, by measure."""
-    share = one.n_sampled / one.stratum_sizes
-    counts = (share < 1) & (one.n_sampled > 1)
-    left_out = np.flatnonzero((one.level >= 0) & counts[one.group_of_judgment])
-    if not len(left_out):
+    fractions = ranking.n_sampled / ranking.stratum_sizes
+    stratum_mask = (fractions < 1) & (ranking.n_sampled > 1)
+    judged_indices = np.flatnonzero((ranking.level >= 0) & stratum_mask[ranking.group_of_judgment])
+    if not len(judged_indices):
         return np.zeros(len(measures))
-    copies = one.take(np.zeros(len(left_out), np.int64))
+    copies = ranking.take(np.zeros(len(judged_indices), np.int64))
     level = copies.level.copy()
-    level[np.arange(len(left_out)) * len(one.level) + left_out] = -1
+    level[np.arange(len(judged_indices)) * len(ranking.level) + judged_indices] = -1
     copies = replace(copies, level=level)
     total = np.zeros(len(measures))
-    stratum = one.group_of_judgment[left_out]
-    found = np.array([measure.apply(copies) for measure in measures])
+    stratum = ranking.group_of_judgment[judged_indices]
+    replicates = np.array([measure.apply(copies) for measure in measures])
     for h in np.unique(stratum):
-        own = found[:, stratum == h]
-        apart = np.square(own - own.mean(axis=1, keepdims=True)).sum(axis=1)
-        total += (1 - share[h]) * (one.n_sampled[h] - 1) / one.n_sampled[h] * apart
+        stratum_replicates = replicates[:, stratum == h]
+        sum_of_squares = np.square(
+            stratum_replicates - stratum_replicates.mean(axis=1, keepdims=True)
+        ).sum(axis=1)
+        total += (
+            (1 - fractions[h]) * (ranking.n_sampled[h] - 1) / ranking.n_sampled[h] * sum_of_squares
+        )
     return total
 
 
@@ -324,24 +340,26 @@ def _mean_error(
     return DesignError(name, value, error, np.sqrt(variances), number - len(known), cautions)
 
 
-def _cautions(s: SampledRankings) -> tuple[str, ...]:
-    partly = s.n_sampled < s.stratum_sizes
-    found = np.bincount(
-        s.topic_of_judgment,
-        (s.level > 0) & partly[s.group_of_judgment],
-        len(s),
+def _cautions(rankings: SampledRankings) -> tuple[str, ...]:
+    partly = rankings.n_sampled < rankings.stratum_sizes
+    n_relevant = np.bincount(
+        rankings.topic_of_judgment,
+        (rankings.level > 0) & partly[rankings.group_of_judgment],
+        len(rankings),
     )
-    few = int(np.count_nonzero((found < FEW_RELEVANT) & (s.sum_of_groups(partly) > 0)))
-    alone = int(np.count_nonzero(partly & (s.n_sampled == 1)))
-    made = []
-    if few:
-        made.append(
-            f"{few} of {len(s)} topics have fewer than {FEW_RELEVANT} relevant documents among "
+    n_few_relevant = int(
+        np.count_nonzero((n_relevant < FEW_RELEVANT) & (rankings.sum_of_groups(partly) > 0))
+    )
+    n_single = int(np.count_nonzero(partly & (rankings.n_sampled == 1)))
+    messages = []
+    if n_few_relevant:
+        messages.append(
+            f"{n_few_relevant} of {len(rankings)} topics have fewer than {FEW_RELEVANT} relevant documents among "
             "those drawn from strata that are not judged as a whole: their errors are too small"
         )
-    if alone:
-        made.append(f"{alone} strata have one judged document, whose variance counts as 0")
-    return tuple(made)
+    if n_single:
+        messages.append(f"{n_single} strata have one judged document, whose variance counts as 0")
+    return tuple(messages)
 
 
 def estimated_relevant(judgments: Any, rel: int = 1) -> dict[str, tuple[float, float]]:
@@ -377,23 +395,30 @@ def estimated_relevant(judgments: Any, rel: int = 1) -> dict[str, tuple[float, f
     nothing: dict[str, Any] = dict.fromkeys(
         ("rank", "tied_from", "tied_to"), np.zeros(documents, np.int64)
     )
-    s = SampledRankings(retrieved=np.zeros(topics, np.int64), **groups.arrays, **nothing)
-    relevant = np.bincount(s.group_of_judgment, s.level >= rel, len(s.group_names))
-    number = np.maximum(s.n_sampled, 1)
-    share = relevant / number
+    rankings = SampledRankings(retrieved=np.zeros(topics, np.int64), **groups.arrays, **nothing)
+    relevant = np.bincount(
+        rankings.group_of_judgment, rankings.level >= rel, len(rankings.group_names)
+    )
+    n_judged = np.maximum(rankings.n_sampled, 1)
+    proportion = relevant / n_judged
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = (
-            s.stratum_sizes**2
-            * (1 - s.n_sampled / s.stratum_sizes)
-            * share
-            * (1 - share)
-            / (number - 1)
+            rankings.stratum_sizes**2
+            * (1 - rankings.n_sampled / rankings.stratum_sizes)
+            * proportion
+            * (1 - proportion)
+            / (n_judged - 1)
         )
     spread = np.where(
-        s.n_sampled == s.stratum_sizes, 0.0, np.where(s.n_sampled < 2, np.nan, spread)
+        rankings.n_sampled == rankings.stratum_sizes,
+        0.0,
+        np.where(rankings.n_sampled < 2, np.nan, spread),
     )
-    total, error = s.sum_of_groups(s.stratum_sizes * share), np.sqrt(s.sum_of_groups(spread))
-    return dict(zip(s.topics, zip(total.tolist(), error.tolist(), strict=True), strict=True))
+    total, error = (
+        rankings.sum_of_groups(rankings.stratum_sizes * proportion),
+        np.sqrt(rankings.sum_of_groups(spread)),
+    )
+    return dict(zip(rankings.topics, zip(total.tolist(), error.tolist(), strict=True), strict=True))
 
 
 def corrected_total(
@@ -442,17 +467,19 @@ def corrected_total(
     """
     total = spread = 0.0
     for name, documents in strata.items():
-        lacking = [d for d in documents if d not in program]
-        if lacking:
-            raise InputError(f"stratum {name!r}: the program says nothing of {lacking[0]!r}")
-        own = {d: said for d, said in documents.items() if said is not None}
-        if not own and documents:
+        missing = [d for d in documents if d not in program]
+        if missing:
+            raise InputError(f"stratum {name!r}: the program says nothing of {missing[0]!r}")
+        judged = {d: judgment for d, judgment in documents.items() if judgment is not None}
+        if not judged and documents:
             raise InputError(f"stratum {name!r}: nothing of it is judged")
-        apart = np.array([(said - program[d]) * counts(d) for d, said in own.items()])
-        size, number = len(documents), len(own)
+        differences = np.array(
+            [(judgment - program[d]) * counts(d) for d, judgment in judged.items()]
+        )
+        size, n_judged = len(documents), len(judged)
         total += sum(program[d] for d in documents if counts(d))
-        total += size / number * float(apart.sum())
-        if number < size:
-            variance = float(apart.var(ddof=1)) if number > 1 else math.nan
-            spread += size**2 * (1 - number / size) * variance / number
+        total += size / n_judged * float(differences.sum())
+        if n_judged < size:
+            variance = float(differences.var(ddof=1)) if n_judged > 1 else math.nan
+            spread += size**2 * (1 - n_judged / size) * variance / n_judged
     return total, math.sqrt(spread)

@@ -63,24 +63,24 @@ def check_installed() -> None:
 def page() -> tuple[str, str]:
     """Return the page, and its Content-Security-Policy."""
     folder = files("calipers.campaign") / "static"
-    texts = {
+    sources = {
         name: (folder / name).read_text(encoding="utf-8")
         for name in ("judge.html", "judge.css", "document.css", *_SCRIPTS)
     }
-    document = _hash(texts["document.css"])
-    scripts = "\n".join(f"<script>{texts[name]}</script>" for name in _SCRIPTS)
+    document = _hash(sources["document.css"])
+    scripts = "\n".join(f"<script>{sources[name]}</script>" for name in _SCRIPTS)
     html = (
-        texts["judge.html"]
-        .replace("/* judge.css */", texts["judge.css"])
-        .replace("/* document.css */", texts["document.css"])
+        sources["judge.html"]
+        .replace("/* judge.css */", sources["judge.css"])
+        .replace("/* document.css */", sources["document.css"])
         .replace("{{ policy }}", f"default-src 'none'; style-src {document}; img-src data:")
         .replace("<!-- scripts -->", scripts)
     )
     policy = "; ".join(
         [
             "default-src 'none'",
-            f"script-src {' '.join(_hash(texts[name]) for name in _SCRIPTS)}",
-            f"style-src {_hash(texts['judge.css'])} {document}",
+            f"script-src {' '.join(_hash(sources[name]) for name in _SCRIPTS)}",
+            f"style-src {_hash(sources['judge.css'])} {document}",
             "img-src blob: data:",  # (data: for those that stand within an HTML document)
             "connect-src 'self'",
             "base-uri 'none'",
@@ -113,19 +113,19 @@ class RequestGuard:
 
         async def sent(message: Any) -> None:
             if message["type"] == "http.response.start":
-                there = {name.lower() for name, _ in message["headers"]}
+                present_names = {name.lower() for name, _ in message["headers"]}
                 message["headers"] += [
                     (name.lower().encode(), value.encode())
                     for name, value in _HEADERS.items()
-                    if name.lower().encode() not in there
+                    if name.lower().encode() not in present_names
                 ]
             await send(message)
 
-        wrong = self._wrong(scope)
-        if wrong is None:
+        reason = self._wrong(scope)
+        if reason is None:
             await self._app(scope, receive, sent)
         else:
-            await _answer({"error": wrong}, 403)(scope, receive, sent)
+            await _answer({"error": reason}, 403)(scope, receive, sent)
 
     def _wrong(self, scope: Mapping[str, Any]) -> str | None:
         headers: dict[str, list[str]] = {}
@@ -143,13 +143,13 @@ class RequestGuard:
         return None
 
 
-def _answer(told: Any, status: int = 200) -> Response:
+def _answer(content: Any, status: int = 200) -> Response:
     from starlette.responses import JSONResponse
 
-    return JSONResponse(told, status_code=status)
+    return JSONResponse(content, status_code=status)
 
 
-def application(desks: SessionManager, origins: Collection[str]) -> Starlette:
+def application(sessions: SessionManager, origins: Collection[str]) -> Starlette:
     """Return the application for an ASGI server.
 
     ``origins`` are the addresses at which browsers access it, such as ``http://127.0.0.1:8321``.
@@ -158,7 +158,9 @@ def application(desks: SessionManager, origins: Collection[str]) -> Starlette:
     from starlette.middleware import Middleware
     from starlette.routing import Route
 
-    pages = _RequestHandlers(desks, secure=all(origin.startswith("https:") for origin in origins))
+    pages = _RequestHandlers(
+        sessions, secure=all(origin.startswith("https:") for origin in origins)
+    )
     return Starlette(
         routes=[
             Route("/", pages.nothing),
@@ -186,10 +188,10 @@ class _HTTPError(Exception):
 class _RequestHandlers:
     """Handlers of the requests."""
 
-    def __init__(self, desks: SessionManager, *, secure: bool) -> None:
-        self._desks, self._secure = desks, secure
+    def __init__(self, sessions: SessionManager, *, secure: bool) -> None:
+        self._desks, self._secure = sessions, secure
         self._html, self._policy = page()
-        self._cookie = f"calipers-{desks.id}"
+        self._cookie = f"calipers-{sessions.id}"
 
     async def nothing(self, request: Request) -> Response:
         """Return the response for an address without an assessor."""
@@ -209,8 +211,8 @@ class _RequestHandlers:
         """Exchange the token of a link for a cookie that scripts cannot read."""
 
         async def entered() -> Response:
-            slug, told = request.path_params["slug"], await _body(request)
-            token = told.get("token")
+            slug, body = request.path_params["slug"], await _body(request)
+            token = body.get("token")
             if not isinstance(token, str) or not await _later(
                 self._desks.link_is_good, slug, token
             ):
@@ -253,10 +255,10 @@ class _RequestHandlers:
         async def shown() -> Response:
             name = await self._name(request)
             key, which = request.path_params["key"], request.path_params["which"]
-            found = await _later(self._desks.image, name, key, which)
-            if found is None:
+            stored = await _later(self._desks.image, name, key, which)
+            if stored is None:
                 raise _HTTPError(404, "there is no such image")
-            return Response(found[1], media_type=found[0])
+            return Response(stored[1], media_type=stored[0])
 
         return await self._told(shown)
 
@@ -264,15 +266,15 @@ class _RequestHandlers:
         """Record an event; the response is sent once it is on disk."""
 
         async def recorded() -> Response:
-            name, told = await self._name(request), await _body(request)
+            name, body = await self._name(request), await _body(request)
             try:
-                made = await _later(
-                    self._desks.record, name, told, request.query_params.get("topic")
+                result = await _later(
+                    self._desks.record, name, body, request.query_params.get("topic")
                 )
             except EditConflict as conflict:
-                stands = await _later(self._desks.standing, name, told.get("task"), conflict)
-                return _answer({"error": str(conflict), "current": stands}, 409)
-            return _answer(made)
+                current = await _later(self._desks.standing, name, body.get("task"), conflict)
+                return _answer({"error": str(conflict), "current": current}, 409)
+            return _answer(result)
 
         return await self._told(recorded)
 
@@ -322,12 +324,12 @@ async def _body(request: Request) -> dict[str, Any]:
         if len(body) > _LARGEST:
             raise _HTTPError(413, f"more than {_LARGEST} bytes")
     try:
-        told = json.loads(body)
+        data = json.loads(body)
     except (ValueError, RecursionError):
-        told = None
-    if not isinstance(told, dict):
+        data = None
+    if not isinstance(data, dict):
         raise _HTTPError(400, "expected a JSON object")
-    return told
+    return data
 
 
 # ----------------------------------------------------------------------------------------- serving
@@ -341,46 +343,48 @@ def open_socket(host: str, port: int) -> socket.socket:
     InputError
         If the address cannot be used.
     """
-    made = None
+    listener = None
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        made = socket.socket(family, socket.SOCK_STREAM)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((host, port))
-        made.listen(128)
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(128)
     except OSError as error:
-        if made is not None:
-            made.close()
-        said = error.strerror or str(error)
-        raise InputError(f"{host}, port {port}: {said}; --port 0 takes one that is free") from None
-    return made
+        if listener is not None:
+            listener.close()
+        reason = error.strerror or str(error)
+        raise InputError(
+            f"{host}, port {port}: {reason}; --port 0 takes one that is free"
+        ) from None
+    return listener
 
 
 def list_origins(host: str, port: int, url: str | None = None) -> list[str]:
     """Return the addresses at which browsers access the server; links use the first."""
-    found = [url] if url else []
+    origins = [url] if url else []
     if host in ("127.0.0.1", "::1", "localhost"):
-        own = f"[{host}]" if ":" in host else host
-        names = dict.fromkeys((own, "127.0.0.1", "localhost"))
-        found += [f"http://{name}:{port}" for name in names]
+        address = f"[{host}]" if ":" in host else host
+        names = dict.fromkeys((address, "127.0.0.1", "localhost"))
+        origins += [f"http://{name}:{port}" for name in names]
     elif not url:
-        found.append(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
-    return [_normalize_origin(origin) for origin in found]
+        origins.append(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+    return [_normalize_origin(origin) for origin in origins]
 
 
 def _normalize_origin(origin: str) -> str:
     """Return an origin as browsers write it: in lower case, without the default port."""
     parts = urlsplit(origin)
-    usual = {"http": ":80", "https": ":443"}.get(parts.scheme, "")
-    return f"{parts.scheme}://{parts.netloc.lower().removesuffix(usual)}"
+    default_port = {"http": ":80", "https": ":443"}.get(parts.scheme, "")
+    return f"{parts.scheme}://{parts.netloc.lower().removesuffix(default_port)}"
 
 
-def serve(desks: SessionManager, listener: socket.socket, origins: Iterable[str]) -> None:
+def serve(sessions: SessionManager, listener: socket.socket, origins: Iterable[str]) -> None:
     """Run the server until Ctrl-C; recording in progress is completed."""
     import uvicorn
 
     config = uvicorn.Config(
-        application(desks, list(origins)),
+        application(sessions, list(origins)),
         log_level="warning",
         access_log=False,
         lifespan="off",

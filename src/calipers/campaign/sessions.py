@@ -69,8 +69,8 @@ class SessionManager:
         self._campaign, self._settings = campaign, settings
         self._lock, self._version, self.recorded = threading.RLock(), -1, 0
         self.names = {assessor_slug(name): name for name in assessors}
-        about = campaign.about
-        self._about, self.id = about, abbreviate_token(about.name, about.created)
+        info = campaign.about
+        self._about, self.id = info, abbreviate_token(info.name, info.created)
         self._refresh()
 
     # --------------------------------------------------------------------------- what is in there
@@ -114,10 +114,14 @@ class SessionManager:
             plan = GradingWorkflow(documents, name, self._settings, self._adaptive)
         topics = [topic for topic in self._topics if topic in documents]
         tasks = {
-            abbreviate_token(self.id, name, topic, document, again): (topic, document, again)
-            for topic, of in documents.items()
-            for document in of
-            for again in (False, True)
+            abbreviate_token(self.id, name, topic, document, is_repeat): (
+                topic,
+                document,
+                is_repeat,
+            )
+            for topic, topic_documents in documents.items()
+            for document in topic_documents
+            for is_repeat in (False, True)
         }
         keys = {task: key for key, task in tasks.items()}
         return _SessionState(AssessorSession(topics, plan, events), tasks, keys)
@@ -131,17 +135,17 @@ class SessionManager:
     @property
     def documents(self) -> set[tuple[str, str]]:
         """Documents to be judged, each with its topic."""
-        return {task[:2] for place in self._places.values() for task in place.tasks.values()}
+        return {task[:2] for state in self._places.values() for task in state.tasks.values()}
 
     def summary(self) -> str:
         """Return a sentence about the documents to be judged."""
-        topics = {topic for place in self._places.values() for topic in place.desk.topics}
-        how = "two by two" if self._settings.mode == "preferences" else "one by one"
+        topics = {topic for state in self._places.values() for topic in state.desk.topics}
+        grouping = "two by two" if self._settings.mode == "preferences" else "one by one"
         order = "in random order" if self._settings.order == "random" else "in the pool's order"
         if self._adaptive is not None and self._settings.mode == "grades":
             order = "in the order that judgments make"
-        what = f"{len(self.documents)} documents of {len(topics)} topics"
-        return f"{what} are pooled; judged {how}, {order}"
+        counts = f"{len(self.documents)} documents of {len(topics)} topics"
+        return f"{counts} are pooled; judged {grouping}, {order}"
 
     def link_is_good(self, slug: str, token: str) -> bool:
         """Return whether a token belongs to the assessor."""
@@ -149,7 +153,7 @@ class SessionManager:
             self._refresh()
             digest = token_digest(token)
             hashes = self._hashes.get(self.names.get(slug, ""), [])
-            return any(hmac.compare_digest(digest, kept) for kept in hashes)
+            return any(hmac.compare_digest(digest, stored) for stored in hashes)
 
     # ------------------------------------------------------------------------------------- keys
 
@@ -160,15 +164,15 @@ class SessionManager:
         return ".".join(keys[task.topic, part, task.again] for part in parts)
 
     def _task(self, name: str, key: object) -> JudgingTask:
-        known = self._places[name].tasks
-        parts = [known.get(part) for part in key.split(".")] if isinstance(key, str) else []
+        tasks = self._places[name].tasks
+        parts = [tasks.get(part) for part in key.split(".")] if isinstance(key, str) else []
         if len(parts) == 1 and parts[0] is not None:
-            topic, document, again = parts[0]
-            return JudgingTask(topic, document, None, again)
+            topic, document, is_repeat = parts[0]
+            return JudgingTask(topic, document, None, is_repeat)
         if len(parts) == 2 and parts[0] is not None and parts[1] is not None:
-            (topic, document, again), (same, other, too) = parts[0], parts[1]
-            if (topic, again) == (same, too) and document != other:
-                return JudgingTask(topic, document, other, again)
+            (topic, document, is_repeat), (other_topic, other, is_other_repeat) = parts[0], parts[1]
+            if (topic, is_repeat) == (other_topic, is_other_repeat) and document != other:
+                return JudgingTask(topic, document, other, is_repeat)
         raise InputError(f"task {format_value(key)} is none of this assessor")
 
     def _is_known(self, name: str, event: LoggedEvent) -> bool:
@@ -184,8 +188,8 @@ class SessionManager:
         """Return the initial data of the page."""
         with self._lock:
             self._refresh()
-            desk = self._places[name].desk
-            acts = [event for event in desk.acts(BEHIND) if self._is_known(name, event)]
+            session = self._places[name].desk
+            acts = [event for event in session.acts(BEHIND) if self._is_known(name, event)]
             return {
                 "campaign": self._about.name,
                 "id": self.id,
@@ -194,12 +198,12 @@ class SessionManager:
                 "grades": [
                     {"grade": grade, "says": says} for grade, says in self._about.grades.items()
                 ],
-                "topics": [self._topic(desk, each) for each in desk.topics],
+                "topics": [self._topic(session, each) for each in session.topics],
                 "acts": [self._act(name, event) for event in acts],
                 **self._ahead(name, topic),
             }
 
-    def _topic(self, desk: AssessorSession, name: str) -> dict[str, Any]:
+    def _topic(self, session: AssessorSession, name: str) -> dict[str, Any]:
         topic = self._topics[name]
         return {
             "topic": name,
@@ -209,7 +213,7 @@ class SessionManager:
             "keywords": topic.keywords,
             "structure": parse_structure(topic),
             "terms": topic_terms(topic),
-            "progress": _progress_to_json(desk.progress(name)),
+            "progress": _progress_to_json(session.progress(name)),
         }
 
     def _act(self, name: str, event: LoggedEvent) -> dict[str, Any]:
@@ -226,10 +230,10 @@ class SessionManager:
         }
 
     def _ahead(self, name: str, topic: str | None) -> dict[str, Any]:
-        desk = self._places[name].desk
+        session = self._places[name].desk
         return {
-            "queue": [self._key(name, task) for task in desk.upcoming(AHEAD, topic)],
-            "progress": _progress_to_json(desk.progress()),
+            "queue": [self._key(name, task) for task in session.upcoming(AHEAD, topic)],
+            "progress": _progress_to_json(session.progress()),
         }
 
     def ahead(self, name: str, topic: str | None = None) -> dict[str, Any]:
@@ -240,7 +244,7 @@ class SessionManager:
 
     def tasks(self, name: str, keys: Sequence[str]) -> list[dict[str, Any]]:
         """Return tasks with their documents: at least one, and more while their size permits."""
-        made: list[dict[str, Any]] = []
+        task_rows: list[dict[str, Any]] = []
         characters = 0
         with self._lock:
             self._refresh()
@@ -254,54 +258,56 @@ class SessionManager:
                     if document is not None
                 ]
                 characters += sum(size for _, size in documents)
-                if made and characters > _TOGETHER:
+                if task_rows and characters > _TOGETHER:
                     break
-                made.append(
+                task_rows.append(
                     {
                         "task": key,
                         "topic": task.topic,
-                        "documents": [told for told, _ in documents],
+                        "documents": [data for data, _ in documents],
                         "current": current and _judgment_to_json(current, task),
                         "note": past.note(task),
                         "skipped": past.is_skipped(task),
                     }
                 )
-        return made
+        return task_rows
 
     def _document(self, name: str) -> tuple[dict[str, Any], int]:
         """Return the data of a document for the page, and the number of characters of its text."""
-        found = self._campaign.document(name)
-        if found is None:
+        stored = self._campaign.document(name)
+        if stored is None:
             return {"document": name, "media": None, "title": "", "text": None}, 0
-        text = found.body.decode("utf-8", "replace") if found.media.startswith("text/") else None
-        told: dict[str, Any] = {
-            "document": name, "media": found.media, "title": found.title, "text": text,
+        text = stored.body.decode("utf-8", "replace") if stored.media.startswith("text/") else None
+        data: dict[str, Any] = {
+            "document": name, "media": stored.media, "title": stored.title, "text": text,
         }  # fmt: skip
-        if found.media == "text/xml":
+        if stored.media == "text/xml":
             # (What was added in another way, and is none, is shown as text.)
             with suppress(InputError):
-                told |= {"text": None, "tree": parse_tree(name, found.body)}
-        return told, 0 if text is None else len(text)
+                data |= {"text": None, "tree": parse_tree(name, stored.body)}
+        return data, 0 if text is None else len(text)
 
     def image(self, name: str, key: str, which: int) -> tuple[str, bytes] | None:
         """Return media type and bytes of a document of a task; None unless it is an image."""
         with self._lock:
             task = self._task(name, key)
             document = task.other if which else task.document
-            found = None if document is None else self._campaign.document(document)
-        if found is None or found.media not in MEDIA or not found.media.startswith("image/"):
+            stored = None if document is None else self._campaign.document(document)
+        if stored is None or stored.media not in MEDIA or not stored.media.startswith("image/"):
             return None
-        return found.media, found.body
+        return stored.media, stored.body
 
     def listed(self, name: str) -> dict[str, Any]:
         """Return the skipped and the judged tasks, the latest first."""
         with self._lock:
             self._refresh()
-            desk = self._places[name].desk
-            judged = [event for event in desk.judged() if self._is_known(name, event)]
+            session = self._places[name].desk
+            judged = [event for event in session.judged() if self._is_known(name, event)]
             return {
                 "aside": [
-                    self._line(name, t, None) for t in desk.skipped() if t.topic in desk.topics
+                    self._line(name, t, None)
+                    for t in session.skipped()
+                    if t.topic in session.topics
                 ],
                 "judged": [self._line(name, event_task(e), e) for e in reversed(judged)],
             }
@@ -309,7 +315,7 @@ class SessionManager:
     def _line(self, name: str, task: JudgingTask, event: LoggedEvent | None) -> dict[str, Any]:
         documents = [d for d in (task.document, task.other) if d is not None]
         marks = ", ".join("?" * len(documents))
-        found = dict(
+        title_by_document = dict(
             self._campaign.read(
                 f"SELECT document, title FROM documents WHERE document IN ({marks})", documents
             )
@@ -317,7 +323,7 @@ class SessionManager:
         return {
             "task": self._key(name, task),
             "topic": task.topic,
-            "titles": [found.get(document) or document for document in documents],
+            "titles": [title_by_document.get(document) or document for document in documents],
             "grade": None if event is None else event.grade,
             "note": self._places[name].desk.past.note(task),
         }
@@ -325,7 +331,7 @@ class SessionManager:
     # ------------------------------------------------------------------------- what a page tells
 
     def record(
-        self, name: str, told: Mapping[str, Any], topic: str | None = None
+        self, name: str, data: Mapping[str, Any], topic: str | None = None
     ) -> dict[str, Any]:
         """Record an event of an assessor; when this returns, it is on disk.
 
@@ -340,8 +346,8 @@ class SessionManager:
         """
         with self._lock:
             self._refresh()
-            desk = self._places[name].desk
-            task, event = self._event(name, told)
+            session = self._places[name].desk
+            task, event = self._event(name, data)
             try:
                 number, new = self._campaign.record(event)
             except EditConflict:
@@ -352,28 +358,28 @@ class SessionManager:
                 raise
             if new:
                 self.recorded += 1
-                desk.apply(self._logged("event", number))
-            current = desk.past.current(task)
+                session.apply(self._logged("event", number))
+            current = session.past.current(task)
             return {
                 "id": event.id,
                 "event": number,
                 "current": current and _judgment_to_json(current, task),
                 "topic": {
                     "topic": task.topic,
-                    "progress": _progress_to_json(desk.progress(task.topic)),
+                    "progress": _progress_to_json(session.progress(task.topic)),
                 },
                 **self._ahead(name, topic),
             }
 
-    def _event(self, name: str, told: Mapping[str, Any]) -> tuple[JudgingTask, Event]:
+    def _event(self, name: str, data: Mapping[str, Any]) -> tuple[JudgingTask, Event]:
         """Convert the data from a page to an event."""
-        kind, event_id, replaces = (told.get(part) for part in ("kind", "id", "replaces"))
+        kind, event_id, replaces = (data.get(key) for key in ("kind", "id", "replaces"))
         if kind not in _KINDS:
             raise InputError(f"kind {format_value(kind)}, expected one of {', '.join(_KINDS)}")
         if not isinstance(event_id, str) or not _ID.fullmatch(event_id):
             raise InputError(f"id {format_value(event_id)}, expected a UUID")
-        task = self._task(name, told.get("task"))
-        grade, note, seconds = told.get("grade"), told.get("note"), told.get("seconds")
+        task = self._task(name, data.get("task"))
+        grade, note, seconds = data.get("grade"), data.get("note"), data.get("seconds")
         if kind in ("grade", "preference") and (type(grade) is not int):
             raise InputError(f"grade {format_value(grade)}, expected a whole number")
         if (kind == "preference") != (task.other is not None) and kind in ("grade", "preference"):
@@ -398,12 +404,12 @@ class SessionManager:
         )
 
     def _number(self, event_id: object) -> int:
-        found = isinstance(event_id, str) and self._campaign.read(
+        rows = isinstance(event_id, str) and self._campaign.read(
             "SELECT event FROM events WHERE id = ?", (event_id,)
         )
-        if not found:
+        if not rows:
             raise InputError(f"replaces {format_value(event_id)}, which is no event")
-        number: int = found[0][0]
+        number: int = rows[0][0]
         return number
 
     def _logged(self, column: str, value: object) -> LoggedEvent:
@@ -421,8 +427,8 @@ class SessionManager:
 
 def _judgment_to_json(event: LoggedEvent, task: JudgingTask) -> dict[str, Any]:
     """Convert a judgment, relative to the order in which the documents are displayed."""
-    turned = task.other is not None and event.document != task.document
-    grade = -event.grade if turned and event.grade is not None else event.grade
+    is_reversed = task.other is not None and event.document != task.document
+    grade = -event.grade if is_reversed and event.grade is not None else event.grade
     return {"id": event.id, "grade": grade, "time": event.time}
 
 
@@ -452,8 +458,8 @@ _LINKS = 20
 
 def get_settings(campaign: Campaign) -> DisplaySettings:
     """Return the display settings of a campaign, or the defaults if none were set."""
-    found = campaign.read("SELECT value FROM about WHERE key = ?", (_SETTINGS,))
-    return DisplaySettings(**json.loads(found[0][0])) if found else DisplaySettings()
+    rows = campaign.read("SELECT value FROM about WHERE key = ?", (_SETTINGS,))
+    return DisplaySettings(**json.loads(rows[0][0])) if rows else DisplaySettings()
 
 
 def set_settings(campaign: Campaign, settings: DisplaySettings) -> None:
@@ -468,20 +474,20 @@ def set_settings(campaign: Campaign, settings: DisplaySettings) -> None:
         )
 
 
-def create_token(campaign: Campaign, assessor: str, *, alone: bool = False) -> str:
+def create_token(campaign: Campaign, assessor: str, *, revoke_others: bool = False) -> str:
     """Create a token of 256 random bits for the link of an assessor; only its digest is stored.
 
-    Earlier links stay valid unless this is to be the only one (``alone``).
+    Earlier links stay valid unless this is to be the only one (``revoke_others``).
     """
     token = secrets.token_urlsafe(32)
     with campaign.write() as connection:
         (before,) = connection.execute(
             "SELECT token_hash FROM assessors WHERE assessor = ?", (assessor,)
         ).fetchone()
-        kept = [] if alone else (before or "").split()[1 - _LINKS :]
+        digests = [] if revoke_others else (before or "").split()[1 - _LINKS :]
         connection.execute(
             "UPDATE assessors SET token_hash = ? WHERE assessor = ?",
-            (" ".join([*kept, token_digest(token)]), assessor),
+            (" ".join([*digests, token_digest(token)]), assessor),
         )
     return token
 

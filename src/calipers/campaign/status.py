@@ -85,28 +85,28 @@ def campaign_status(campaign: Campaign) -> CampaignStatus:
 
     If no topic is assigned to anybody, all topics belong to every assessor.
     """
-    about, pool, topics = campaign.about, campaign.pool(), campaign.topics()
-    drawn = {(one.topic, one.document) for one in pool if one.sampled}
-    by_topic = _topic_statuses(campaign, {topic.topic: topic.title for topic in topics}, drawn)
-    persons = {name for name, one in campaign.assessors().items() if one.kind == "person"}
+    info, pool, topics = campaign.about, campaign.pool(), campaign.topics()
+    sampled = {(entry.topic, entry.document) for entry in pool if entry.sampled}
+    by_topic = _topic_statuses(campaign, {topic.topic: topic.title for topic in topics}, sampled)
+    persons = {name for name, entry in campaign.assessors().items() if entry.kind == "person"}
     judged = {
-        (one.topic, one.document)
-        for one in campaign.judgments(again=False)
-        if one.assessor in persons
+        (entry.topic, entry.document)
+        for entry in campaign.judgments(again=False)
+        if entry.assessor in persons
     }
     counts = {
         table: campaign.read(f"SELECT count(*) FROM {table}")[0][0]
         for table in ("participants", "topics", "runs", "documents", "events")
     }
     return CampaignStatus(
-        about.name,
-        about.goal,
+        info.name,
+        info.goal,
         pooled=len(pool),
-        to_judge=len(drawn),
-        judged=len(drawn & judged),
-        beside=len(judged - drawn),
+        to_judge=len(sampled),
+        judged=len(sampled & judged),
+        beside=len(judged - sampled),
         by_assessor=_assessor_statuses(
-            campaign, {row.topic: row.to_judge for row in by_topic}, drawn
+            campaign, {row.topic: row.to_judge for row in by_topic}, sampled
         ),
         by_topic=by_topic,
         **counts,
@@ -114,18 +114,18 @@ def campaign_status(campaign: Campaign) -> CampaignStatus:
 
 
 def _topic_statuses(
-    campaign: Campaign, titles: dict[str, str], drawn: set[tuple[str, str]]
+    campaign: Campaign, titles: dict[str, str], sampled: set[tuple[str, str]]
 ) -> tuple[TopicStatus, ...]:
-    persons = {name for name, one in campaign.assessors().items() if one.kind == "person"}
+    persons = {name for name, entry in campaign.assessors().items() if entry.kind == "person"}
     pooled, to_judge = Counter[str](), Counter[str]()
-    for one in campaign.pool():
-        pooled[one.topic] += 1
-        to_judge[one.topic] += one.sampled
+    for entry in campaign.pool():
+        pooled[entry.topic] += 1
+        to_judge[entry.topic] += entry.sampled
     grades: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for judgment in campaign.judgments(again=False):
         if judgment.assessor in persons:
             grades[judgment.topic][judgment.document].append(judgment.grade)
-    decided = {(one.topic, one.document) for one in campaign.adjudications()}
+    decided = {(entry.topic, entry.document) for entry in campaign.adjudications()}
     final = adjudicated_grades(campaign).grades
     assigned = Counter(topic for topics in campaign.assignments().values() for topic in topics)
     return tuple(
@@ -135,12 +135,12 @@ def _topic_statuses(
             assigned[topic],
             pooled[topic],
             to_judge[topic],
-            sum((topic, document) in drawn for document in grades[topic]),
-            sum(len(given) > 1 for given in grades[topic].values()),
+            sum((topic, document) in sampled for document in grades[topic]),
+            sum(len(document_grades) > 1 for document_grades in grades[topic].values()),
             sum(grade > 0 for grade in final.get(topic, {}).values()),
             sum(
-                len(set(given)) > 1 and (topic, document) not in decided
-                for document, given in grades[topic].items()
+                len(set(document_grades)) > 1 and (topic, document) not in decided
+                for document, document_grades in grades[topic].items()
             ),
         )
         for topic, title in titles.items()
@@ -148,12 +148,12 @@ def _topic_statuses(
 
 
 def _assessor_statuses(
-    campaign: Campaign, to_judge: dict[str, int], drawn: set[tuple[str, str]]
+    campaign: Campaign, to_judge: dict[str, int], sampled: set[tuple[str, str]]
 ) -> tuple[AssessorStatus, ...]:
-    assigned, known = campaign.assignments(), campaign.assessors()
-    own = {
-        name: assigned.get(name, [] if assigned and one.kind == "person" else list(to_judge))
-        for name, one in known.items()
+    assigned, assessors = campaign.assignments(), campaign.assessors()
+    topics_by_assessor = {
+        name: assigned.get(name, [] if assigned and entry.kind == "person" else list(to_judge))
+        for name, entry in assessors.items()
     }
     skips = {
         (assessor, topic, document): event
@@ -164,25 +164,28 @@ def _assessor_statuses(
     }
     judged, seconds = Counter[str](), defaultdict[str, float](float)
     last: dict[str, str] = {}
-    for one in campaign.judgments(again=False):
-        judged[one.assessor] += (
-            one.topic in own[one.assessor] and (one.topic, one.document) in drawn
+    for entry in campaign.judgments(again=False):
+        judged[entry.assessor] += (
+            entry.topic in topics_by_assessor[entry.assessor]
+            and (entry.topic, entry.document) in sampled
         )
-        seconds[one.assessor] += one.seconds or 0
-        last[one.assessor] = max(one.time, last.get(one.assessor, ""))
-        skips.pop((one.assessor, one.topic, one.document), None)
-    put_off = Counter(assessor for assessor, _, _ in skips)
+        seconds[entry.assessor] += entry.seconds or 0
+        last[entry.assessor] = max(entry.time, last.get(entry.assessor, ""))
+        skips.pop((entry.assessor, entry.topic, entry.document), None)
+    n_skipped = Counter(assessor for assessor, _, _ in skips)
     return tuple(
         AssessorStatus(
             name,
-            one.kind,
-            one.role,
-            len(own[name]),
-            sum(to_judge[topic] for topic in own[name]) if one.role == "assessor" else 0,
+            entry.kind,
+            entry.role,
+            len(topics_by_assessor[name]),
+            sum(to_judge[topic] for topic in topics_by_assessor[name])
+            if entry.role == "assessor"
+            else 0,
             judged[name],
-            put_off[name],
+            n_skipped[name],
             round(seconds[name] / 60, 1),
             last.get(name),
         )
-        for name, one in known.items()
+        for name, entry in assessors.items()
     )

@@ -147,22 +147,24 @@ class CampaignFile:
         InputError
             If the file is not a campaign, or is one of a later version.
         """
-        at = Path(path)
-        if not at.is_file():
-            raise InputError(f"{at}: {'is no file' if at.exists() else 'no such file'}")
-        with _translate_errors(str(at)):
-            if readonly and at.with_name(f"{at.name}-journal").exists():
+        file_path = Path(path)
+        if not file_path.is_file():
+            raise InputError(
+                f"{file_path}: {'is no file' if file_path.exists() else 'no such file'}"
+            )
+        with _translate_errors(str(file_path)):
+            if readonly and file_path.with_name(f"{file_path.name}-journal").exists():
                 # What a process that was killed began is taken back first, which is writing.
-                with suppress(sqlite3.OperationalError), closing(_connect(at)) as connection:
+                with suppress(sqlite3.OperationalError), closing(_connect(file_path)) as connection:
                     connection.execute("SELECT count(*) FROM sqlite_master")
-            connection = _connect(at, readonly=readonly)
+            connection = _connect(file_path, readonly=readonly)
             try:
-                _check(str(at), connection)
-                _set_durability(str(at), connection)
+                _check(str(file_path), connection)
+                _set_durability(str(file_path), connection)
             except BaseException:
                 connection.close()
                 raise
-        return cls(str(at), connection, readonly=readonly)
+        return cls(str(file_path), connection, readonly=readonly)
 
     def close(self) -> None:
         """Close the file."""
@@ -220,49 +222,49 @@ class CampaignFile:
                 raise
 
 
-def create_file(at: Path, about: Mapping[str, str]) -> None:
+def create_file(path: Path, metadata: Mapping[str, str]) -> None:
     """Create a new file with nothing but its metadata; an existing file is not overwritten."""
-    if at.exists() or at.is_symlink():
-        raise InputError(f"{at}: is there already, and nothing is written over")
-    if not at.parent.is_dir():
-        raise InputError(f"{at}: the folder {at.parent} does not exist")
-    part = at.parent / f".{at.name[:40]}.{os.urandom(8).hex()}.part"
+    if path.exists() or path.is_symlink():
+        raise InputError(f"{path}: is there already, and nothing is written over")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: the folder {path.parent} does not exist")
+    temporary = path.parent / f".{path.name[:40]}.{os.urandom(8).hex()}.part"
     try:
-        with _translate_errors(str(at)), closing(_connect(part, create=True)) as connection:
-            _set_durability(str(at), connection)
+        with _translate_errors(str(path)), closing(_connect(temporary, create=True)) as connection:
+            _set_durability(str(path), connection)
             connection.executescript(f"BEGIN; {TABLES} {VIEWS}")
-            connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
+            connection.executemany("INSERT INTO about VALUES (?, ?)", metadata.items())
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
             connection.execute("COMMIT")
-        _rename_exclusively(part, at)
+        _rename_exclusively(temporary, path)
     finally:
-        part.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
-def _rename_exclusively(part: Path, at: Path) -> None:
+def _rename_exclusively(source: Path, target: Path) -> None:
     """Rename a file, unless the new name exists."""
     try:
-        at.hardlink_to(part)
+        target.hardlink_to(source)
     except FileExistsError:
-        raise InputError(f"{at}: is there already, and nothing is written over") from None
+        raise InputError(f"{target}: is there already, and nothing is written over") from None
     except OSError:  # a file system without links: the name is taken first
         try:
-            at.touch(exist_ok=False)
+            target.touch(exist_ok=False)
         except FileExistsError:
-            raise InputError(f"{at}: is there already, and nothing is written over") from None
-        part.replace(at)
+            raise InputError(f"{target}: is there already, and nothing is written over") from None
+        source.replace(target)
     if os.name == "posix":
-        folder = os.open(at.parent, os.O_RDONLY)
+        folder = os.open(target.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
         finally:
             os.close(folder)
 
 
-def _connect(at: Path, *, readonly: bool = False, create: bool = False) -> sqlite3.Connection:
+def _connect(path: Path, *, readonly: bool = False, create: bool = False) -> sqlite3.Connection:
     mode = "ro" if readonly else "rwc" if create else "rw"
-    address = f"file:{quote(str(at.absolute()))}?mode={mode}"
+    address = f"file:{quote(str(path.absolute()))}?mode={mode}"
     return sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
 
 
@@ -283,9 +285,9 @@ def _set_durability(path: str, connection: sqlite3.Connection) -> None:
     """Set the pragmas that ensure durability, and check that they are set."""
     for name, value in PRAGMAS.items():
         connection.execute(f"PRAGMA {name} = {value}")
-        (found,) = connection.execute(f"PRAGMA {name}").fetchone()
-        if found != value:
-            raise InputError(f"{path}: {name} is {found} and cannot be set to {value}")
+        (actual,) = connection.execute(f"PRAGMA {name}").fetchone()
+        if actual != value:
+            raise InputError(f"{path}: {name} is {actual} and cannot be set to {value}")
 
 
 @contextmanager
@@ -294,7 +296,7 @@ def _translate_errors(path: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        said = next((ours for theirs, ours in _TROUBLE.items() if theirs in str(error)), None)
-        if said is None:
+        message = next((ours for theirs, ours in _TROUBLE.items() if theirs in str(error)), None)
+        if message is None:
             raise
-        raise InputError(f"{path}: {said}") from None
+        raise InputError(f"{path}: {message}") from None

@@ -97,18 +97,18 @@ class Campaign(CampaignFile):
         InputError
             If the file exists, or an argument is invalid.
         """
-        at = Path(path)
-        about = {
-            "name": events.check_name(name or at.stem, "name"),
+        file_path = Path(path)
+        metadata = {
+            "name": events.check_name(name or file_path.stem, "name"),
             "goal": parse_goal(goal).name,
             "grades": json.dumps(_check_grades(GRADES if grades is None else grades)),
             "created": events.now(),
             "version": calipers.__version__,
         }
         if measures is not None:
-            about["measures"] = json.dumps(parse_measures(measures))
-        create_file(at, about)
-        return cls.open(at)
+            metadata["measures"] = json.dumps(parse_measures(measures))
+        create_file(file_path, metadata)
+        return cls.open(file_path)
 
     def record(self, event: Event) -> RecordResult:
         """Record an event; an event with a known id is not recorded again.
@@ -140,11 +140,20 @@ class Campaign(CampaignFile):
     @property
     def about(self) -> CampaignInfo:
         """Name, goal, grades, measures and origin of the campaign."""
-        found = dict(self.read("SELECT key, value FROM about"))
-        grades = {int(grade): said for grade, said in json.loads(found["grades"]).items()}
-        measures = tuple(json.loads(found.get("measures", "[]")))  # files of version 1 have none
+        value_by_key = dict(self.read("SELECT key, value FROM about"))
+        grades = {
+            int(grade): meaning for grade, meaning in json.loads(value_by_key["grades"]).items()
+        }
+        measures = tuple(
+            json.loads(value_by_key.get("measures", "[]"))
+        )  # files of version 1 have none
         return CampaignInfo(
-            found["name"], found["goal"], grades, found["created"], found["version"], measures
+            value_by_key["name"],
+            value_by_key["goal"],
+            grades,
+            value_by_key["created"],
+            value_by_key["version"],
+            measures,
         )
 
     @property
@@ -164,7 +173,7 @@ class Campaign(CampaignFile):
             "SELECT topic, title, description, narrative, keywords, kind, author, details, source "
             "FROM topics ORDER BY position"
         )
-        return [Topic(*(*given, json.loads(details), source)) for *given, details, source in rows]
+        return [Topic(*(*fields, json.loads(details), source)) for *fields, details, source in rows]
 
     def runs(self) -> dict[str, StoredRun]:
         """Return the runs by name.
@@ -220,10 +229,10 @@ class Campaign(CampaignFile):
         list of PooledDocument
             Pooled documents, by topic, in the order of the pooling method.
         """
-        where, values = _where_clause(topic=topic)
+        condition, values = _where_clause(topic=topic)
         rows = self.read(
             "SELECT topic, document, pool, pooled.position, priority, stratum, sampled FROM pooled "
-            f"JOIN topics USING (topic) {where} "
+            f"JOIN topics USING (topic) {condition} "
             "ORDER BY topics.position, pooled.position, document",
             values,
         )
@@ -263,13 +272,13 @@ class Campaign(CampaignFile):
             Topics of each assessor, in the order of the campaign. Assessors without assigned
             topics are omitted.
         """
-        made: dict[str, list[str]] = {}
+        topics_by_assessor: dict[str, list[str]] = {}
         for assessor, topic in self.read(
             "SELECT assessor, topic FROM assignments JOIN topics USING (topic) "
             "ORDER BY assessor, position"
         ):
-            made.setdefault(assessor, []).append(topic)
-        return made
+            topics_by_assessor.setdefault(assessor, []).append(topic)
+        return topics_by_assessor
 
     def judgments(
         self,
@@ -300,10 +309,10 @@ class Campaign(CampaignFile):
         list of Judgment
             Current grades.
         """
-        where, values = _where_clause(
+        condition, values = _where_clause(
             assessor=assessor, topic=topic, document=document, again=again
         )
-        return [Judgment(*row) for row in self._graded("grades", where, values)]
+        return [Judgment(*row) for row in self._graded("grades", condition, values)]
 
     def preferences(
         self, assessor: str | None = None, *, topic: str | None = None, again: bool | None = None
@@ -325,8 +334,8 @@ class Campaign(CampaignFile):
         list of Preference
             Current preferences.
         """
-        where, values = _where_clause(assessor=assessor, topic=topic, again=again)
-        rows = self._graded("preferences", where, values, "document, other")
+        condition, values = _where_clause(assessor=assessor, topic=topic, again=again)
+        rows = self._graded("preferences", condition, values, "document, other")
         return [Preference(*row) for row in rows]
 
     def adjudications(self) -> list[Judgment]:
@@ -340,14 +349,14 @@ class Campaign(CampaignFile):
         return [Judgment(*row) for row in self._graded("adjudications")]
 
     def _graded(
-        self, view: str, where: str = "", values: Sequence[Any] = (), what: str = "document"
+        self, view: str, condition: str = "", values: Sequence[Any] = (), columns: str = "document"
     ) -> list[tuple[Any, ...]]:
         rows = self.read(
-            f"SELECT assessor, topic, {what}, grade, time, seconds, shown, again, event "
-            f"FROM {view} {where} ORDER BY event",
+            f"SELECT assessor, topic, {columns}, grade, time, seconds, shown, again, event "
+            f"FROM {view} {condition} ORDER BY event",
             values,
         )
-        return [(*row, bool(again), event) for *row, again, event in rows]
+        return [(*row, bool(is_repeat), event) for *row, is_repeat, event in rows]
 
     def events(self) -> list[LoggedEvent]:
         """Return all recorded events, in order.
@@ -358,7 +367,9 @@ class Campaign(CampaignFile):
             Events.
         """
         rows = self.read(f"SELECT {', '.join(LoggedEvent._fields)} FROM events ORDER BY event")
-        return [LoggedEvent(*(*row, bool(again), replaces)) for *row, again, replaces in rows]
+        return [
+            LoggedEvent(*(*row, bool(is_repeat), replaces)) for *row, is_repeat, replaces in rows
+        ]
 
     # --------------------------------------------------------------------------------------- adding
 
@@ -381,7 +392,7 @@ class Campaign(CampaignFile):
                 events.check_name(topic.topic, "topic")
                 _check_new(connection, "topics", "topic", topic.topic)
                 _add_participant(connection, topic.author)
-                texts = topic.title, topic.description, topic.narrative, topic.keywords
+                text_fields = topic.title, topic.description, topic.narrative, topic.keywords
                 details = json.dumps(topic.details, ensure_ascii=False)
                 connection.execute(
                     "INSERT INTO topics VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -389,7 +400,7 @@ class Campaign(CampaignFile):
                         topic.topic,
                         position,
                         topic.author,
-                        *texts,
+                        *text_fields,
                         topic.kind,
                         details,
                         topic.source,
@@ -502,21 +513,21 @@ class Campaign(CampaignFile):
         """
         new = 0
         with self.write() as connection:
-            for one in documents:
-                events.check_name(one.document, "document")
-                if one.media not in MEDIA:
+            for document in documents:
+                events.check_name(document.document, "document")
+                if document.media not in MEDIA:
                     raise InputError(
-                        f"document {format_value(one.document)}: {format_value(one.media)} cannot "
+                        f"document {format_value(document.document)}: {format_value(document.media)} cannot "
                         "be shown; "
                         f"expected {', '.join(MEDIA)}"
                     )
-                row = one.document, one.media, one.title, one.body
+                row = document.document, document.media, document.title, document.body
                 before = connection.execute(
                     "SELECT * FROM documents WHERE document = ?", row[:1]
                 ).fetchone()
                 if before not in (None, row) and not replace:
                     raise InputError(
-                        f"document {format_value(one.document)} is there already, with another "
+                        f"document {format_value(document.document)} is there already, with another "
                         "content"
                     )
                 new += before is None
@@ -524,18 +535,20 @@ class Campaign(CampaignFile):
         return new
 
 
-def _where_clause(**given: Any) -> tuple[str, list[Any]]:
+def _where_clause(**columns: Any) -> tuple[str, list[Any]]:
     """Return an SQL condition on some columns, None being any value, and its parameters."""
-    asked = {name: value for name, value in given.items() if value is not None}
-    return "WHERE " + " AND ".join([f"{name} = ?" for name in asked] or ["1"]), list(asked.values())
+    conditions = {name: value for name, value in columns.items() if value is not None}
+    return "WHERE " + " AND ".join([f"{name} = ?" for name in conditions] or ["1"]), list(
+        conditions.values()
+    )
 
 
 def _check_grades(grades: Mapping[int, str]) -> dict[int, str]:
     """Check that there are at least two valid grades, and return them in order."""
-    for grade, said in grades.items():
+    for grade, meaning in grades.items():
         if type(grade) is not int or abs(grade) >= 2**31:
             raise InputError(f"grade {format_value(grade)}, expected a whole number")
-        events.check_name(said, f"what grade {grade} means,")
+        events.check_name(meaning, f"what grade {grade} means,")
     if len(grades) < 2:
         raise InputError("grades: expected two or more")
     return dict(sorted(grades.items()))
@@ -543,22 +556,22 @@ def _check_grades(grades: Mapping[int, str]) -> dict[int, str]:
 
 def _scores(content: bytes) -> dict[str, dict[str, float]]:
     """Return documents and scores of a stored run by topic, in the order of their ranks."""
-    made: dict[str, dict[str, float]] = {}
+    scores_by_topic: dict[str, dict[str, float]] = {}
     for line in zlib.decompress(content).split(b"\n")[:-1]:
         topic, _, document, _, score, _ = line.split(b" ")
-        made.setdefault(topic.decode(), {})[document.decode()] = float(score)
-    return made
+        scores_by_topic.setdefault(topic.decode(), {})[document.decode()] = float(score)
+    return scores_by_topic
 
 
 def _check_new(connection: sqlite3.Connection, table: str, column: str, value: str) -> None:
-    found = connection.execute(f"SELECT 1 FROM {table} WHERE {column} = ?", (value,))
-    if found.fetchone() is not None:
+    cursor = connection.execute(f"SELECT 1 FROM {table} WHERE {column} = ?", (value,))
+    if cursor.fetchone() is not None:
         raise InputError(f"{column} {format_value(value)} is there already")
 
 
 def _check_there(connection: sqlite3.Connection, table: str, column: str, value: str) -> None:
-    found = connection.execute(f"SELECT 1 FROM {table} WHERE {column} = ?", (value,))
-    if found.fetchone() is None:
+    cursor = connection.execute(f"SELECT 1 FROM {table} WHERE {column} = ?", (value,))
+    if cursor.fetchone() is None:
         raise InputError(f"{column} {format_value(value)} is not of this campaign")
 
 

@@ -61,18 +61,18 @@ class SystemTopicScores:
         """Compute the p-value of each pair, adjusted for their number: randomized Tukey HSD."""
         if len(self.systems) < 2 or not (~np.isnan(self.values)).all(axis=1).any():
             return np.ones((len(self.systems), len(self.systems)))
-        [found] = omnibus.randomised_tukey(self.values, DEALS, 0, self.level)
-        return found.p
+        [test] = omnibus.randomised_tukey(self.values, DEALS, 0, self.level)
+        return test.p
 
     @cached_property
     def better(self) -> set[tuple[str, str]]:
         """Find the pairs that differ significantly at the level, the better system first."""
-        found = set[tuple[str, str]]()
+        pairs = set[tuple[str, str]]()
         for i, j in combinations(range(len(self.systems)), 2):
             if self.p[i, j] <= 1 - self.level + 1e-12 and self.merit[i] != self.merit[j]:
                 first, second = (i, j) if self.merit[i] > self.merit[j] else (j, i)
-                found.add((self.systems[first], self.systems[second]))
-        return found
+                pairs.add((self.systems[first], self.systems[second]))
+        return pairs
 
 
 def score_systems(
@@ -115,16 +115,16 @@ def score_systems(
         measures=list(measures), interval="none", level=level,
     )  # fmt: skip
     assert evaluation.per_unit is not None
-    systems, made = tuple(rankings), {}
+    systems, scores = tuple(rankings), {}
     for name in evaluation.measures:
         definition = parse(name, ("retrieval",)).definition
         if definition.summary != "mean" or definition.higher_is_better is None:
             raise InputError(f"{name} is no mean over topics in which higher or lower is better")
         values = np.column_stack([evaluation.per_unit.values[system][name] for system in systems])
-        made[name] = SystemTopicScores(
+        scores[name] = SystemTopicScores(
             name, evaluation.per_unit.ids, systems, values, definition.higher_is_better, level
         )
-    return made
+    return scores
 
 
 def _columns(judgments: Judgments) -> dict[str, list[Any]]:
@@ -173,24 +173,24 @@ def ranking_changes(
     >>> one.tau, one.ranks["a"]
     (-1.0, (1.0, 2.0))
     """
-    made = []
+    changes = []
     for name, first in before.items():
         second = after[name]
         flipped = {(b, a) for a, b in second.better}
-        found = first.better & second.better, first.better - second.better - flipped, (
+        pair_sets = first.better & second.better, first.better - second.better - flipped, (
             second.better - first.better - {(b, a) for a, b in first.better}
         ), first.better & flipped  # fmt: skip
-        made.append(
+        changes.append(
             RankingChange(
                 name,
                 _pairs(first.systems, first.means, second.means),
                 _pairs(first.systems, first.ranks, second.ranks),
                 correlation(first.merit, second.merit),
                 correlation(first.merit, second.merit, "tau-AP-b"),
-                *(tuple(sorted(of)) for of in found),
+                *(tuple(sorted(pairs)) for pairs in pair_sets),
             )
         )
-    return made
+    return changes
 
 
 def _pairs(
@@ -216,7 +216,7 @@ def correlations(reference: FloatArray, others: FloatArray, method: str = "tau-b
 
     See :func:`correlation`.
     """
-    found = CORRELATIONS[method](np.broadcast_to(reference, others.shape), others)
-    alike = (np.ptp(others, axis=-1) == 0) & (np.ptp(reference, axis=-1) > 0)
-    lacking = np.isnan(reference).any() | np.isnan(others).any(axis=-1)
-    return np.where(lacking, np.nan, np.where(alike, 0.0, found))
+    coefficients = CORRELATIONS[method](np.broadcast_to(reference, others.shape), others)
+    tied_mask = (np.ptp(others, axis=-1) == 0) & (np.ptp(reference, axis=-1) > 0)
+    undefined_mask = np.isnan(reference).any() | np.isnan(others).any(axis=-1)
+    return np.where(undefined_mask, np.nan, np.where(tied_mask, 0.0, coefficients))

@@ -104,15 +104,15 @@ def format_table(rows: pa.Table, path: str, *, exact: bool = False) -> bytes:
     apostrophe, unless it has to be ``exact`` for other tools. Bytes, such as the content of
     documents, are stored only in Parquet and Feather.
     """
-    suffix, packed = file_extension(path)
-    made = _FORMATS.get({".json": "json", **BINARIES, **TEXTS}.get(suffix, ""))
-    if made is None or packed:
+    suffix, compression = file_extension(path)
+    formatter = _FORMATS.get({".json": "json", **BINARIES, **TEXTS}.get(suffix, ""))
+    if formatter is None or compression:
         raise InputError(f"{path}: expected .csv, .tsv, .json, .jsonl, .parquet or .feather")
     if suffix not in BINARIES and "body" in rows.column_names:
         rows = rows.drop_columns(["body"])
     if exact and TEXTS.get(suffix) in _DELIMITERS:
         return _exact(rows, _DELIMITERS[TEXTS[suffix]])
-    return made(rows)
+    return formatter(rows)
 
 
 def _csv(rows: pa.Table) -> bytes:

@@ -71,35 +71,38 @@ def format_topics(topics: Sequence[Topic], kind: str) -> tuple[bytes, list[str]]
         "json": _json_array,
         "jsonl": _jsonl,
     }
-    left_out: set[str] = set()
+    omitted: set[str] = set()
     if kind == "parquet":
         return _parquet(topics), []
-    return makers[kind](topics, left_out).encode(), sorted(left_out)
+    return makers[kind](topics, omitted).encode(), sorted(omitted)
 
 
 # --------------------------------------------------------------------------------------------- XML
 
 
-def _inex(topics: Sequence[Topic], left_out: set[str]) -> str:
-    made = "\n".join(_inex_topic(topic, left_out) for topic in topics)
+def _inex(topics: Sequence[Topic], omitted: set[str]) -> str:
+    body = "\n".join(_inex_topic(topic, omitted) for topic in topics)
     if len(topics) == 1:
-        return f"{made}\n"
+        return f"{body}\n"
     head = '<?xml version="1.0" encoding="UTF-8"?>'
-    return f"{head}\n<INEX-Topics>\n{made}\n</INEX-Topics>\n"
+    return f"{head}\n<INEX-Topics>\n{body}\n</INEX-Topics>\n"
 
 
-def _inex_topic(topic: Topic, left_out: set[str]) -> str:
+def _inex_topic(topic: Topic, omitted: set[str]) -> str:
     number = topic.details.get("ct-no")
-    given = {"topic-id": topic.topic, "query-type": topic.kind, "ct-no": number}
+    attribute_values = {"topic-id": topic.topic, "query-type": topic.kind, "ct-no": number}
     attributes = "".join(
-        f" {name}={_attribute(topic, str(value))}" for name, value in given.items() if value
+        f" {name}={_attribute(topic, str(value))}"
+        for name, value in attribute_values.items()
+        if value
     )
-    left_out |= {*topic.details} - {"ct-no", "parts"}
+    omitted |= {*topic.details} - {"ct-no", "parts"}
     author = [f"  <Author>{_text(topic, topic.author)}</Author>"] if topic.author else []
     lines = [f"<INEX-Topic{attributes}>", *author, "  <Title>"]
     parts = topic.details.get("parts", [{"cw": topic.title}] if topic.title else [])
     lines += [
-        "    " + " ".join(f"<{tag}>{_text(topic, said)}</{tag}>" for tag, said in part.items())
+        "    "
+        + " ".join(f"<{tag}>{_text(topic, content)}</{tag}>" for tag, content in part.items())
         for part in parts
     ]
     lines.append("  </Title>")
@@ -114,7 +117,7 @@ def _inex_topic(topic: Topic, left_out: set[str]) -> str:
     return "\n".join([*lines, "</INEX-Topic>"])
 
 
-def _xml(topics: Sequence[Topic], left_out: set[str]) -> str:
+def _xml(topics: Sequence[Topic], omitted: set[str]) -> str:
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<topics>"]
     for topic in topics:
         kind = f' query-type="{topic.kind}"' if topic.kind else ""
@@ -123,10 +126,10 @@ def _xml(topics: Sequence[Topic], left_out: set[str]) -> str:
             lines += _element(topic, field, {}, getattr(topic, field))
         lines += _element(topic, "author", {}, topic.author or "")
         for name, value in topic.details.items():
-            made = _details(topic, name, value)
-            if made is None:
-                left_out.add(name)
-            lines += made or []
+            elements = _details(topic, name, value)
+            if elements is None:
+                omitted.add(name)
+            lines += elements or []
         lines.append("</topic>")
     return "\n".join([*lines, "</topics>", ""])
 
@@ -135,28 +138,30 @@ def _details(topic: Topic, name: str, value: Any) -> list[str] | None:
     """Return the elements of further details; None if they cannot be represented."""
     values = value if isinstance(value, list) else [value]
     lines = []
-    for one in values:
-        given = dict(one) if isinstance(one, Mapping) else {"text": one}
-        text = given.pop("text", "")
-        names = [name, *given]
+    for item in values:
+        attributes = dict(item) if isinstance(item, Mapping) else {"text": item}
+        text = attributes.pop("text", "")
+        names = [name, *attributes]
         if not all(map(_XML_NAME.fullmatch, names)) or name.lower() in FIELDS:
             return None
-        if not all(isinstance(each, str) for each in (text, *given.values())):
+        if not all(isinstance(each, str) for each in (text, *attributes.values())):
             return None
-        lines += _element(topic, name, given, text)
+        lines += _element(topic, name, attributes, text)
     return lines
 
 
 def _element(topic: Topic, tag: str, attributes: Mapping[str, str], text: str) -> list[str]:
     if not text and not attributes:
         return []
-    given = "".join(f" {name}={_attribute(topic, said)}" for name, said in attributes.items())
-    return [f"  <{tag}{given}>", *_fold_text(_text(topic, text), "    "), f"  </{tag}>"]
+    attribute_text = "".join(
+        f" {name}={_attribute(topic, value)}" for name, value in attributes.items()
+    )
+    return [f"  <{tag}{attribute_text}>", *_fold_text(_text(topic, text), "    "), f"  </{tag}>"]
 
 
 def _fold_text(text: str, indent: str) -> Iterator[str]:
-    for place, paragraph in enumerate(text.split("\n\n")):
-        if place:
+    for index, paragraph in enumerate(text.split("\n\n")):
+        if index:
             yield ""
         yield from textwrap.wrap(
             paragraph,
@@ -169,10 +174,10 @@ def _fold_text(text: str, indent: str) -> Iterator[str]:
 
 
 def _text(topic: Topic, text: str) -> str:
-    found = _NO_XML.search(text)
-    if found is not None:
+    match = _NO_XML.search(text)
+    if match is not None:
         raise InputError(
-            f"topic {format_value(topic.topic)}: holds the character {found[0]!r}, for which XML "
+            f"topic {format_value(topic.topic)}: holds the character {match[0]!r}, for which XML "
             "has no "
             "place"
         )
@@ -190,7 +195,7 @@ def _attribute(topic: Topic, text: str) -> str:
 _AMBIGUOUS = re.compile(r"<(?=/?[a-z])|&(?=(amp|lt|gt|quot|apos|#\w{1,7});)", re.IGNORECASE)
 
 
-def _trec(topics: Sequence[Topic], left_out: set[str]) -> str:
+def _trec(topics: Sequence[Topic], omitted: set[str]) -> str:
     blocks = []
     for topic in topics:
         lines = ["<top>", "", f"<num> Number: {_escape_markup(topic.topic)}"]
@@ -210,8 +215,8 @@ def _trec(topics: Sequence[Topic], left_out: set[str]) -> str:
                 folded = "\n".join(_fold_text(_escape_markup(value), ""))
                 lines += [f"<{name}> {_TREC_MORE[name]}{folded}", ""]
             else:
-                left_out.add(name)
-        left_out |= {name for name in ("kind", "author") if getattr(topic, name)}
+                omitted.add(name)
+        omitted |= {name for name in ("kind", "author") if getattr(topic, name)}
         blocks.append("\n".join([*lines, "</top>", ""]))
     return "\n".join(blocks)
 
@@ -229,15 +234,15 @@ def _row(topic: Topic) -> dict[str, Any]:
     return {name: getattr(topic, name) for name in _COLUMNS}
 
 
-def _tsv(topics: Sequence[Topic], left_out: set[str]) -> str:
+def _tsv(topics: Sequence[Topic], omitted: set[str]) -> str:
     """Format topics as TSV without quoting; tabs and line ends are replaced by blanks."""
     names = [name for name in _COLUMNS if any(getattr(topic, name) for topic in topics)]
-    left_out |= {name for topic in topics for name in topic.details}
+    omitted |= {name for topic in topics for name in topic.details}
     rows = [[" ".join((getattr(topic, name) or "").split()) for name in names] for topic in topics]
     return "".join("\t".join(row) + "\n" for row in [names, *rows])
 
 
-def _csv(topics: Sequence[Topic], left_out: set[str]) -> str:
+def _csv(topics: Sequence[Topic], omitted: set[str]) -> str:
     from calipers.report.spreadsheets import csv_text
 
     return csv_text(_row(topic) | {"details": _json(topic)} for topic in topics)
@@ -247,11 +252,11 @@ def _json(topic: Topic) -> str | None:
     return json.dumps(topic.details, ensure_ascii=False) if topic.details else None
 
 
-def _jsonl(topics: Sequence[Topic], left_out: set[str]) -> str:
+def _jsonl(topics: Sequence[Topic], omitted: set[str]) -> str:
     return "".join(f"{line}\n" for line in _objects(topics))
 
 
-def _json_array(topics: Sequence[Topic], left_out: set[str]) -> str:
+def _json_array(topics: Sequence[Topic], omitted: set[str]) -> str:
     return "[" + ",\n ".join(_objects(topics)) + "]\n"
 
 
@@ -259,8 +264,8 @@ def _objects(topics: Sequence[Topic]) -> Iterator[str]:
     """Yield a JSON object of each topic with its non-empty fields."""
     for topic in topics:
         row = _row(topic) | {"details": dict(topic.details)}
-        kept = {name: value for name, value in row.items() if value}
-        yield json.dumps(kept, ensure_ascii=False)
+        non_empty = {name: value for name, value in row.items() if value}
+        yield json.dumps(non_empty, ensure_ascii=False)
 
 
 def _parquet(topics: Sequence[Topic]) -> bytes:

@@ -84,12 +84,12 @@ def add_topics(
 
     ``author`` is the author of topics that do not name one.
     """
-    there = {topic.topic for topic in campaign.topics()}
+    existing = {topic.topic for topic in campaign.topics()}
     added = []
-    for where, topic in iterate_topics([os.fspath(source) for source in sources]):
-        if topic.topic in there:
+    for location, topic in iterate_topics([os.fspath(source) for source in sources]):
+        if topic.topic in existing:
             raise InputError(
-                f"{where}: topic {format_value(topic.topic)} is in the campaign already"
+                f"{location}: topic {format_value(topic.topic)} is in the campaign already"
             )
         added.append(replace(topic, author=topic.author or author))
     campaign.add_topics(added)
@@ -98,19 +98,19 @@ def add_topics(
 
 def iterate_topics(paths: Iterable[str]) -> Iterator[tuple[str, Topic]]:
     """Yield the topics of files, each with its location; a duplicate is an error."""
-    seen: dict[str, str] = {}
+    location_by_topic: dict[str, str] = {}
     for path in paths:
         for line, topic in _topics(path):
-            where = f"{path}:{line}"
-            check = f"{where}: topic"
+            location = f"{path}:{line}"
+            check = f"{location}: topic"
             check_name(topic.topic, check)
-            if topic.topic in seen:
+            if topic.topic in location_by_topic:
                 raise InputError(
                     f"{check} {format_value(topic.topic)} stands there twice, first in "
-                    f"{seen[topic.topic]}"
+                    f"{location_by_topic[topic.topic]}"
                 )
-            seen[topic.topic] = where
-            yield where, topic
+            location_by_topic[topic.topic] = location
+            yield location, topic
 
 
 def _topics(path: str) -> Iterator[tuple[int, Topic]]:
@@ -146,43 +146,43 @@ def _parse_table(path: str) -> Iterator[tuple[int, Topic]]:
 
 def _parse_json(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
     """Yield the topics in a list of objects, each with its first line; or in an object per line."""
-    whole = text.decode()
-    if not whole.lstrip().startswith("["):
+    decoded = text.decode()
+    if not decoded.lstrip().startswith("["):
         yield from _parse_json_lines(path, text)
         return
     try:
-        rows = json.loads(whole)
+        rows = json.loads(decoded)
     except json.JSONDecodeError as error:
         raise InputError(f"{path}:{error.lineno}: is no JSON: {error.msg}") from None
     except RecursionError:
         raise InputError(f"{path}: expected a list of JSON objects, with less in each") from None
-    decoder, at = json.JSONDecoder(), whole.index("[") + 1
-    line = 1 + whole.count("\n", 0, at)
+    decoder, offset = json.JSONDecoder(), decoded.index("[") + 1
+    line = 1 + decoded.count("\n", 0, offset)
     for row in rows:
-        before, at = at, _APART.match(whole, at).end()  # type: ignore[union-attr]
-        line += whole.count("\n", before, at)
-        where = f"{path}:{line}"
+        before, offset = offset, _APART.match(decoded, offset).end()  # type: ignore[union-attr]
+        line += decoded.count("\n", before, offset)
+        location = f"{path}:{line}"
         if not isinstance(row, dict):
-            raise InputError(f"{where}: expected a JSON object, is {format_value(row)}")
-        yield line, _parse_row(where, row)
-        _, end = decoder.raw_decode(whole, at)
-        line += whole.count("\n", at, end)
-        at = end
+            raise InputError(f"{location}: expected a JSON object, is {format_value(row)}")
+        yield line, _parse_row(location, row)
+        _, end = decoder.raw_decode(decoded, offset)
+        line += decoded.count("\n", offset, end)
+        offset = end
 
 
 def _parse_json_lines(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
     for number, line in enumerate(text.decode().split("\n"), 1):
         if not line.strip():
             continue
-        where = f"{path}:{number}"
+        location = f"{path}:{number}"
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            why = getattr(error, "msg", error)
-            raise InputError(f"{where}: expected a JSON object: {why}") from None
+            reason = getattr(error, "msg", error)
+            raise InputError(f"{location}: expected a JSON object: {reason}") from None
         if not isinstance(row, dict):
-            raise InputError(f"{where}: expected a JSON object, is {format_value(row)}")
-        yield number, replace(_parse_row(where, row), source=line)
+            raise InputError(f"{location}: expected a JSON object, is {format_value(row)}")
+        yield number, replace(_parse_row(location, row), source=line)
 
 
 def _parse_tsv(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
@@ -192,7 +192,7 @@ def _parse_tsv(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
         cells = [cell.strip() for cell in line.rstrip("\r").split("\t")]
         if not any(cells):
             continue
-        where = f"{path}:{number}"
+        location = f"{path}:{number}"
         if names is None:
             names = ["topic", "title"]
             if cells[0].lower() in _IDS:
@@ -200,47 +200,47 @@ def _parse_tsv(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
                 continue
         if len(cells) != len(names):
             raise InputError(
-                f"{where}: {len(cells)} fields, expected {len(names)}, apart by tabs: "
+                f"{location}: {len(cells)} fields, expected {len(names)}, apart by tabs: "
                 f"{format_names(names)}"
                 + ("; more need a header that names them" if number == 1 else "")
             )
         row = dict(zip(names, cells, strict=True))
-        yield number, replace(_parse_row(where, row), source=line)
+        yield number, replace(_parse_row(location, row), source=line)
 
 
-def _parse_row(where: str, row: Mapping[str, Any]) -> Topic:
+def _parse_row(location: str, row: Mapping[str, Any]) -> Topic:
     """Convert names and values to a topic."""
-    given = {name.lower(): value for name, value in row.items() if value not in (None, "")}
-    number = next((name for name in _ALWAYS_IDS if name in given), None)
-    if number is None and "query" in given:
+    values = {name.lower(): value for name, value in row.items() if value not in (None, "")}
+    number = next((name for name in _ALWAYS_IDS if name in values), None)
+    if number is None and "query" in values:
         number = "query"
     fields: dict[str, Any] = {}
     details: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in values.items():
         field = _NAMES.get(name)
         if name == number:
             continue
         if field is None or field in fields:
             details[name] = value
         elif field == "details":
-            details |= _details(where, value)
+            details |= _details(location, value)
         else:
-            fields[field] = _text(where, name, value)
+            fields[field] = _text(location, name, value)
     kind = fields.pop("kind", None)
     if kind not in (None, "CO", "CAS"):
-        raise InputError(f"{where}: kind {format_value(kind)}, expected CO or CAS")
-    identity = None if number is None else _text(where, number, given[number])
+        raise InputError(f"{location}: kind {format_value(kind)}, expected CO or CAS")
+    identity = None if number is None else _text(location, number, values[number])
     author = fields.pop("author", None)
-    return build_topic(where, identity, fields, kind=kind, author=author, details=details)
+    return build_topic(location, identity, fields, kind=kind, author=author, details=details)
 
 
-def _text(where: str, name: str, value: Any) -> str:
+def _text(location: str, name: str, value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise InputError(f"{where}: {name} is {format_value(value)}, expected text")
+        raise InputError(f"{location}: {name} is {format_value(value)}, expected text")
     return str(value).strip()
 
 
-def _details(where: str, value: Any) -> dict[str, Any]:
+def _details(location: str, value: Any) -> dict[str, Any]:
     """Return further details as a dict; in a table they are a JSON object."""
     if isinstance(value, str):
         try:
@@ -248,7 +248,7 @@ def _details(where: str, value: Any) -> dict[str, Any]:
         except ValueError:
             value = None
     if not isinstance(value, dict):
-        raise InputError(f"{where}: details are no JSON object")
+        raise InputError(f"{location}: details are no JSON object")
     return value
 
 
@@ -276,21 +276,21 @@ def is_sgml(text: bytes) -> bool:
 
 def parse_xml(name: str, text: bytes) -> Iterator[tuple[int, Topic]]:
     """Yield the topics of an XML text, each with its line."""
-    every = [one for root in parse_elements(name, text) for one in root.walk()]
+    nodes = [node for root in parse_elements(name, text) for node in root.walk()]
     for tags in (_TOPICS, _OTHERWISE):
-        found = [one for one in every if one.tag.lower() in tags]
-        if found:
+        topic_elements = [node for node in nodes if node.tag.lower() in tags]
+        if topic_elements:
             break
     else:
-        seen = ", ".join(dict.fromkeys(f"<{one.tag}>" for one in every[:10]))
-        raise InputError(f"{name}: holds no <topic>, <INEX-Topic> or <top>, but {seen}")
-    within = {id(inner) for one in found for inner in list(one.walk())[1:]}
-    for element in found:
-        if id(element) not in within:
+        present_tags = ", ".join(dict.fromkeys(f"<{node.tag}>" for node in nodes[:10]))
+        raise InputError(f"{name}: holds no <topic>, <INEX-Topic> or <top>, but {present_tags}")
+    nested_ids = {id(inner) for node in topic_elements for inner in list(node.walk())[1:]}
+    for element in topic_elements:
+        if id(element) not in nested_ids:
             yield element.line, _parse_element(f"{name}:{element.line}", element)
 
 
-def _parse_element(where: str, element: Element) -> Topic:
+def _parse_element(location: str, element: Element) -> Topic:
     fields: dict[str, str] = {}
     details: dict[str, Any] = {}
     number = kind = None
@@ -318,7 +318,7 @@ def _parse_element(where: str, element: Element) -> Topic:
         key: value[0] if isinstance(value, list) and len(value) == 1 and key != "parts" else value
         for key, value in details.items()
     }
-    return build_topic(where, number, fields, kind=_kind(kind), author=author, details=details,
+    return build_topic(location, number, fields, kind=_kind(kind), author=author, details=details,
                 source=element.source)  # fmt: skip
 
 
@@ -332,14 +332,14 @@ def _title(element: Element, details: dict[str, Any]) -> str:
     A part is ``{"te": target}``, or ``{"cw": words, "ce": element that contains them}``.
     """
     parts: list[dict[str, str]] = []
-    for one in element.elements:
-        tag = one.tag.lower()
+    for child in element.elements:
+        tag = child.tag.lower()
         if tag not in _PARTS:
             return element.text
         if tag == "ce" and parts and "cw" in parts[-1] and "ce" not in parts[-1]:
-            parts[-1]["ce"] = one.text
+            parts[-1]["ce"] = child.text
         else:
-            parts.append({tag: one.text})
+            parts.append({tag: child.text})
     if not parts:
         return element.text
     if parts != [{"cw": parts[0].get("cw")}]:
@@ -381,20 +381,22 @@ def _without_label(tag: str, text: str) -> str:
 
 def parse_sgml(name: str, text: bytes) -> Iterator[tuple[int, Topic]]:
     """Yield the topics of TREC's early text format, where a tag ends at the next one."""
-    whole = text.decode()
-    line, counted = 1, 0
-    for match in _TOP.finditer(whole):
-        line, counted = line + whole.count("\n", counted, match.start()), match.start()
+    decoded = text.decode()
+    line, last_start = 1, 0
+    for match in _TOP.finditer(decoded):
+        line, last_start = line + decoded.count("\n", last_start, match.start()), match.start()
         fields: dict[str, str] = {}
         for tag, content in _split_tags(match[1]):
             if tag in fields:
                 raise InputError(f"{name}:{line}: the topic has <{tag}> twice")
             fields[tag] = paragraphs(_without_label(tag, _REFERENCE.sub(_character, content)))
         number = fields.pop("num", None)
-        known = {_FIELD[tag]: fields.pop(tag) for tag in list(fields) if tag in _FIELD}
+        topic_fields = {_FIELD[tag]: fields.pop(tag) for tag in list(fields) if tag in _FIELD}
         yield (
             line,
-            build_topic(f"{name}:{line}", number, known, details=fields, source=match[0].strip()),
+            build_topic(
+                f"{name}:{line}", number, topic_fields, details=fields, source=match[0].strip()
+            ),
         )
 
 
@@ -419,17 +421,17 @@ def _character(match: re.Match[str]) -> str:
 
 
 def build_topic(
-    where: str,
+    location: str,
     number: str | None,
     fields: Mapping[str, str],
-    **more: Any,
+    **extra_fields: Any,
 ) -> Topic:
     """Make a topic from its fields, and check that it has a number and text."""
     if not number:
-        raise InputError(f"{where}: the topic has no number, expected an id")
+        raise InputError(f"{location}: the topic has no number, expected an id")
     if not any(fields.get(field) for field in ("title", "description", "narrative")):
         raise InputError(
-            f"{where}: topic {format_value(number)} has no title, description or narrative"
+            f"{location}: topic {format_value(number)} has no title, description or narrative"
         )
     title, description, narrative, keywords = (fields.get(field, "") for field in FIELDS)
-    return Topic(number, title, description, narrative, keywords, **more)
+    return Topic(number, title, description, narrative, keywords, **extra_fields)

@@ -97,8 +97,8 @@ def hash_draw(seed: int, *parts: str | int | None) -> int:
     >>> hash_draw(0, "ann", "t1", "d1") == hash_draw(1, "ann", "t1", "d1")
     False
     """
-    said = json.dumps([seed, *parts]).encode()  # unlike a join, this keeps the parts apart
-    return int.from_bytes(hashlib.sha256(said).digest()[:8], "big")
+    encoded = json.dumps([seed, *parts]).encode()  # unlike a join, this keeps the parts apart
+    return int.from_bytes(hashlib.sha256(encoded).digest()[:8], "big")
 
 
 def presentation_order(
@@ -136,15 +136,17 @@ def plant_repeats(
     They are the requested proportion of all documents of an assessor, rounded up, among those that
     leave enough documents for the gap.
     """
-    most = math.ceil(settings.repeats * sum(map(len, orders.values())))
-    could = [
+    n_repeats = math.ceil(settings.repeats * sum(map(len, orders.values())))
+    candidates = [
         JudgingTask(topic, document, again=True)
         for topic, documents in orders.items()
         if len(documents) > 3
         for document in documents[: len(documents) - effective_gap(len(documents), settings)]
     ]
-    could.sort(key=lambda t: (hash_draw(settings.seed, "again", assessor, t.topic, t.document), t))
-    return set(could[:most])
+    candidates.sort(
+        key=lambda t: (hash_draw(settings.seed, "again", assessor, t.topic, t.document), t)
+    )
+    return set(candidates[:n_repeats])
 
 
 # ------------------------------------------------------------------------------ what came to pass
@@ -168,21 +170,21 @@ class AssessorHistory:
         if event.kind == "undo":
             undone = self.acts.pop(event.replaces or 0, None)
             if undone is not None:
-                held = self._held(undone.kind)
-                assert held is not None
-                place = event_task(undone).place
-                held[place] = [e for e in held[place] if e.event != undone.event]
-                if not held[place]:
-                    del held[place]
-                    if held is self.judged:
-                        del self._topics[place.topic][place]
+                events_by_task = self._held(undone.kind)
+                assert events_by_task is not None
+                task = event_task(undone).place
+                events_by_task[task] = [e for e in events_by_task[task] if e.event != undone.event]
+                if not events_by_task[task]:
+                    del events_by_task[task]
+                    if events_by_task is self.judged:
+                        del self._topics[task.topic][task]
             return
-        held = self._held(event.kind)
-        if held is not None:
-            place = event_task(event).place
-            held.setdefault(place, []).append(event)
-            if held is self.judged:
-                self._topics.setdefault(place.topic, {})[place] = None
+        events_by_task = self._held(event.kind)
+        if events_by_task is not None:
+            task = event_task(event).place
+            events_by_task.setdefault(task, []).append(event)
+            if events_by_task is self.judged:
+                self._topics.setdefault(task.topic, {})[task] = None
             self.acts[event.event] = event
 
     def _held(self, kind: str) -> dict[JudgingTask, list[LoggedEvent]] | None:
@@ -199,8 +201,8 @@ class AssessorHistory:
 
     def note(self, task: JudgingTask) -> str:
         """Return the current note; a repeat has its own."""
-        found = self.notes.get(task.place)
-        return (found[-1].note or "") if found else ""
+        notes = self.notes.get(task.place)
+        return (notes[-1].note or "") if notes else ""
 
     def is_skipped(self, task: JudgingTask) -> bool:
         """Return whether the task was skipped and not judged since."""
@@ -248,24 +250,26 @@ class GradingWorkflow:
         adaptive: Adaptive | None = None,
     ) -> None:
         self._orders = {
-            topic: list(of) if adaptive else presentation_order(of, topic, assessor, settings)
-            for topic, of in documents.items()
+            topic: list(topic_documents)
+            if adaptive
+            else presentation_order(topic_documents, topic, assessor, settings)
+            for topic, topic_documents in documents.items()
         }
         self._adaptive, self._settings = adaptive, settings
         self._again = plant_repeats(self._orders, assessor, settings)
 
     def _firsts(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
         """Yield the open tasks other than repeats."""
-        known = (JudgingTask(topic, document) for document in self._orders.get(topic, ()))
+        tasks = (JudgingTask(topic, document) for document in self._orders.get(topic, ()))
         if self._adaptive is None:
-            return filter(past.is_open, known)
-        put_aside = frozenset(task.document for task in known if past.is_skipped(task))
-        made = self._adaptive(topic, past.grades(topic), put_aside)
-        return filter(past.is_open, (JudgingTask(topic, document) for document in made))
+            return filter(past.is_open, tasks)
+        put_aside = frozenset(task.document for task in tasks if past.is_skipped(task))
+        document_ids = self._adaptive(topic, past.grades(topic), put_aside)
+        return filter(past.is_open, (JudgingTask(topic, document) for document in document_ids))
 
     def upcoming(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
         """Yield documents in order, and a repeat as soon as enough others have come in between."""
-        gap = effective_gap(len(self._orders.get(topic, ())), self._settings)
+        min_gap = effective_gap(len(self._orders.get(topic, ())), self._settings)
         waits: dict[JudgingTask, int] = {}
         last, done = None, 0
         for task in past.of(topic):
@@ -273,7 +277,7 @@ class GradingWorkflow:
                 done, last = done + 1, task.document
                 second = task._replace(again=True)
                 if not task.again and second in self._again and past.is_open(second):
-                    waits[second] = done + gap
+                    waits[second] = done + min_gap
         fresh = self._firsts(topic, past)
         while True:
             ready = min(waits, key=lambda t: waits[t], default=None)
@@ -284,7 +288,7 @@ class GradingWorkflow:
                     done, last = done + 1, first.document
                     second = first._replace(again=True)
                     if second in self._again and past.is_open(second):
-                        waits[second] = done + gap
+                        waits[second] = done + min_gap
                     continue
             if ready is None:
                 return
@@ -329,32 +333,34 @@ class AssessorSession:
 
     def upcoming(self, count: int, topic: str | None = None) -> list[JudgingTask]:
         """Return the next tasks: of ``topic``, of the topics after it, then of those before."""
-        at = self.topics.index(topic) if topic in self.topics else 0
-        topics = self.topics[at:] + self.topics[:at]
-        found = (task for each in topics for task in self._plan.upcoming(each, self.past))
-        return list(islice(found, count))
+        start = self.topics.index(topic) if topic in self.topics else 0
+        topics = self.topics[start:] + self.topics[:start]
+        tasks = (task for each in topics for task in self._plan.upcoming(each, self.past))
+        return list(islice(tasks, count))
 
     def skipped(self) -> list[JudgingTask]:
         """Return the skipped tasks, the earliest first."""
         return [
-            event_task(of[-1])
-            for task, of in self.past.skips.items()
+            event_task(skips[-1])
+            for task, skips in self.past.skips.items()
             if self._mine(task) and self.past.is_skipped(task)
         ]
 
     def judged(self) -> list[LoggedEvent]:
         """Return the current judgments, the latest last."""
-        standing = [of[-1] for task, of in self.past.judged.items() if self._mine(task)]
-        return sorted(standing, key=lambda event: event.event)
+        current = [
+            judgments[-1] for task, judgments in self.past.judged.items() if self._mine(task)
+        ]
+        return sorted(current, key=lambda event: event.event)
 
     def acts(self, count: int) -> list[LoggedEvent]:
         """Return the last events that the assessor can undo, the latest last, without notes."""
-        found = (
+        events = (
             event
             for event in reversed(self.past.acts.values())
             if event.kind not in ("note", "import") and self._mine(event_task(event))
         )
-        return list(islice(found, count))[::-1]
+        return list(islice(events, count))[::-1]
 
     def shown(self, task: JudgingTask) -> int:
         """Return the position of a task in the assessor's own order, from 1."""
@@ -370,8 +376,10 @@ class AssessorSession:
         """
         if missing := self._known - self._counts.keys():
             self._count(missing)
-        asked = self.topics if topic is None else [topic] if topic in self._known else []
-        done, left, skipped = (sum(self._counts[each][i] for each in asked) for i in range(3))
+        requested_topics = self.topics if topic is None else [topic] if topic in self._known else []
+        done, left, skipped = (
+            sum(self._counts[each][i] for each in requested_topics) for i in range(3)
+        )
         times = [
             e.seconds for e in self.acts(_RECENT) if e.kind != "skip" and e.seconds is not None
         ]
@@ -412,20 +420,20 @@ def topic_terms(topic: Topic) -> list[str]:
     >>> topic_terms(Topic("1", title="the cost of silicon chips -potato", keywords="wafers, chips"))
     ['cost', 'silicon', 'chips', 'wafers']
     """
-    found = dict.fromkeys(
+    words = dict.fromkeys(
         word.lower()
         for text in (topic.title, topic.keywords)
         for minus, word in _split_excluded(text)
         if not minus
     )
-    return [word for word in found if word not in _STOP and (len(word) > 1 or not word.isascii())]
+    return [word for word in words if word not in _STOP and (len(word) > 1 or not word.isascii())]
 
 
 def _split_excluded(text: str) -> Iterator[tuple[bool, str]]:
     """Yield words, and whether they are excluded by a preceding minus that is not a hyphen."""
-    for found in _WORD.finditer(text):
-        before = text[found.start() - 1 : found.start()] if found.start() else " "
-        yield bool(found[1]) and before.isspace(), found[2]
+    for match in _WORD.finditer(text):
+        before = text[match.start() - 1 : match.start()] if match.start() else " "
+        yield bool(match[1]) and before.isspace(), match[2]
 
 
 def parse_structure(topic: Topic) -> list[str]:
@@ -437,14 +445,18 @@ def parse_structure(topic: Topic) -> list[str]:
     >>> parse_structure(Topic("9", kind="CAS", details={"parts": parts}))
     ['article', 'belief revision in bdy/sec', '-calendar']
     """
-    given = topic.details.get("parts")
-    parts = [part for part in given if isinstance(part, dict)] if isinstance(given, list) else []
-    told = []
+    raw_parts = topic.details.get("parts")
+    parts = (
+        [part for part in raw_parts if isinstance(part, dict)]
+        if isinstance(raw_parts, list)
+        else []
+    )
+    descriptions = []
     for part in parts:
         words, element = part.get("cw"), part.get("ce")
-        said = " in ".join(str(each) for each in (words, element) if each)
-        told.append(str(part.get("te") or said))
-    return [said for said in told if said]
+        description = " in ".join(str(each) for each in (words, element) if each)
+        descriptions.append(str(part.get("te") or description))
+    return [description for description in descriptions if description]
 
 
 #: Documents that are equally good.
@@ -515,16 +527,19 @@ class PreferenceWorkflow:
         self, documents: Mapping[str, Sequence[str]], assessor: str, settings: DisplaySettings
     ) -> None:
         self._orders = {
-            t: presentation_order(of, t, assessor, settings) for t, of in documents.items()
+            t: presentation_order(topic_documents, t, assessor, settings)
+            for t, topic_documents in documents.items()
         }
         self._assessor, self._settings = assessor, settings
 
-    def _task(self, topic: str, a: str, b: str, *, again: bool = False) -> JudgingTask:
+    def _task(self, topic: str, a: str, b: str, *, is_repeat: bool = False) -> JudgingTask:
         """Return the pair, left document first; sides are random, and reversed in a repeat."""
         a, b = sorted((a, b))
-        turned = hash_draw(self._settings.seed, "side", self._assessor, topic, a, b) % 2 == 1
+        is_reversed = hash_draw(self._settings.seed, "side", self._assessor, topic, a, b) % 2 == 1
         return (
-            JudgingTask(topic, b, a, again) if turned != again else JudgingTask(topic, a, b, again)
+            JudgingTask(topic, b, a, is_repeat)
+            if is_reversed != is_repeat
+            else JudgingTask(topic, a, b, is_repeat)
         )
 
     def sorted(self, topic: str, past: AssessorHistory) -> SortState:
@@ -545,15 +560,15 @@ class PreferenceWorkflow:
     def _seconds(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
         """Yield the pairs to be repeated, once others have come in between."""
         pairs = [task for task in past.of(topic) if task.other is not None]
-        share = self._settings.repeats * 2**64
+        threshold = self._settings.repeats * 2**64
         for later, task in enumerate(pairs):
             if (
                 task.again
-                or hash_draw(self._settings.seed, "twice", self._assessor, *task[:3]) >= share
+                or hash_draw(self._settings.seed, "twice", self._assessor, *task[:3]) >= threshold
             ):
                 continue
             assert task.other is not None
-            second = self._task(topic, task.document, task.other, again=True)
+            second = self._task(topic, task.document, task.other, is_repeat=True)
             if past.is_open(second) and len(pairs) - later > self._settings.gap // 2:
                 yield second
 
@@ -570,6 +585,6 @@ class PreferenceWorkflow:
 
         Pairs that wait for a skipped one are included.
         """
-        mine = self.sorted(topic, past)
-        put_aside = sum(past.is_skipped(self._task(topic, *pair)) for pair in mine.asked)
-        return mine.left - put_aside + sum(1 for _ in self._seconds(topic, past))
+        state = self.sorted(topic, past)
+        put_aside = sum(past.is_skipped(self._task(topic, *pair)) for pair in state.asked)
+        return state.left - put_aside + sum(1 for _ in self._seconds(topic, past))

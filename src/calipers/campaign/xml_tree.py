@@ -49,13 +49,13 @@ class Element:
     @property
     def elements(self) -> list[Element]:
         """Direct child elements."""
-        return [one for one in self.content if isinstance(one, Element)]
+        return [part for part in self.content if isinstance(part, Element)]
 
     def walk(self) -> Iterator[Element]:
         """Yield the element and all its descendants, in document order."""
         yield self
-        for one in self.elements:
-            yield from one.walk()
+        for child in self.elements:
+            yield from child.walk()
 
     @property
     def text(self) -> str:
@@ -67,8 +67,12 @@ class Element:
 
     def _raw(self) -> str:
         return "".join(
-            one if isinstance(one, str) else f"\n\n{one._raw()}\n\n" if one.is_block else one._raw()
-            for one in self.content
+            part
+            if isinstance(part, str)
+            else f"\n\n{part._raw()}\n\n"
+            if part.is_block
+            else part._raw()
+            for part in self.content
         )
 
     @property
@@ -117,14 +121,14 @@ def _decode_source(source: ByteSource, encoding: str) -> bytes:
 _SAYS = "which the file says that it is"
 
 
-def _decode(encoding: str, name: str, raw: bytes, why: str = _SAYS) -> str:
-    """Decode text in an encoding; ``why`` is the reason for it in the error message."""
+def _decode(encoding: str, name: str, raw: bytes, reason: str = _SAYS) -> str:
+    """Decode text in an encoding; ``reason`` is the reason for it in the error message."""
     try:
         return raw.decode(encoding)
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise InputError(
-            f"{name}:{line}: the byte 0x{raw[error.start]:02x} is not {encoding}, {why}"
+            f"{name}:{line}: the byte 0x{raw[error.start]:02x} is not {encoding}, {reason}"
         ) from None
     except (LookupError, UnicodeError):
         raise InputError(f"{name}:1: the encoding {format_value(encoding)} is not known") from None
@@ -157,8 +161,8 @@ def parse_elements(name: str, text: bytes, expected: str = "topics") -> list[Ele
 
 
 def _xml_error(name: str, error: expat.ExpatError) -> InputError:
-    why = expat.errors.messages[error.code]
-    return InputError(f"{name}:{error.lineno}: is no well-formed XML: {why}")
+    reason = expat.errors.messages[error.code]
+    return InputError(f"{name}:{error.lineno}: is no well-formed XML: {reason}")
 
 
 class _TreeBuilder:
@@ -176,8 +180,8 @@ class _TreeBuilder:
         parser.SkippedEntityHandler = self._unknown
         parser.Parse(text, True)  # noqa: FBT003
 
-    def _error(self, why: str) -> NoReturn:
-        raise InputError(f"{self._name}:{self._parser.CurrentLineNumber}: {why}")
+    def _error(self, message: str) -> NoReturn:
+        raise InputError(f"{self._name}:{self._parser.CurrentLineNumber}: {message}")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         element = Element(tag, attributes, self._parser.CurrentLineNumber)

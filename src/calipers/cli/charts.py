@@ -55,15 +55,15 @@ class ChartOptions:
         from calipers.report.charts import chart_files
         from calipers.report.output_files import atomic_writer
 
-        made = {
-            os.path.join(self.folder, name): drawn  # noqa: PTH118
-            for name, drawn in chart_files(result, self.formats, **look)
+        content_by_path = {
+            os.path.join(self.folder, name): content  # noqa: PTH118
+            for name, content in chart_files(result, self.formats, **look)
         }
-        if not made:
+        if not content_by_path:
             write_stderr(f"calipers: there is nothing to draw; {self.folder} is left as it is")
             return
         os.makedirs(self.folder, exist_ok=True)  # noqa: PTH103
-        check_late_files("--charts", made)
-        for path, drawn in made.items():
+        check_late_files("--charts", content_by_path)
+        for path, content in content_by_path.items():
             with atomic_writer(path) as stream:
-                stream.write(drawn)
+                stream.write(content)

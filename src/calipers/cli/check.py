@@ -63,11 +63,11 @@ def command(names: tuple[str, ...], config: str | None, *, github_summary: bool)
             from calipers.data.errors import did_you_mean
 
             raise click.UsageError(f"{path}: no check {name!r}; {did_you_mean(name, checks)}")
-    asked = {name: checks[name] for name in names or checks}
-    _check_outputs(path, asked)
+    selected = {name: checks[name] for name in names or checks}
+    _check_outputs(path, selected)
     codes = [
-        _run_reported(f"{path}: check {name}", of, name, github_summary)
-        for name, of in asked.items()
+        _run_reported(f"{path}: check {name}", check, name, github_summary)
+        for name, check in selected.items()
     ]
     if any(codes):
         raise click.exceptions.Exit(max(codes))
@@ -85,30 +85,32 @@ def _check_outputs(path: str, checks: Mapping[str, Any]) -> None:
                 )
 
 
-def _run_reported(where: str, check: Any, name: str, github_summary: bool) -> int:
+def _run_reported(location: str, check: Any, name: str, github_summary: bool) -> int:
     """Run a check, and return its exit code; invalid input does not prevent other checks."""
     from calipers.data.errors import InputError
 
     try:
-        return _run(where, check, name, github_summary=github_summary)
+        return _run(location, check, name, github_summary=github_summary)
     except InputError as error:
-        write_stderr(f"calipers: {'' if str(error).startswith(where) else f'{where}: '}{error}")
+        write_stderr(
+            f"calipers: {'' if str(error).startswith(location) else f'{location}: '}{error}"
+        )
         return EXIT_BAD_INPUT
 
 
 def _read(config: str | None) -> tuple[str, Mapping[str, Any]]:
     """Return the configuration file, and its checks by name."""
-    places = [config] if config is not None else [name for name in FILES if Path(name).exists()]
-    if not places:
+    paths = [config] if config is not None else [name for name in FILES if Path(name).exists()]
+    if not paths:
         raise click.UsageError(f"there is no {' and no '.join(FILES)} here; --config names a file")
-    for place in places:
-        found: Any = _toml(place)
-        for key in _keys(place):
-            found = found.get(key, {}) if isinstance(found, Mapping) else {}
-        if found and isinstance(found, Mapping):
-            return place, found
-    expected = " or ".join(f"[{'.'.join(_keys(place))}.NAME]" for place in places)
-    raise _error(f"{', '.join(places)}: holds no check; expected {expected}")
+    for path in paths:
+        checks: Any = _toml(path)
+        for key in _keys(path):
+            checks = checks.get(key, {}) if isinstance(checks, Mapping) else {}
+        if checks and isinstance(checks, Mapping):
+            return path, checks
+    expected = " or ".join(f"[{'.'.join(_keys(path))}.NAME]" for path in paths)
+    raise _error(f"{', '.join(paths)}: holds no check; expected {expected}")
 
 
 def _keys(path: str) -> tuple[str, ...]:
@@ -134,21 +136,21 @@ def _error(message: str) -> InputError:
     return InputError(message)
 
 
-def _run(where: str, check: Any, name: str, *, github_summary: bool) -> int:
+def _run(location: str, check: Any, name: str, *, github_summary: bool) -> int:
     """Run a check, and return its exit code."""
     from calipers.cli.group import cli
 
     if not isinstance(check, Mapping) or not isinstance(check.get("command"), str):
-        raise _error(f'{where}: expected command = "…", such as "classification"')
+        raise _error(f'{location}: expected command = "…", such as "classification"')
     group: Any = cli
     for word in check["command"].split():
         of_group = isinstance(group, click.Group) and word != "check"
         group = group.get_command(click.Context(group), word) if of_group else None
         if group is None:
-            raise _error(f"{where}: there is no command {check['command']!r}")
-    given = {k: v for k, v in check.items() if k != "command"}
+            raise _error(f"{location}: there is no command {check['command']!r}")
+    settings = {k: v for k, v in check.items() if k != "command"}
     line = list(
-        _line(where, group, {**given, **({"github_summary": True} if github_summary else {})})
+        _line(location, group, {**settings, **({"github_summary": True} if github_summary else {})})
     )
     click.echo(f"{name}\n{'=' * len(name)}\n")
     try:
@@ -157,13 +159,13 @@ def _run(where: str, check: Any, name: str, *, github_summary: bool) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.UsageError as error:
-        raise _error(f"{where}: {error.format_message()}") from None
+        raise _error(f"{location}: {error.format_message()}") from None
     finally:
         click.echo()
     return 0
 
 
-def _line(where: str, command: click.Command, given: Mapping[str, Any]) -> Iterator[str]:
+def _line(location: str, command: click.Command, settings: Mapping[str, Any]) -> Iterator[str]:
     """Yield the equivalent command line; arguments come last, in their order."""
     options = {
         opt.lstrip("-"): p
@@ -173,7 +175,7 @@ def _line(where: str, command: click.Command, given: Mapping[str, Any]) -> Itera
         if opt.startswith("--")
     }
     arguments = {str(p.name): p for p in command.params if isinstance(p, click.Argument)}
-    for key, value in given.items():
+    for key, value in settings.items():
         if key in arguments:
             continue
         option = options.get(key.replace("_", "-"))
@@ -182,32 +184,32 @@ def _line(where: str, command: click.Command, given: Mapping[str, Any]) -> Itera
             from calipers.evaluation.availability import refusal_of_flag
 
             task = str(command.name)
-            why = refusal_of_flag(task, key)
-            if why is not None:
-                raise _error(f"{where}: {task} has no {key}{why}")
+            reason = refusal_of_flag(task, key)
+            if reason is not None:
+                raise _error(f"{location}: {task} has no {key}{reason}")
             known = [*arguments, *options]
-            raise _error(f"{where}: {key!r} says nothing here; {did_you_mean(key, known)}")
-        for one in value if isinstance(value, list) else [value]:
-            yield from _option(where, key, option, one)
+            raise _error(f"{location}: {key!r} says nothing here; {did_you_mean(key, known)}")
+        for item in value if isinstance(value, list) else [value]:
+            yield from _option(location, key, option, item)
     yield "--"
     for name in arguments:
-        value = given.get(name, [])
-        for one in value if isinstance(value, list) else [value]:
-            if not isinstance(one, str):
-                raise _error(f"{where}: {name}: is {one!r}, expected text")
-            yield one
+        value = settings.get(name, [])
+        for item in value if isinstance(value, list) else [value]:
+            if not isinstance(item, str):
+                raise _error(f"{location}: {name}: is {item!r}, expected text")
+            yield item
 
 
-def _option(where: str, key: str, option: click.Option, value: Any) -> Iterator[str]:
+def _option(location: str, key: str, option: click.Option, value: Any) -> Iterator[str]:
     if isinstance(value, dict):
-        raise _error(f"{where}: {key}: is a table, expected a value or a list of such")
+        raise _error(f"{location}: {key}: is a table, expected a value or a list of such")
     flag = next(opt for opt in option.opts if opt.startswith("--"))
     if option.is_flag:
         if not isinstance(value, bool):
-            raise _error(f"{where}: {key}: is {value!r}, expected true or false")
+            raise _error(f"{location}: {key}: is {value!r}, expected true or false")
         if value:
             yield flag
     elif isinstance(value, bool):
-        raise _error(f"{where}: {key}: is {str(value).lower()}, expected a value")
+        raise _error(f"{location}: {key}: is {str(value).lower()}, expected a value")
     else:
         yield f"{flag}={value}"

@@ -123,8 +123,8 @@ class ClassificationCommand(TaskCommand):
                 "--show-confusion goes with a table on the standard output; other formats have the "
                 "counts"
             )
-        shown = is_page(output.kind) or (output.kind == "table" and output.path is None)
-        if is_given("orientation") and not (shown or output.page.wanted):
+        is_shown = is_page(output.kind) or (output.kind == "table" and output.path is None)
+        if is_given("orientation") and not (is_shown or output.page.wanted):
             raise click.UsageError(
                 "--orientation goes with a table on the standard output, Markdown or --report"
             )
@@ -135,26 +135,30 @@ class ClassificationCommand(TaskCommand):
         Matrices are columns of a table, or the table itself. The threshold table is added if it is
         requested.
         """
-        own = {
+        task_options = {
             name: options.pop(name)
             for name in ("costs", "prevalence", "threshold_table", "confusion_matrix")
         }
-        prevalence, table, measures = own["prevalence"], own["threshold_table"], options["measures"]
+        prevalence, table, measures = (
+            task_options["prevalence"],
+            task_options["threshold_table"],
+            options["measures"],
+        )
         self.parse(options)
-        if options["truth"] is None and not own["confusion_matrix"]:
-            if options["threshold"] or own["costs"] is not None:
+        if options["truth"] is None and not task_options["confusion_matrix"]:
+            if options["threshold"] or task_options["costs"] is not None:
                 raise click.UsageError(
                     "--threshold and --costs are about --score and --probability"
                 )
             options["curves"] = output.page.wanted
-            made = _evaluate_matrices(options, measures, prevalence)
-        elif options["rows"] is not None and not own["confusion_matrix"]:
+            evaluation = _evaluate_matrices(options, measures, prevalence)
+        elif options["rows"] is not None and not task_options["confusion_matrix"]:
             raise click.UsageError("--rows goes with --confusion-matrix, or without --truth")
         else:
-            made = self._of_columns(options, output, measures, **own)
+            evaluation = self._of_columns(options, output, measures, **task_options)
         if table is not None:
-            made = _add_threshold_table(made, table, measures, prevalence)
-        return made
+            evaluation = _add_threshold_table(evaluation, table, measures, prevalence)
+        return evaluation
 
     def _of_columns(
         self,
@@ -170,11 +174,11 @@ class ClassificationCommand(TaskCommand):
         """Evaluate systems on the rows of a table, or confusion matrices among its columns."""
         table, rows = options.pop("table"), options.pop("rows")
         truth, threshold = options["truth"], options["threshold"]
-        of_rows = _row_classes(options, truth) if confusion_matrix else None
+        row_classes = _row_classes(options, truth) if confusion_matrix else None
         columns = Columns.take(self.task, options, needed=not confusion_matrix)
         states = StateOptions.take(options)
-        scored = columns.specs["score"] or columns.specs["probability"]
-        if threshold and not scored:
+        score_specs = columns.specs["score"] or columns.specs["probability"]
+        if threshold and not score_specs:
             raise click.UsageError("--threshold is about --score and --probability")
         names, positive = options["labels"], options["positive"]
         _check_classes(names, positive, columns)
@@ -184,12 +188,16 @@ class ClassificationCommand(TaskCommand):
         options["threshold"] = _thresholds(threshold, columns, costs, prevalence)
         options["measures"] = _select_measures(measures, prevalence, alone=alone) or None
 
-        def beside(there: pa.Table) -> dict[str, Any]:
-            labelled = bool(truth or of_rows)
-            made = {"rows": rows, **({} if of_rows is None else {"predicted": of_rows})}
+        def beside(table_rows: pa.Table) -> dict[str, Any]:
+            has_row_classes = bool(truth or row_classes)
+            arguments = {
+                "rows": rows,
+                **({} if row_classes is None else {"predicted": row_classes}),
+            }
             return {
-                **made,
-                "confusion": _cells(confusion_matrix, there, table, labelled=labelled) or None,
+                **arguments,
+                "confusion": _cells(confusion_matrix, table_rows, table, labelled=has_row_classes)
+                or None,
             }
 
         return self.of_rows(
@@ -198,8 +206,8 @@ class ClassificationCommand(TaskCommand):
             states,
             options,
             output,
-            whole={"--confusion-matrix": confusion_matrix, "--threshold-table": threshold_table},
-            beside=beside,
+            memory_options={"--confusion-matrix": confusion_matrix, "--threshold-table": threshold_table},
+            extra_arguments=beside,
         )
 
     def finish(
@@ -210,8 +218,8 @@ class ClassificationCommand(TaskCommand):
         if below and not evaluation.label_tables:
             raise click.UsageError("--by-class is about three classes or more, 100 at most")
         if not evaluation.confusions and output.then is None:
-            shown = {"confusion": "--show-confusion", "orientation": "--orientation"}
-            for option in (option for name, option in shown.items() if is_given(name)):
+            flag_by_name = {"confusion": "--show-confusion", "orientation": "--orientation"}
+            for option in (option for name, option in flag_by_name.items() if is_given(name)):
                 raise click.UsageError(
                     f"{option}: there is no confusion matrix; it takes --predicted, --probability "
                     "or --threshold"
@@ -219,12 +227,14 @@ class ClassificationCommand(TaskCommand):
         try:
             output.finish(evaluation, orientation=orientation)
         finally:
-            on_terminal = output.kind == "table" and output.path is None and output.then is None
+            is_on_terminal = output.kind == "table" and output.path is None and output.then is None
             if confusion is not None:
                 _show(evaluation.confusions, confusion, orientation)
-            elif on_terminal and len(evaluation.confusions) <= MOST_SHOWN:
-                few = [own for own in evaluation.confusions if len(own.labels) <= MOST_CLASSES]
-                _show(few, "counts", orientation)
+            elif is_on_terminal and len(evaluation.confusions) <= MOST_SHOWN:
+                small_matrices = [
+                    matrix for matrix in evaluation.confusions if len(matrix.labels) <= MOST_CLASSES
+                ]
+                _show(small_matrices, "counts", orientation)
             if below:
                 print_tables(evaluation)
 
@@ -263,9 +273,9 @@ def _select_measures(
     from calipers.evaluation.shared import DEFAULT, set_prevalence
 
     if alone:
-        of_counts = _count_measures(measures)
-        rest = tuple(name for name in measures if name not in of_counts)
-        return rest or (("AUC",) if of_counts else ())
+        count_measures = _count_measures(measures)
+        remaining = tuple(name for name in measures if name not in count_measures)
+        return remaining or (("AUC",) if count_measures else ())
     if prevalence is not None:
         return tuple(map(str, set_prevalence(measures or (DEFAULT,), prevalence)))
     return measures
@@ -280,15 +290,15 @@ def _add_threshold_table(
     from calipers.evaluate.threshold_tables import ALL, threshold_table
 
     try:
-        at: Any = text if text == ALL else [float(part) for part in text.split(",")]
+        thresholds: Any = text if text == ALL else [float(part) for part in text.split(",")]
     except ValueError:
         raise click.UsageError(
             f"--threshold-table {text!r}: expected all, or numbers as 0.2,0.5"
         ) from None
-    made = threshold_table(
-        evaluation, at=at, measures=_count_measures(measures) or None, prevalence=prevalence
+    table = threshold_table(
+        evaluation, at=thresholds, measures=_count_measures(measures) or None, prevalence=prevalence
     )
-    return replace(evaluation, thresholds=made)
+    return replace(evaluation, thresholds=table)
 
 
 def _count_measures(measures: Sequence[str]) -> list[str]:
@@ -297,14 +307,14 @@ def _count_measures(measures: Sequence[str]) -> list[str]:
     from calipers.measures import TASKS, parse
     from calipers.statistics import ConfusionMatrix
 
-    families, named = TASKS["classification"], (name for name in measures if name != DEFAULT)
-    return [name for name in named if parse(name, families).definition.statistic is ConfusionMatrix]
+    families, names = TASKS["classification"], (name for name in measures if name != DEFAULT)
+    return [name for name in names if parse(name, families).definition.statistic is ConfusionMatrix]
 
 
 def _check_classes(names: Sequence[str] | None, positive: str | None, columns: Columns) -> None:
     """Check that --labels and --positive are combined only where both are needed."""
-    by_class = any("," in text or "*" in text for text in columns.specs["probability"])
-    if names is not None and positive is not None and not (len(names) == 2 or by_class):
+    has_class_columns = any("," in text or "*" in text for text in columns.specs["probability"])
+    if names is not None and positive is not None and not (len(names) == 2 or has_class_columns):
         raise click.UsageError(
             "--labels and --positive: name a positive class, or all classes in their order; both "
             "only where --labels names two, or with a column for each class, as in "
@@ -317,13 +327,13 @@ def _show(confusions: Iterable[ConfusionBase], confusion: str, orientation: str)
     from calipers.report.class_tables import text_table
     from calipers.report.text_columns import terminal_width
 
-    of, width = None if confusion == "counts" else confusion, terminal_width(sys.stdout)
+    normalize, width = None if confusion == "counts" else confusion, terminal_width(sys.stdout)
     for matrix in confusions:
-        print_below(matrix.system, text_table(matrix, orientation, of, width))
+        print_below(matrix.system, text_table(matrix, orientation, normalize, width))
 
 
 def _thresholds(
-    given: Sequence[str], columns: Columns, costs: str | None, prevalence: float | None
+    specs: Sequence[str], columns: Columns, costs: str | None, prevalence: float | None
 ) -> Any:
     """Parse thresholds: a number, a rule with its parameters, or a dict of these by system."""
     from calipers.systems.thresholds import ThresholdRule
@@ -334,24 +344,26 @@ def _thresholds(
             defaults["cost_fp"], defaults["cost_fn"] = map(float, costs.split(","))
         except ValueError:
             raise click.UsageError(f"--costs {costs!r}: expected two numbers, as in 1,5") from None
-    found = dict[str | None, Any]()
-    for one in given:
-        name, cut = _threshold(one, columns.system_names, defaults)
-        if name in found:
-            whose = "all systems" if name is None else f"system {name!r}"
-            raise click.UsageError(f"--threshold {one!r}: {whose} had one before")
-        found[name] = cut
-    if None in found and len(found) > 1:
+    thresholds = dict[str | None, Any]()
+    for spec in specs:
+        name, threshold = _threshold(spec, columns.system_names, defaults)
+        if name in thresholds:
+            owner = "all systems" if name is None else f"system {name!r}"
+            raise click.UsageError(f"--threshold {spec!r}: {owner} had one before")
+        thresholds[name] = threshold
+    if None in thresholds and len(thresholds) > 1:
         raise click.UsageError(
             "--threshold: give one of all systems, or one of each as NAME=X, not both"
         )
     if costs is not None:
-        rules = [cut for cut in found.values() if isinstance(cut, ThresholdRule)]
+        rules = [
+            threshold for threshold in thresholds.values() if isinstance(threshold, ThresholdRule)
+        ]
         if not rules:
             raise click.UsageError("--costs goes with a rule for --threshold, such as 'cost'")
         if not any("cost_fp" in m.parameters for rule in rules for m in rule.measures):
-            raise click.UsageError(f"--costs: the rule {given[0]!r} knows no costs; 'cost' does")
-    return found.get(None) if None in found or not found else found
+            raise click.UsageError(f"--costs: the rule {specs[0]!r} knows no costs; 'cost' does")
+    return thresholds.get(None) if None in thresholds or not thresholds else thresholds
 
 
 def _threshold(
@@ -361,23 +373,23 @@ def _threshold(
     from calipers.data.errors import InputError, format_names
     from calipers.systems.thresholds import ThresholdRule
 
-    of = [name for name in systems if text.startswith(f"{name}=")]
-    name = max(of, key=len, default=None)
-    cut = text if name is None else text[len(name) + 1 :]
+    matching = [name for name in systems if text.startswith(f"{name}=")]
+    name = max(matching, key=len, default=None)
+    spec = text if name is None else text[len(name) + 1 :]
     try:
-        return name, float(cut)
+        return name, float(spec)
     except ValueError:
         pass
     try:
-        return name, ThresholdRule.parse(cut, defaults)
+        return name, ThresholdRule.parse(spec, defaults)
     except InputError as error:
         if name is not None or "=" not in text:
             raise
-        said = f"{error}. Of one system it is NAME=X; there are {format_names(systems)}"
-        raise InputError(said) from None
+        message = f"{error}. Of one system it is NAME=X; there are {format_names(systems)}"
+        raise InputError(message) from None
 
 
-def _cells(specs: Sequence[str], rows: pa.Table, where: str, *, labelled: bool) -> dict[str, Any]:
+def _cells(specs: Sequence[str], rows: pa.Table, path: str, *, labelled: bool) -> dict[str, Any]:
     """Return the confusion matrix of each system by name, with one column of counts per class.
 
     The column that names the classes of the rows is included, unless they are named otherwise.
@@ -387,21 +399,24 @@ def _cells(specs: Sequence[str], rows: pa.Table, where: str, *, labelled: bool) 
     from calipers.results.estimate import UNNAMED
 
     label = [] if labelled else [n for n in rows.column_names[:1] if parse_header(n) is not None]
-    made = {}
+    matrices = {}
     for spec in specs:
         name, _, columns = spec.rpartition("=")
         if spec in rows.column_names:
             name, columns = "", spec
         parts = columns.split(",")
-        found = select_columns(rows, columns, where) if len(parts) == 1 else None
-        if not isinstance(found, dict):
-            found = {part: select_columns(rows, part, where) for part in parts}
-        if (name or UNNAMED) in made:
+        column_by_class = select_columns(rows, columns, path) if len(parts) == 1 else None
+        if not isinstance(column_by_class, dict):
+            column_by_class = {part: select_columns(rows, part, path) for part in parts}
+        if (name or UNNAMED) in matrices:
             raise click.UsageError(
                 f"--confusion-matrix: the system {name or UNNAMED!r} is there twice"
             )
-        made[name or UNNAMED] = {**{n: select_columns(rows, n, where) for n in label}, **found}
-    return made
+        matrices[name or UNNAMED] = {
+            **{n: select_columns(rows, n, path) for n in label},
+            **column_by_class,
+        }
+    return matrices
 
 
 def _row_classes(options: dict[str, Any], truth: str | None) -> str | None:
@@ -449,14 +464,17 @@ def _read_matrices(table: str, options: dict[str, Any]) -> tuple[Any, list[Input
     others = dict(options.pop("tables"))
     for name in (*KINDS, "missing", "truth", "threshold"):
         del options[name]
-    found = {path: _open_matrix(path) for path in (table, *others.values())}
+    matrix_by_path = {path: _open_matrix(path) for path in (table, *others.values())}
     if not others:
-        return found[table], [_origin(table)]
-    own = Path(table).stem
-    if own in others:
-        raise click.UsageError(f"--system: {own!r} is what {table} is called already")
-    made = {own: found[table], **{name: found[path] for name, path in others.items()}}
-    return made, [_origin(path) for path in (table, *others.values())]
+        return matrix_by_path[table], [_origin(table)]
+    main_name = Path(table).stem
+    if main_name in others:
+        raise click.UsageError(f"--system: {main_name!r} is what {table} is called already")
+    matrices = {
+        main_name: matrix_by_path[table],
+        **{name: matrix_by_path[path] for name, path in others.items()},
+    }
+    return matrices, [_origin(path) for path in (table, *others.values())]
 
 
 def _is_json(path: str) -> bool:

@@ -52,43 +52,43 @@ class Columns:
     @classmethod
     def take(cls, task: Task, options: dict[str, Any], *, needed: bool = True) -> Columns:
         """Pop the column options from the options of a command."""
-        given = {c.role: options.pop(c.role) for c in task.columns if not c.is_file}
+        value_by_role = {c.role: options.pop(c.role) for c in task.columns if not c.is_file}
         specs = {
-            role: of if isinstance(of, tuple) else () if of is None else (of,)
-            for role, of in given.items()
+            role: value if isinstance(value, tuple) else () if value is None else (value,)
+            for role, value in value_by_role.items()
         }
         kinds = task.per_system
         if needed and kinds and not any(specs[column.role] for column in kinds):
-            told = ", ".join(column.option for column in kinds)
-            raise click.UsageError(f"give at least one of {told}")
-        apart = [column.option for column in kinds if column.is_separate and specs[column.role]]
-        if len(apart) > 1:
-            raise click.UsageError(f"{' and '.join(apart)} are evaluated apart: give either")
-        by, tables = options.pop("id", None), dict(options.pop("tables", ()))
-        if by is None and tables:
+            flags = ", ".join(column.option for column in kinds)
+            raise click.UsageError(f"give at least one of {flags}")
+        separate = [column.option for column in kinds if column.is_separate and specs[column.role]]
+        if len(separate) > 1:
+            raise click.UsageError(f"{' and '.join(separate)} are evaluated apart: give either")
+        id_column, tables = options.pop("id", None), dict(options.pop("tables", ()))
+        if id_column is None and tables:
             raise click.UsageError("--system goes with --id")
-        return cls(task, specs, tables, by, options.pop("cost", ()))
+        return cls(task, specs, tables, id_column, options.pop("cost", ()))
 
     @property
     def all_specs(self) -> list[str]:
         """All texts that name columns which every row must have."""
-        return [spec for role, of in self.specs.items() if role != "slices" for spec in of]
+        return [spec for role, specs in self.specs.items() if role != "slices" for spec in specs]
 
     @property
     def system_names(self) -> tuple[str, ...]:
         """Possible names of the systems; a text with = may also be the name of a column."""
-        given = [(c, spec) for c in self.task.per_system for spec in self.specs[c.role]]
-        named = [spec.partition("=")[0] for _, spec in given if "=" in spec]
-        alone = [_default_name(column, spec, several=True) for column, spec in given]
-        return tuple(dict.fromkeys(self.tables or (*named, *alone)))
+        column_specs = [(c, spec) for c in self.task.per_system for spec in self.specs[c.role]]
+        names = [spec.partition("=")[0] for _, spec in column_specs if "=" in spec]
+        default_names = [_default_name(column, spec, is_list=True) for column, spec in column_specs]
+        return tuple(dict.fromkeys(self.tables or (*names, *default_names)))
 
     def of_text(self, names: Sequence[str]) -> bool:
         """Return whether a column may be text with a list of labels, rather than one per label."""
         from calipers.data.columns import match_prefix
 
         specs = [spec for c in self.task.columns if c.has_lists for spec in self.specs[c.role]]
-        texts = [spec if spec in names else spec.rpartition("=")[2] for spec in specs]
-        return bool(self.tables) or not all(match_prefix(text, names) for text in texts)
+        patterns = [spec if spec in names else spec.rpartition("=")[2] for spec in specs]
+        return bool(self.tables) or not all(match_prefix(text, names) for text in patterns)
 
     def located(self, table: str) -> AbstractContextManager[None]:
         """Add the name of the table to errors, unless systems have tables of their own."""
@@ -109,41 +109,41 @@ class Columns:
         """
         from calipers.data.columns import match_prefix
 
-        made: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         for column in self.task.columns:
             if column.per_system:
                 continue
-            given = self.specs[column.role]
+            specs = self.specs[column.role]
             if column.role == "slices":
-                made["slices"] = {text: _parse_crossing(text, names) for text in given} or None
+                arguments["slices"] = {text: _parse_crossing(text, names) for text in specs} or None
             elif column.many:
-                spread = [name for text in given for name in match_prefix(text, names) or [text]]
-                made[column.role] = {name: name for name in spread} or None
+                matches = [name for text in specs for name in match_prefix(text, names) or [text]]
+                arguments[column.role] = {name: name for name in matches} or None
             else:
-                made[column.role] = resolve(column, given[0], names) if given else None
-        parts = self._parts(made, names)
+                arguments[column.role] = resolve(column, specs[0], names) if specs else None
+        parts = self._parts(arguments, names)
         for column in self.task.per_system:
-            given = self.specs[column.role]
+            specs = self.specs[column.role]
             if self.tables and opened is not None:
-                made[column.role] = self._of_tables(column, parts, opened)
+                arguments[column.role] = self._of_tables(column, parts, opened)
             else:
-                pairs = (parse_spec(column, spec, names) for spec in given)
-                of = {name: resolve(column, text, names, parts) for name, text in pairs}
-                made[column.role] = of or None
+                pairs = (parse_spec(column, spec, names) for spec in specs)
+                columns = {name: resolve(column, text, names, parts) for name, text in pairs}
+                arguments[column.role] = columns or None
         if self.costs:
-            joined = self.tables and opened is not None
-            made["cost"] = read_costs(self.costs, self._cost_of if joined else str)
-        return made
+            is_joined = self.tables and opened is not None
+            arguments["cost"] = read_costs(self.costs, self._cost_of if is_joined else str)
+        return arguments
 
-    def _parts(self, made: Mapping[str, Any], names: Sequence[str]) -> Sequence[str] | None:
+    def _parts(self, arguments: Mapping[str, Any], names: Sequence[str]) -> Sequence[str] | None:
         """Return the classes or outputs that the listed columns of a system refer to."""
         from calipers.data.columns import match_prefix
 
-        truth = made.get("truth")
+        truth = arguments.get("truth")
         if isinstance(truth, Mapping):
             return tuple(truth)
-        if isinstance(truth, str) and (found := match_prefix(truth, names)):
-            return tuple(name[len(truth) - 1 :] for name in found) if len(found) > 1 else None
+        if isinstance(truth, str) and (matches := match_prefix(truth, names)):
+            return tuple(name[len(truth) - 1 :] for name in matches) if len(matches) > 1 else None
         return self.labels
 
     def _of_tables(
@@ -154,24 +154,29 @@ class Columns:
 
         from calipers.data.columns import select_columns
 
-        given, made = self.specs[column.role], {}
-        if len(given) > 1:
-            what = "columns" if column.wide == "pattern" else "column"
+        specs, tables = self.specs[column.role], {}
+        if len(specs) > 1:
+            noun = "columns" if column.wide == "pattern" else "column"
             raise click.UsageError(
-                f"{column.option}: give it once, for the {what} that every --system has"
+                f"{column.option}: give it once, for the {noun} that every --system has"
             )
-        by = self.by or ""
-        for name, path in self.tables.items() if given else ():
+        id_column = self.by or ""
+        for name, path in self.tables.items() if specs else ():
             rows = opened(path)
-            said = resolve(column, given[0], rows.column_names, parts)
-            of = (
-                {part: select_columns(rows, one, path) for part, one in said.items()}
-                if isinstance(said, Mapping)
-                else select_columns(rows, said, path)
+            resolved = resolve(column, specs[0], rows.column_names, parts)
+            values = (
+                {
+                    part: select_columns(rows, column_name, path)
+                    for part, column_name in resolved.items()
+                }
+                if isinstance(resolved, Mapping)
+                else select_columns(rows, resolved, path)
             )
-            ids = {by: select_columns(rows, by, path)}
-            made[name] = pa.table({**ids, **(of if isinstance(of, dict) else {column.role: of})})
-        return made or None
+            ids = {id_column: select_columns(rows, id_column, path)}
+            tables[name] = pa.table(
+                {**ids, **(values if isinstance(values, dict) else {column.role: values})}
+            )
+        return tables or None
 
     def _cost_of(self, name: str) -> dict[str, Any]:
         """Return a column that the table of every system has, with its ids."""
@@ -179,9 +184,17 @@ class Columns:
 
         from calipers.data.tables import column
 
-        of, by = {path: read_input_table(path).rows for path in self.tables.values()}, self.by or ""
+        rows_by_path, id_column = (
+            {path: read_input_table(path).rows for path in self.tables.values()},
+            self.by or "",
+        )
         return {
-            system: pa.table({by: column(of[path], by, path), "cost": column(of[path], name, path)})
+            system: pa.table(
+                {
+                    id_column: column(rows_by_path[path], id_column, path),
+                    "cost": column(rows_by_path[path], name, path),
+                }
+            )
             for system, path in self.tables.items()
         }
 
@@ -200,24 +213,24 @@ def resolve(
     """
     if text in names or column.wide in ("", "pattern"):
         return text
-    several = text.split(",")
+    column_names = text.split(",")
     if column.wide == "levels" and ":" in text:
-        levels = (part.partition(":") for part in several)
+        levels = (part.partition(":") for part in column_names)
         return {level: name for level, _, name in levels}
-    if len(several) == 1:
+    if len(column_names) == 1:
         return text
     if column.wide == "labels":
-        if parts is None or len(parts) != len(several):
+        if parts is None or len(parts) != len(column_names):
             count = "are not given" if parts is None else f"are {len(parts)}"
             raise click.UsageError(
-                f"{column.option} {text}: {len(several)} columns for the classes of --labels, "
+                f"{column.option} {text}: {len(column_names)} columns for the classes of --labels, "
                 f"which {count}"
             )
-    elif parts is not None and len(parts) != len(several):
+    elif parts is not None and len(parts) != len(column_names):
         raise click.UsageError(
-            f"{text!r}: {len(several)} columns for {len(parts)} outputs: {', '.join(parts)}"
+            f"{text!r}: {len(column_names)} columns for {len(parts)} outputs: {', '.join(parts)}"
         )
-    return dict(zip(parts or several, several, strict=True))
+    return dict(zip(parts or column_names, column_names, strict=True))
 
 
 def parse_spec(column: Column, spec: str, names: Sequence[str]) -> tuple[str, str]:
@@ -225,17 +238,17 @@ def parse_spec(column: Column, spec: str, names: Sequence[str]) -> tuple[str, st
     name, equals, text = spec.partition("=")
     if equals and spec not in names:
         return name, text
-    return _default_name(column, spec, several=spec not in names), spec
+    return _default_name(column, spec, is_list=spec not in names), spec
 
 
-def _default_name(column: Column, spec: str, *, several: bool) -> str:
+def _default_name(column: Column, spec: str, *, is_list: bool) -> str:
     """Return the name of a system that is given by its columns only."""
     from calipers.data.columns import system_name
     from calipers.results.estimate import UNNAMED
 
-    if several and column.wide == "levels" and ":" in spec:
+    if is_list and column.wide == "levels" and ":" in spec:
         return UNNAMED
-    prefix = commonprefix(spec.split(",")) + "*" if several and "," in spec else spec  # noqa: RUF071
+    prefix = commonprefix(spec.split(",")) + "*" if is_list and "," in spec else spec  # noqa: RUF071
     return system_name(prefix)
 
 

@@ -139,12 +139,12 @@ def command() -> None:
 
 def make_compare_command(name: str) -> click.Command:
     """Create the command that compares the systems of a task, with the task's arguments."""
-    own, evaluate = evaluation_options(name)
-    of_splits = [*SPLITS, *DESIGN] if TASKS[name].has_splits else []
+    task_params, evaluate = evaluation_options(name)
+    split_params = [*SPLITS, *DESIGN] if TASKS[name].has_splits else []
 
     def callback(**options: Any) -> None:
         out = pop_output(options)
-        wanted = pop_questions(options)
+        test_options = pop_questions(options)
         design, columns = taken_design(options), (options.pop(c, None) for c in COLUMNS)
         split, repetition = columns
         interval, primary = taken_interval(options), options.pop("primary")
@@ -154,11 +154,13 @@ def make_compare_command(name: str) -> click.Command:
 
             baseline = resolve_baseline_name(evaluation, options["baseline"])
             if design["design"] is None:
-                made = evaluation.compare(baseline, primary=primary, interval=interval, **wanted)
+                comparison = evaluation.compare(
+                    baseline, primary=primary, interval=interval, **test_options
+                )
             else:
-                made = compare_over_splits(
+                comparison = compare_over_splits(
                     evaluation,
-                    wanted,
+                    test_options,
                     design,
                     split=_column(options["table"], split),
                     repetition=_column(options["table"], repetition),
@@ -166,7 +168,7 @@ def make_compare_command(name: str) -> click.Command:
                     baseline=baseline,
                     level=options["level"],
                 )
-            write(made, *out)
+            write(comparison, *out)
 
         if (split is None) != (design["design"] is None):
             raise click.UsageError("--split goes with --design, and the other way round")
@@ -178,7 +180,7 @@ def make_compare_command(name: str) -> click.Command:
     return Command(
         name,
         callback=callback,
-        params=[*own, *QUESTIONS, *of_splits, *WRITING],
+        params=[*task_params, *QUESTIONS, *split_params, *WRITING],
         help=f"Compare systems on the input of `calipers {name}`.",
     )
 
@@ -200,8 +202,8 @@ def _column(table: str, name: str | None) -> Any:
 
 def pop_questions(options: dict[str, Any]) -> dict[str, Any]:
     """Pop the options of tests and differences from the options."""
-    wanted = {key: options.pop(key) for key in ("test", "alternative", "adjust", "horizon")}
-    return {**wanted, "margin": margins(options.pop("margins"))}
+    test_options = {key: options.pop(key) for key in ("test", "alternative", "adjust", "horizon")}
+    return {**test_options, "margin": margins(options.pop("margins"))}
 
 
 def taken_interval(options: dict[str, Any]) -> str | None:
@@ -212,10 +214,10 @@ def taken_interval(options: dict[str, Any]) -> str | None:
     """
     from calipers.evaluation.options import make_settings
 
-    asked: str = options["interval"]
-    make_settings(asked, options["level"], options["n_resamples"], options["seed"])
+    interval: str = options["interval"]
+    make_settings(interval, options["level"], options["n_resamples"], options["seed"])
     options["interval"] = "none"
-    return None if "none" in asked.lower() else asked
+    return None if "none" in interval.lower() else interval
 
 
 def taken_design(options: dict[str, Any]) -> dict[str, Any]:
@@ -233,11 +235,13 @@ def taken_design(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def compare_over_splits(
-    given: Any, wanted: dict[str, Any], design: dict[str, Any], **options: Any
+    source: Any, test_options: dict[str, Any], design: dict[str, Any], **options: Any
 ) -> Comparison:
     """Compare systems over test splits."""
-    asked_for = wanted["margin"] is not None or wanted["horizon"] is not None
-    if wanted["test"] != "auto" or asked_for or wanted["adjust"] == "tukey":
+    has_margin_or_horizon = (
+        test_options["margin"] is not None or test_options["horizon"] is not None
+    )
+    if test_options["test"] != "auto" or has_margin_or_horizon or test_options["adjust"] == "tukey":
         raise click.UsageError(
             "the design settles the test: with --design there is no --test, --margin, --horizon or "
             "--adjust tukey"
@@ -245,12 +249,12 @@ def compare_over_splits(
     from calipers.evaluate.splits import compare_splits
 
     return compare_splits(
-        given,
+        source,
         design=design["design"],
         train=design["train"],
         test=design["test_rows"],
-        alternative=wanted["alternative"],
-        adjust="holm" if wanted["adjust"] == "joint" else wanted["adjust"],
+        alternative=test_options["alternative"],
+        adjust="holm" if test_options["adjust"] == "joint" else test_options["adjust"],
         **options,
     )
 
@@ -259,17 +263,17 @@ def _values(
     files: tuple[str, ...], measure: str, lower_is_better: tuple[str, ...], **options: Any
 ) -> None:
     out = pop_output(options)
-    wanted, design = pop_questions(options), taken_design(options)
+    test_options, design = pop_questions(options), taken_design(options)
     baseline, unit, primary = (options.pop(name) for name in ("baseline", "unit", "primary"))
     interval, repetition = taken_interval(options), options.pop("repetition")
     if repetition is not None and design["design"] is None:
         raise click.UsageError("--repetition goes with --design")
     shared: dict[str, Any] = {"measure": measure, "lower_is_better": lower_is_better}
-    given: Any = list(files)
+    paths: Any = list(files)
     if design["design"] is not None:
-        made = compare_over_splits(
-            given,
-            wanted,
+        comparison = compare_over_splits(
+            paths,
+            test_options,
             design,
             repetition=repetition,
             baseline=baseline,
@@ -279,10 +283,10 @@ def _values(
     else:
         from calipers.evaluate.external_values import from_values
 
-        made = from_values(given, unit=unit, baseline=baseline, **shared, **options).compare(
-            baseline, primary=primary, interval=interval, **wanted
+        comparison = from_values(paths, unit=unit, baseline=baseline, **shared, **options).compare(
+            baseline, primary=primary, interval=interval, **test_options
         )
-    write(made, *out)
+    write(comparison, *out)
 
 
 values: click.Command = Command(
@@ -322,17 +326,19 @@ values: click.Command = Command(
 )
 
 
-def margins(given: tuple[str, ...]) -> Any:
+def margins(specs: tuple[str, ...]) -> Any:
     """Parse margins: one number for all measures, numbers by measure, or None."""
-    if not given:
+    if not specs:
         return None
-    named: dict[str, float] = {}
-    for one in given:
-        name, _, size = one.rpartition("=")
+    margin_by_measure: dict[str, float] = {}
+    for spec in specs:
+        name, _, size = spec.rpartition("=")
         try:
-            named[name] = float(size)
+            margin_by_measure[name] = float(size)
         except ValueError:
-            raise click.UsageError(f"--margin {one!r}: expected a number, or NAME=number") from None
-    if "" in named and len(named) > 1:
+            raise click.UsageError(
+                f"--margin {spec!r}: expected a number, or NAME=number"
+            ) from None
+    if "" in margin_by_measure and len(margin_by_measure) > 1:
         raise click.UsageError("--margin: give a number for all measures, or one for each by name")
-    return named.get("", named)
+    return margin_by_measure.get("", margin_by_measure)

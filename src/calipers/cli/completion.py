@@ -43,10 +43,10 @@ def command(shell: str | None, *, install: bool) -> None:
     from calipers.cli.group import cli
 
     shell = shell or Path(os.environ.get("SHELL", "")).name
-    made = get_completion_class(shell) if shell in HOMES else None
-    if made is None:
+    completion_class = get_completion_class(shell) if shell in HOMES else None
+    if completion_class is None:
         raise click.UsageError(f"say for which shell: {', '.join(HOMES)}")
-    script = made(cli, {}, "calipers", _ASKED).source()
+    script = completion_class(cli, {}, "calipers", _ASKED).source()
     if not install:
         click.echo(script.rstrip())
         return
@@ -65,9 +65,9 @@ def command(shell: str | None, *, install: bool) -> None:
 
 
 def _home(shell: str) -> Path:
-    variable, usual, below = HOMES[shell]
-    named = os.environ.get(variable)
-    return (Path(named) if named else Path.home() / usual) / below
+    variable, default_folder, file_name = HOMES[shell]
+    configured = os.environ.get(variable)
+    return (Path(configured) if configured else Path.home() / default_folder) / file_name
 
 
 def measure_names(
@@ -80,14 +80,16 @@ def measure_names(
 
     average = next((a for a in _AVERAGES if incomplete.lower().startswith(a)), "")
     begun = incomplete[len(average) :].lower()
-    families = TASKS.get(ctx.info_name or "", [f for of in TASKS.values() for f in of])
-    found = [
+    families = TASKS.get(
+        ctx.info_name or "", [f for task_families in TASKS.values() for f in task_families]
+    )
+    completions = [
         CompletionItem(average + spelling, help=d.title.rstrip(":"))
         for family in families
         for d in definitions(family)
         for spelling in _complete_name(str(d.example()), d.spellings, begun)
     ]
-    return found + [CompletionItem(a) for a in _AVERAGES if begun and a.startswith(begun)]
+    return completions + [CompletionItem(a) for a in _AVERAGES if begun and a.startswith(begun)]
 
 
 def _complete_name(name: str, spellings: tuple[str, ...], begun: str) -> Iterator[str]:

@@ -8,46 +8,46 @@ from typing import Any
 import click
 
 
-def read_costs(specs: Sequence[str], found: Callable[[str], Any]) -> dict[str, Any] | None:
+def read_costs(specs: Sequence[str], get_column: Callable[[str], Any]) -> dict[str, Any] | None:
     """Parse cost options into the argument of an evaluation function.
 
-    ``found`` maps a text that is not a number to its column.
+    ``get_column`` maps a text that is not a number to its column.
     """
-    made: dict[str, Any] = {}
+    costs: dict[str, Any] = {}
     for spec in specs:
-        name, equals, rest = spec.partition("=")
-        if not (name and equals and rest):
+        name, equals, text = spec.partition("=")
+        if not (name and equals and text):
             raise click.UsageError(
                 f"--cost {spec!r}: expected a name and what each system costs, as in "
                 "'latency=old:ms_old,new:ms_new'"
             )
-        value = _parse_costs(spec, rest, found) if ":" in rest else _value(rest, found)
-        before = made.get(name)
+        value = _parse_costs(spec, text, get_column) if ":" in text else _value(text, get_column)
+        before = costs.get(name)
         if isinstance(before, Mapping) and isinstance(value, Mapping):
             value = {**before, **value}
         elif before is not None:
             raise click.UsageError(f"--cost {spec!r}: {name!r} was given already")
-        made[name] = value
-    return made or None
+        costs[name] = value
+    return costs or None
 
 
-def _parse_costs(spec: str, text: str, found: Callable[[str], Any]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+def _parse_costs(spec: str, text: str, get_column: Callable[[str], Any]) -> dict[str, Any]:
+    cost_by_system: dict[str, Any] = {}
     for part in text.split(","):
-        system, colon, what = part.partition(":")
-        if not (system and colon and what):
+        system, colon, cost = part.partition(":")
+        if not (system and colon and cost):
             raise click.UsageError(
                 f"--cost {spec!r}: {part!r} says not what which system costs, as in old:ms_old"
             )
-        if system in made:
+        if system in cost_by_system:
             raise click.UsageError(f"--cost {spec!r}: {system!r} stands there twice")
-        made[system] = _value(what, found)
-    return made
+        cost_by_system[system] = _value(cost, get_column)
+    return cost_by_system
 
 
-def _value(text: str, found: Callable[[str], Any]) -> Any:
+def _value(text: str, get_column: Callable[[str], Any]) -> Any:
     """Parse a number, or return what the text refers to."""
     try:
         return float(text)
     except ValueError:
-        return found(text)
+        return get_column(text)

@@ -39,22 +39,22 @@ def command(before: str, after: str, *, every: bool, **options: Any) -> None:
     kind, path = format_and_file(options, DATA, "a difference")
     first, second = _evaluation(before), _evaluation(after)
     try:
-        found, notes = diff_evaluations(first, second)
+        changes, notes = diff_evaluations(first, second)
     except InputError as error:
         raise FileError(f"{before}, {after}: {error}") from None
-    shown = [change for change in found if every or change.differs]
+    listed = [change for change in changes if every or change.differs]
     if kind == "json":
-        made = {"changes": [change.row() for change in shown], "notes": notes}
-        write_output(json.dumps(made, indent=2, ensure_ascii=False), path)
+        data = {"changes": [change.row() for change in listed], "notes": notes}
+        write_output(json.dumps(data, indent=2, ensure_ascii=False), path)
     elif kind == "csv":
         from calipers.report.spreadsheets import csv_text
 
-        write_output(csv_text([change.row() for change in shown], _CSV), path)
+        write_output(csv_text([change.row() for change in listed], _CSV), path)
     else:
         from calipers.report.documents import changes as document
 
-        texts = [*notes, *_unchanged_note(len(found) - len(shown))]
-        write_document(document(_columns(shown), texts), kind, path)
+        all_notes = [*notes, *_unchanged_note(len(changes) - len(listed))]
+        write_document(document(_columns(listed), all_notes), kind, path)
 
 
 _CSV = ("system", "measure", "before", "after", "change", "low", "high", "p", "test")
@@ -65,10 +65,10 @@ def _evaluation(file: str) -> Evaluation:
     from calipers.data.errors import FileError
     from calipers.results import Evaluation
 
-    found = read_result(file)
-    if not isinstance(found, Evaluation):
+    result = read_result(file)
+    if not isinstance(result, Evaluation):
         raise FileError(f"{file}: is no evaluation")
-    return found
+    return result
 
 
 def _columns(changes: list[MeasureChange]) -> list[Column]:
@@ -81,21 +81,21 @@ def _columns(changes: list[MeasureChange]) -> list[Column]:
     for change in changes:
         pair = (change.before, change.after)
         digits = rounding([(e.value, e.low, e.high) for e in pair])
-        d = change.difference
-        of = (
+        difference = change.difference
+        change_rounding = (
             rounding_of_one(change.value)
-            if d is None
-            else rounding([(d.value, d.low, d.high)], keep_sign=True)
+            if difference is None
+            else rounding([(difference.value, difference.low, difference.high)], keep_sign=True)
         )
-        texts = (
+        row = (
             shorten_name(change.system),
             shorten_name(change.measure),
             *(digits.triple(e.value, e.low, e.high) for e in pair),
-            f"{'+' if change.value > 0 else ''}{of(change.value)}",
-            "" if d is None else of.interval(d.low, d.high),
-            "" if d is None else format_p_digits(change.p),
+            f"{'+' if change.value > 0 else ''}{change_rounding(change.value)}",
+            "" if difference is None else change_rounding.interval(difference.low, difference.high),
+            "" if difference is None else format_p_digits(change.p),
         )
-        for name, text in zip(_HEADS, texts, strict=True):
+        for name, text in zip(_HEADS, row, strict=True):
             cells[name].append(text)
     kinds = (KEY, KEY, NUMBERS, NUMBERS, NUMBER, NUMBERS, NUMBER)
     return [Column(n, kind, cells[n]) for n, kind in zip(_HEADS, kinds, strict=True)]

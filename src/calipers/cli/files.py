@@ -111,14 +111,14 @@ class _DebugCommand:
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters, with --debug before --help."""
-        own: list[click.Parameter] = super().get_params(ctx)  # type: ignore[misc]
+        params: list[click.Parameter] = super().get_params(ctx)  # type: ignore[misc]
         debug = click.Option(
             [DEBUG],
             is_flag=True,
             expose_value=False,
             help="Show the traceback of an error.",
         )
-        return [*own[:-1], debug, *own[-1:]]
+        return [*params[:-1], debug, *params[-1:]]
 
 
 def import_command(package: str, name: str) -> click.Command:
@@ -141,9 +141,9 @@ class Group(_DebugCommand, click.Group):
         lines: Mapping[str, str],
         find: Callable[[str], click.Command],
         plugged: str = "",
-        **how: Any,
+        **attrs: Any,
     ) -> None:
-        super().__init__(*args, **how)
+        super().__init__(*args, **attrs)
         self._lines, self._find, self._plugged = lines, find, plugged
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -158,7 +158,7 @@ class Group(_DebugCommand, click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands in the help, without importing them except added ones."""
-        added = ((name, own.get_short_help_str()) for name, own in self._added().items())
+        added = ((name, command.get_short_help_str()) for name, command in self._added().items())
         with formatter.section("Commands"):
             formatter.write_dl([*self._lines.items(), *added])
 
@@ -203,15 +203,15 @@ def _given_files(
     ctx: click.Context, params: Iterable[click.Parameter], kind: Any
 ) -> list[tuple[str, str]]:
     """Return the files given for parameters of a type, each with its name in messages."""
-    found = []
+    files = []
     for param in params:
         value = ctx.params.get(param.name or "")
         if isinstance(param.type, kind) and value is not None:
             is_option = isinstance(param, click.Option)
             label = param.opts[0] if is_option else param.human_readable_name
             values = value if param.multiple or param.nargs == -1 else (value,)
-            found += [(label, file) for each in values for file in param.type.files(each)]
-    return found
+            files += [(label, file) for each in values for file in param.type.files(each)]
+    return files
 
 
 def check_late_files(label: str, paths: Iterable[str]) -> None:
@@ -232,21 +232,21 @@ def check_files(inputs: Iterable[tuple[str, str]], outputs: Sequence[tuple[str, 
     written = []
     for label, path in outputs:
         if path != DASH:
-            place = OutputTarget.of(path)
-            place.check()
-            written.append((f"{label} {path}", place))
+            target = OutputTarget.of(path)
+            target.check()
+            written.append((f"{label} {path}", target))
     to_stdout = OutputTarget.opened(1, DASH)
-    if _is_file(to_stdout) and all(place.descriptor != 1 for _, place in written):
+    if _is_file(to_stdout) and all(target.descriptor != 1 for _, target in written):
         written.append(("the standard output", to_stdout))
     read = list(_input_targets(inputs))
-    for name, place in written:
-        for source, other in read:
-            if place.is_same(other):
+    for name, target in written:
+        for source, second_target in read:
+            if target.is_same(second_target):
                 raise click.UsageError(
                     f"{name} and {source} are the same file: the input would be written over"
                 )
-    for (name, place), (second, other) in combinations(written, 2):
-        if place.is_same(other):
+    for (name, target), (second, second_target) in combinations(written, 2):
+        if target.is_same(second_target):
             raise click.UsageError(f"{name} and {second} are the same file")
 
 
@@ -254,13 +254,13 @@ def _input_targets(inputs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Out
     """Yield the locations of the inputs; missing ones are reported when they are read."""
     from calipers.report.output_files import OutputTarget
 
-    for label, given in inputs:
-        for path in _list_files(given):
+    for label, pattern in inputs:
+        for path in _list_files(pattern):
             try:
-                place = OutputTarget.opened(0, DASH) if path == DASH else OutputTarget.of(path)
+                target = OutputTarget.opened(0, DASH) if path == DASH else OutputTarget.of(path)
             except OSError:
                 continue
-            yield f"{label} {path}", place
+            yield f"{label} {path}", target
 
 
 def _list_files(path: str) -> list[str]:
@@ -272,5 +272,5 @@ def _list_files(path: str) -> list[str]:
     return list_files(path)
 
 
-def _is_file(place: OutputTarget) -> bool:
-    return place.state is not None and stat.S_ISREG(place.state.st_mode)
+def _is_file(target: OutputTarget) -> bool:
+    return target.state is not None and stat.S_ISREG(target.state.st_mode)

@@ -34,8 +34,8 @@ COMMANDS = {
 
 def _import_command(name: str) -> click.Command:
     if name in TASKS:
-        made: click.Command = import_module("calipers.cli.tasks").make_task_command(TASKS[name])
-        return made
+        command: click.Command = import_module("calipers.cli.tasks").make_task_command(TASKS[name])
+        return command
     return import_command("calipers.cli", name)
 
 

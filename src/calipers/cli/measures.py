@@ -59,13 +59,13 @@ def command(
         raise click.UsageError("--task, --statistic and --find choose from the list; NAME is one")
     if name is None:
         tasks = _select_measures(task, statistic, words)
-        rows = [_row(d.example(), each) for each, of in tasks.items() for d in of]
+        rows = [_row(d.example(), each) for each, definitions in tasks.items() for d in definitions]
         lines, blocks = _format_list(tasks), _list_document(tasks)
     else:
-        meant = _resolve_name(name)
-        rows = [_row(measure, measure.definition.task) for measure in meant]
-        lines = (line for measure in meant for line in explanation(measure).split("\n"))
-        blocks = (block for measure in meant for block in _explanation_document(measure))
+        matches = _resolve_name(name)
+        rows = [_row(measure, measure.definition.task) for measure in matches]
+        lines = (line for measure in matches for line in explanation(measure).split("\n"))
+        blocks = (block for measure in matches for block in _explanation_document(measure))
     if kind == "json":
         write_output(json.dumps(rows, indent=2, ensure_ascii=False), path)
     elif kind == "csv":
@@ -83,13 +83,13 @@ def command(
 
 def _row(measure: Measure, task: str | None) -> dict[str, Any]:
     """Return a measure as data; infinite limits are null."""
-    d = measure.definition
-    low, high = (end if math.isfinite(end) else None for end in d.range)
+    definition = measure.definition
+    low, high = (end if math.isfinite(end) else None for end in definition.range)
     return {
-        "measure": str(measure), "task": task, "title": d.title.rstrip(":"),
-        "statistic": d.statistic.__name__, "low": low, "high": high,
-        "higher_is_better": d.higher_is_better, "aliases": list(d.aliases),
-        "description": d.description, "reference": d.reference,
+        "measure": str(measure), "task": task, "title": definition.title.rstrip(":"),
+        "statistic": definition.statistic.__name__, "low": low, "high": high,
+        "higher_is_better": definition.higher_is_better, "aliases": list(definition.aliases),
+        "description": definition.description, "reference": definition.reference,
     }  # fmt: skip
 
 
@@ -101,11 +101,11 @@ def _resolve_name(name: str) -> list[Measure]:
     from calipers.measures import TASKS, parse, parse_by_task
     from calipers.measures.name_parsing import senses
 
-    found = list(parse_by_task(name))
-    for task in [task for task in TASKS if task not in {m.definition.task for m in found}]:
-        found += [d.example() for d in senses(name, TASKS[task]) if d.required]
+    matches = list(parse_by_task(name))
+    for task in [task for task in TASKS if task not in {m.definition.task for m in matches}]:
+        matches += [d.example() for d in senses(name, TASKS[task]) if d.required]
     # Of a name that no task knows, to parse it says what is wrong.
-    return found or [parse(name)]
+    return matches or [parse(name)]
 
 
 def _select_measures(
@@ -114,12 +114,12 @@ def _select_measures(
     """Return the requested measures, by task."""
     from calipers.measures import TASKS, definitions
 
-    every = list(definitions())
+    all_definitions = list(definitions())
     _check_known("--task", task, TASKS)
-    _check_known("--statistic", statistic, {d.statistic.__name__ for d in every})
+    _check_known("--statistic", statistic, {d.statistic.__name__ for d in all_definitions})
     chosen = [
         d
-        for d in every
+        for d in all_definitions
         if statistic in (None, d.statistic.__name__) and all(_is_match(d, word) for word in words)
     ]
     tasks = {
@@ -129,15 +129,15 @@ def _select_measures(
     }
     if not any(tasks.values()):
         raise click.UsageError("no measure is like that; `calipers measures` lists all")
-    return {each: of for each, of in tasks.items() if of}
+    return {each: selected for each, selected in tasks.items() if selected}
 
 
 def _format_list(tasks: Mapping[str, Sequence[Definition]]) -> Iterator[str]:
     """Yield the lines of the list."""
-    width = max(len(str(d.example())) for of in tasks.values() for d in of)
-    for each, of in tasks.items():
+    width = max(len(str(d.example())) for definitions in tasks.values() for d in definitions)
+    for each, definitions in tasks.items():
         yield each
-        yield from (f"  {d.example()!s:<{width}}  {d.title.rstrip(':')}" for d in of)
+        yield from (f"  {d.example()!s:<{width}}  {d.title.rstrip(':')}" for d in definitions)
         yield ""
 
 
@@ -147,34 +147,36 @@ def _list_document(tasks: Mapping[str, Sequence[Definition]]) -> Iterator[Block]
     from calipers.report.tables import KEY, WORDS, Column
 
     yield Heading("Measures", 1)
-    for each, of in tasks.items():
+    for each, definitions in tasks.items():
         yield Heading(each.capitalize())
-        names = Column("measure", KEY, [str(d.example()) for d in of])
-        yield Table([names, Column("what it is", WORDS, [d.title.rstrip(":") for d in of])])
+        names = Column("measure", KEY, [str(d.example()) for d in definitions])
+        yield Table(
+            [names, Column("what it is", WORDS, [d.title.rstrip(":") for d in definitions])]
+        )
 
 
-def _check_known(option: str, given: str | None, there: object) -> None:
+def _check_known(option: str, value: str | None, known: object) -> None:
     """Check that the value of an option exists."""
     from calipers.data.errors import did_you_mean
 
-    names = sorted(map(str, there))  # type: ignore[call-overload]
-    if given is not None and given not in names:
-        raise click.UsageError(f"{option}: there is no {given!r}; {did_you_mean(given, names)}")
+    names = sorted(map(str, known))  # type: ignore[call-overload]
+    if value is not None and value not in names:
+        raise click.UsageError(f"{option}: there is no {value!r}; {did_you_mean(value, names)}")
 
 
 def _is_match(definition: Definition, word: str) -> bool:
     """Return whether names, description or reference of a measure contain a word."""
-    said = (*definition.spellings, definition.description, definition.reference)
-    return word.casefold() in "\n".join(said).casefold()
+    searched = (*definition.spellings, definition.description, definition.reference)
+    return word.casefold() in "\n".join(searched).casefold()
 
 
 def explanation(measure: Measure) -> str:
     """Return all that the catalogue has on a measure, as text."""
-    d = measure.definition
+    definition = measure.definition
     lines = [
-        f"{measure}  ({d.family})",
+        f"{measure}  ({definition.family})",
         "",
-        *(f"  {line}".rstrip() for line in d.description.splitlines()),
+        *(f"  {line}".rstrip() for line in definition.description.splitlines()),
         "",
         *(f"  {name:<10}  {text}" for name, text in _facts(measure)),
     ]
@@ -185,22 +187,25 @@ def _explanation_document(measure: Measure) -> Iterator[Block]:
     """Yield all that the catalogue has on a measure, as a document."""
     from calipers.report.blocks import Heading, Lines, Term, Terms, mark_literal
 
-    d = measure.definition
-    yield Heading(mark_literal(f"{measure} ({d.family})"))
-    for paragraph in d.description.replace("``", "").split("\n\n"):
+    definition = measure.definition
+    yield Heading(mark_literal(f"{measure} ({definition.family})"))
+    for paragraph in definition.description.replace("``", "").split("\n\n"):
         yield Lines([mark_literal(" ".join(paragraph.split()))])
     yield Terms([Term(name, mark_literal(text)) for name, text in _facts(measure)])
 
 
 def _facts(measure: Measure) -> Iterator[tuple[str, str]]:
-    d = measure.definition
+    definition = measure.definition
     better = {True: "higher is better", False: "lower is better", None: "neither"}
-    yield "range", f"{d.range[0]:g} to {d.range[1]:g}, {better[d.higher_is_better]}"
-    yield "statistic", d.statistic.__name__
-    found = {
+    yield (
+        "range",
+        f"{definition.range[0]:g} to {definition.range[1]:g}, {better[definition.higher_is_better]}",
+    )
+    yield "statistic", definition.statistic.__name__
+    facts = {
         "parameters": ", ".join(f"{k}={v!r}" for k, v in measure.values),
-        "undefined": "; ".join(f"{r}: {why}" for r, why in d.reasons.items()),
-        "aliases": ", ".join(d.aliases),
-        "reference": d.reference or "",
+        "undefined": "; ".join(f"{r}: {meaning}" for r, meaning in definition.reasons.items()),
+        "aliases": ", ".join(definition.aliases),
+        "reference": definition.reference or "",
     }
-    yield from ((name, text) for name, text in found.items() if text)
+    yield from ((name, text) for name, text in facts.items() if text)

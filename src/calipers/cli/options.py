@@ -34,17 +34,17 @@ def added_parameters(options: Option) -> list[click.Parameter]:
     return click.command()(options(lambda: None)).params
 
 
-def text_option(flags: str, metavar: str, text: str, **more: Any) -> Option:
+def text_option(flags: str, metavar: str, text: str, **attrs: Any) -> Option:
     """Return a text option; ``flags`` may end with the name of the parameter."""
     return click.option(
-        *flags.split(), metavar=metavar, help=text, **_completion_option(metavar), **more
+        *flags.split(), metavar=metavar, help=text, **_completion_option(metavar), **attrs
     )
 
 
-def repeatable_option(flags: str, metavar: str, text: str, **more: Any) -> Option:
+def repeatable_option(flags: str, metavar: str, text: str, **attrs: Any) -> Option:
     """Return a text option that may be repeated."""
-    told = {"metavar": metavar, "help": text, **_completion_option(metavar), **more}
-    return click.option(*flags.split(), multiple=True, **told)
+    settings = {"metavar": metavar, "help": text, **_completion_option(metavar), **attrs}
+    return click.option(*flags.split(), multiple=True, **settings)
 
 
 def _completion_option(metavar: str) -> dict[str, Any]:
@@ -58,14 +58,14 @@ def choice_option(flags: str, values: Sequence[str], text: str) -> Option:
     return option_with_default(flags, values[0], text, type=kind)
 
 
-def option_with_default(flags: str, default: Any, text: str, **more: Any) -> Option:
+def option_with_default(flags: str, default: Any, text: str, **attrs: Any) -> Option:
     """Return an option with a default that is shown in the help."""
-    return click.option(*flags.split(), default=default, show_default=True, help=text, **more)
+    return click.option(*flags.split(), default=default, show_default=True, help=text, **attrs)
 
 
-def number_option(flags: str, metavar: str, text: str, **more: Any) -> Option:
+def number_option(flags: str, metavar: str, text: str, **attrs: Any) -> Option:
     """Return a numeric option."""
-    return click.option(*flags.split(), type=float, metavar=metavar, help=text, **more)
+    return click.option(*flags.split(), type=float, metavar=metavar, help=text, **attrs)
 
 
 def flag_option(flags: str, text: str) -> Option:
@@ -96,24 +96,24 @@ def argument_option(argument: Argument) -> Option:
     """
     if argument.kind == "switch" and argument.default:
         return flag_option(argument.option, argument.help)
-    told: dict[str, Any] = {"help": argument.help, **_completion_option(argument.metavar)}
+    attrs: dict[str, Any] = {"help": argument.help, **_completion_option(argument.metavar)}
     default = argument.choices[0] if argument.choices else argument.default
     if default is not None:
-        told |= {"default": default, "show_default": True}
+        attrs |= {"default": default, "show_default": True}
     if argument.metavar:
-        told["metavar"] = argument.metavar
+        attrs["metavar"] = argument.metavar
     if argument.kind == "switch":
-        told["is_flag"] = True
+        attrs["is_flag"] = True
     elif argument.choices:
-        told["type"] = click.Choice(argument.choices)
+        attrs["type"] = click.Choice(argument.choices)
     elif argument.kind == "whole":
-        told["type"] = click.IntRange(argument.low, argument.high)  # type: ignore[arg-type]
+        attrs["type"] = click.IntRange(argument.low, argument.high)  # type: ignore[arg-type]
     elif argument.kind in _KINDS:
-        told["type"] = _KINDS[argument.kind]
+        attrs["type"] = _KINDS[argument.kind]
     elif argument.kind == "measure":
-        told["shell_complete"] = measure_names
+        attrs["shell_complete"] = measure_names
     flags = argument.flag.split() or [argument.option]
-    return click.option(*flags, argument.name, multiple=argument.many, **told)
+    return click.option(*flags, argument.name, multiple=argument.many, **attrs)
 
 
 _KINDS: Mapping[str, Any] = {

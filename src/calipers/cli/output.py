@@ -57,21 +57,21 @@ class Format(click.Choice):  # type: ignore[type-arg]
     def _look_everywhere(self) -> None:
         self.choices = formats(self.data)
 
-    def convert(self, value: Any, *where: Any) -> Any:
+    def convert(self, value: Any, *args: Any) -> Any:
         """Return the format."""
         if value not in self.choices:
             self._look_everywhere()
-        return super().convert(value, *where)
+        return super().convert(value, *args)
 
-    def get_metavar(self, *where: Any, **named: Any) -> str | None:
+    def get_metavar(self, *args: Any, **kwargs: Any) -> str | None:
         """Return the list of formats for the help."""
         self._look_everywhere()
-        return super().get_metavar(*where, **named)
+        return super().get_metavar(*args, **kwargs)
 
-    def shell_complete(self, *where: Any) -> Any:
+    def shell_complete(self, *args: Any) -> Any:
         """Return the completions."""
         self._look_everywhere()
-        return super().shell_complete(*where)
+        return super().shell_complete(*args)
 
 
 def format_options(command: Command, data: Sequence[str] = DATA, *, report: bool = True) -> Command:
@@ -88,7 +88,7 @@ def format_options(command: Command, data: Sequence[str] = DATA, *, report: bool
     page = text_option(
         "--report", "FILE.html", "Write an HTML report as well.", type=OutputFile(page=True)
     )
-    shown = flag_option(
+    open_option = flag_option(
         "--open open_", "Open the report in a browser; without --report in a temporary file."
     )
     return combine_options(
@@ -104,7 +104,7 @@ def format_options(command: Command, data: Sequence[str] = DATA, *, report: bool
             "Write the result to this file instead of stdout.",
             type=OutputFile(),
         ),
-        *([layout, page, shown, chart_options] if report else []),
+        *([layout, page, open_option, chart_options] if report else []),
     )(command)
 
 
@@ -152,42 +152,42 @@ def open_in_browser(path: str) -> None:
 
 
 def format_and_file(
-    options: dict[str, Any], data: Sequence[str], what: str
+    options: dict[str, Any], data: Sequence[str], label: str
 ) -> tuple[str, str | None]:
     """Pop the format and the file of a result (None for stdout) from the options.
 
-    ``what`` is the name of the result in messages.
+    ``label`` is the name of the result in messages.
     """
     kind, path = options.pop("format_"), options.pop("output")
     path = None if path == DASH else path
     if kind is None:
         suffix = "" if path is None else os.path.splitext(path)[1].lower()  # noqa: PTH122
-        of_data = suffix[1:] if suffix[1:] in UNIT_DATA else None
+        data_format = suffix[1:] if suffix[1:] in UNIT_DATA else None
         other = suffix[1:] if suffix in _OTHERS else "table"
-        kind = of_data or writers.format_for_suffix(suffix) or other
-    check_format(kind, data, what)
+        kind = data_format or writers.format_for_suffix(suffix) or other
+    check_format(kind, data, label)
     if kind == "parquet" and path is None:
         raise click.UsageError("Parquet needs a file to be written to: -o FILE.parquet")
     return kind, path
 
 
-def check_format(kind: str, data: Sequence[str], what: str) -> None:
-    """Raise an error for a format in which a result called ``what`` cannot be written.
+def check_format(kind: str, data: Sequence[str], label: str) -> None:
+    """Raise an error for a format in which a result called ``label`` cannot be written.
 
     A result is never written in another format than the requested one.
     """
     if kind not in formats(data, everywhere=False) and kind not in formats(data):
         choice = ", ".join(formats(data))
-        raise click.UsageError(f"{what} cannot be written as {kind}; use {choice}")
+        raise click.UsageError(f"{label} cannot be written as {kind}; use {choice}")
 
 
 def pop_layout(options: dict[str, Any], kind: str, *, units: bool = False) -> str | None:
     """Pop the requested layout from the options."""
     layout: str | None = options.pop("layout", None)
     if layout is not None and (units or not _is_laid_out(kind)):
-        what = "the values per unit have" if units else f"{kind} has"
+        subject = "the values per unit have" if units else f"{kind} has"
         laid_out = ", ".join(filter(_is_laid_out, formats()))
-        raise click.UsageError(f"--layout is for {laid_out}; {what} one layout only")
+        raise click.UsageError(f"--layout is for {laid_out}; {subject} one layout only")
     return layout
 
 
@@ -261,9 +261,9 @@ def write_units(evaluation: Evaluation, kind: str, output: str | None, page: Rep
     if kind == "parquet":
         from pyarrow import parquet
 
-        made = BytesIO()  # a pipe cannot say how much has been written to it
-        parquet.write_table(values.to_arrow(), made)
-        write_output(made.getvalue(), output)
+        buffer = BytesIO()  # a pipe cannot say how much has been written to it
+        parquet.write_table(values.to_arrow(), buffer)
+        write_output(buffer.getvalue(), output)
     elif kind == "trec":
         write_output(trec_lines(evaluation, values, *evaluation.systems), output)
     elif kind in DATA:
@@ -278,12 +278,14 @@ def write_trec_files(evaluation: Evaluation, folder: str, inputs: Sequence[str])
 
     assert evaluation.per_unit is not None
     os.makedirs(folder, exist_ok=True)  # noqa: PTH103
-    made = {
+    lines_by_path = {
         os.path.join(folder, name): lines  # noqa: PTH118
         for name, lines in trec_files(evaluation, evaluation.per_unit).items()
     }
-    check_files([("the input", file) for file in inputs], [("--per-topic-dir", to) for to in made])
-    for path, lines in made.items():
+    check_files(
+        [("the input", file) for file in inputs], [("--per-topic-dir", to) for to in lines_by_path]
+    )
+    for path, lines in lines_by_path.items():
         write_output(lines, path)
 
 
@@ -313,16 +315,16 @@ def print_below(name: str, table: str) -> None:
     click.echo(f"\n{shorten_name(name)}\n\n{table}")
 
 
-def write_output(made: str | bytes, output: str | None) -> None:
+def write_output(content: str | bytes, output: str | None) -> None:
     """Write text (terminated by a newline) or bytes to a file or to stdout."""
-    if isinstance(made, str) and not made.endswith("\n"):
-        made += "\n"
+    if isinstance(content, str) and not content.endswith("\n"):
+        content += "\n"
     if output is None:
-        assert isinstance(made, str)
-        sys.stdout.write(made)
+        assert isinstance(content, str)
+        sys.stdout.write(content)
         return
     from calipers.report.output_files import atomic_writer
 
     # Whoever reads a pipe may have read enough.
     with suppress(BrokenPipeError), atomic_writer(output) as stream:
-        stream.write(made.encode() if isinstance(made, str) else made)
+        stream.write(content.encode() if isinstance(content, str) else content)

@@ -163,11 +163,11 @@ assumed: click.Command = Command(
 
 def _make_pilot_command(name: str) -> click.Command:
     """Create the command that plans from an evaluation of a task, with the task's arguments."""
-    own, evaluate = evaluation_options(name, {"interval"})
+    task_params, evaluate = evaluation_options(name, {"interval"})
 
     def callback(**options: Any) -> None:
         kind, path = format_and_file(options, DATA, "a plan")
-        goals = {key: options.pop(key) for key in of_goals}
+        goals = {key: options.pop(key) for key in goal_names}
         system = options.pop("target")
         if not options["measures"]:
             raise click.UsageError("give a measure to plan for: -m nDCG@10, say")
@@ -188,8 +188,8 @@ def _make_pilot_command(name: str) -> click.Command:
         # As the other command has them when nobody gives them.
         evaluate(**options, then=planned)
 
-    of_goals = [str(p.name) for p in GOALS if p.name not in ("format_", "output")]
-    of = click.Option(
+    goal_names = [str(p.name) for p in GOALS if p.name not in ("format_", "output")]
+    target_option = click.Option(
         ["--target"],
         metavar="NAME",
         help="System to plan for, if there are several; see --baseline.",
@@ -197,7 +197,7 @@ def _make_pilot_command(name: str) -> click.Command:
     return Command(
         name,
         callback=callback,
-        params=[*own, of, *GOALS],
+        params=[*task_params, target_option, *GOALS],
         help=f"Plan from a pilot study on the input of `calipers {name}`: two systems for a "
         "difference, one for its value.",
     )

@@ -61,30 +61,30 @@ def command(
     output = OutputOptions.take(options)
     from calipers.evaluate.precision_recall import precision_recall
 
-    given: dict[str, Any]
+    points: dict[str, Any]
     if table is None:
         if precision is None or recall is None or system is not None:
             raise click.UsageError(
                 "without TABLE, --precision and --recall give the points, as in --precision 0.5,1 "
                 "--recall 1,0.2, and --system nothing"
             )
-        given = {
+        points = {
             "precision": _parse_numbers("--precision", precision),
             "recall": _parse_numbers("--recall", recall),
         }
-        evaluation = precision_recall(**given, measures=measures or None, **options)
+        evaluation = precision_recall(**points, measures=measures or None, **options)
     else:
         from calipers.data.tables import add_location, column
 
         rows = read_input_table(table).rows
         with add_location(table):
-            given = {
+            points = {
                 "precision": column(rows, precision or "precision", table),
                 "recall": column(rows, recall or "recall", table),
                 "system": None if system is None else column(rows, system, table),
             }
             evaluation = precision_recall(
-                **given,
+                **points,
                 measures=measures or None,
                 inputs=[read_input_table(table).origin],
                 **options,

@@ -87,7 +87,9 @@ class _PandasBlocker:
 
 def allow_pandas() -> None:
     """Allow the import of pandas, for code that needs it."""
-    sys.meta_path[:] = [of for of in sys.meta_path if not isinstance(of, _PandasBlocker)]
+    sys.meta_path[:] = [
+        finder for finder in sys.meta_path if not isinstance(finder, _PandasBlocker)
+    ]
 
 
 def write_stderr(text: str) -> None:
@@ -116,8 +118,8 @@ def _report_error(error: BaseException) -> int:
         write_stderr("calipers: there is not enough memory for this")
         return EXIT_NO_MEMORY
     if isinstance(error, OSError):
-        named = f"{error.filename}: {error.strerror}" if error.filename is not None else error
-        write_stderr(f"calipers: {named}")
+        description = f"{error.filename}: {error.strerror}" if error.filename is not None else error
+        write_stderr(f"calipers: {description}")
         return EXIT_BAD_INPUT
     code = _code_of_user(error)
     if code is None:
@@ -140,10 +142,10 @@ def _code_of_user(error: BaseException) -> int | None:
 
 def _internal_error_line(error: BaseException) -> str:
     """Return one line on an internal error: the error, and where to report it."""
-    said = " ".join(str(error).split())
-    what = f"{type(error).__name__}: {said[:300]}" if said else type(error).__name__
-    more = "the traceback above" if DEBUG in sys.argv[1:] else f"what {DEBUG} adds to this"
-    return f"calipers: internal error: {what}; please report it {_issue_tracker()}, with {more}"
+    message = " ".join(str(error).split())
+    description = f"{type(error).__name__}: {message[:300]}" if message else type(error).__name__
+    attachment = "the traceback above" if DEBUG in sys.argv[1:] else f"what {DEBUG} adds to this"
+    return f"calipers: internal error: {description}; please report it {_issue_tracker()}, with {attachment}"
 
 
 def _issue_tracker() -> str:
@@ -210,9 +212,9 @@ class _StandardStream(io.FileIO):
 
     watched: ProgressLine | None = None
 
-    def __init__(self, descriptor: int, shown: str) -> None:
+    def __init__(self, descriptor: int, display_name: str) -> None:
         super().__init__(descriptor, "wb", closefd=False)
-        self._shown = shown
+        self._shown = display_name
 
     def write(self, data: Any) -> int:
         """Write data, and return the number of bytes."""

@@ -32,11 +32,11 @@ class ProgressLine(threading.Thread):
         """Write the progress until the thread is stopped."""
         wait = _PATIENCE
         while not self._over.wait(wait):
-            told, wait = progress.progress_text(), _EVERY
+            text, wait = progress.progress_text(), _EVERY
             with self._lock:
-                if told is not None and not self._over.is_set():
-                    room = shutil.get_terminal_size().columns - 1
-                    self._write(_CLEAR + told[:room].encode())
+                if text is not None and not self._over.is_set():
+                    width = shutil.get_terminal_size().columns - 1
+                    self._write(_CLEAR + text[:width].encode())
                     self._shown = True
 
     def clear(self) -> None:
@@ -63,8 +63,8 @@ def start_progress_line() -> ProgressLine | None:
     """
     if os.name != "posix" or os.environ.get("TERM", "dumb") == "dumb" or not os.isatty(2):
         return None
-    made = ProgressLine(2)
+    line = ProgressLine(2)
     with suppress(RuntimeError):  # no thread is to be had
-        made.start()
-        return made
+        line.start()
+        return line
     return None

@@ -111,9 +111,9 @@ class RequirementOptions:
             raise click.exceptions.Exit(EXIT_UNMET)
 
 
-def _escape_command(text: str, more: str = "") -> str:
+def _escape_command(text: str, extra_characters: str = "") -> str:
     """Escape the text of a workflow command of GitHub."""
-    for sign in "%\r\n" + more:
+    for sign in "%\r\n" + extra_characters:
         text = text.replace(sign, f"%{ord(sign):02X}")
     return text
 

@@ -46,13 +46,15 @@ class RetrievalCommand(TaskCommand):
             raise click.UsageError("--max-unretrieved and --max-grade go with --judgment-bounds")
         if options["topic_curves"] and not output.page.wanted:
             raise click.UsageError("--topic-curves goes with --report, --open or --charts")
-        named = any(options[of] for of in ("weight", "count", "cluster", "time", "slices"))
-        if options["topic_table"] and not (named or options["cost"]):
+        has_columns = any(
+            options[name] for name in ("weight", "count", "cluster", "time", "slices")
+        )
+        if options["topic_table"] and not (has_columns or options["cost"]):
             raise click.UsageError(
                 "--topic-table is there for --weight, --count, --cluster, --time, --slice or "
                 "--cost; none of them is given"
             )
-        if named and not options["topic_table"]:
+        if has_columns and not options["topic_table"]:
             raise click.UsageError(
                 "--weight, --count, --cluster, --time and --slice name columns of "
                 "--topic-table: give it, too"

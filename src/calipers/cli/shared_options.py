@@ -63,8 +63,8 @@ class OutputOptions:
     @classmethod
     def take(cls, options: dict[str, Any], *, units: bool = False) -> OutputOptions:
         """Pop the output options from the options of a command, and check them."""
-        what = "the values per topic" if units else "this result"
-        kind, path = format_and_file(options, UNIT_DATA if units else DATA, what)
+        label = "the values per topic" if units else "this result"
+        kind, path = format_and_file(options, UNIT_DATA if units else DATA, label)
         layout = pop_layout(options, kind, units=units)
         then, keep = options.pop("then", None), options.pop("keep_predictions")
         if keep and (kind != "json" or units):

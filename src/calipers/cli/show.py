@@ -48,12 +48,12 @@ def command(file: str, **options: Any) -> None:
       calipers show last.html --format csv
     """
     if file.lower().endswith(_PAGES):
-        given = [name for name in options if is_given(name)]
-        if given == ["open_"]:
+        option_names = [name for name in options if is_given(name)]
+        if option_names == ["open_"]:
             open_in_browser(file)
             return
         if _embedded_result(file) is None:
-            if given:
+            if option_names:
                 raise click.UsageError(
                     f"{file} is a page that holds no result, which is opened as it is, without "
                     "options"
@@ -64,21 +64,21 @@ def command(file: str, **options: Any) -> None:
 
     kind, path = format_and_file(options, DATA, "this result")
     page, layout = ReportOptions.take(options), pop_layout(options, kind)
-    found = read_result(file)
-    if isinstance(found, tuple):
+    result = read_result(file)
+    if isinstance(result, tuple):
         from calipers.cli.plan import write_plans
 
         if page.wanted or layout is not None:
             raise click.UsageError("a plan has no page and one layout only")
-        write_plans(found, kind, path)
-    elif isinstance(found, LearningResult):
+        write_plans(result, kind, path)
+    elif isinstance(result, LearningResult):
         from calipers.cli.learn.shared import write_learning_result
 
         if page.charts is not None or layout is not None or (page.shown and page.path is None):
             raise click.UsageError("a result of learning has one layout, and a page by --report")
-        write_learning_result(found, kind, path, page.path, shown=page.shown)
+        write_learning_result(result, kind, path, page.path, opens_report=page.shown)
     else:
-        write(found, kind, path, page, layout)
+        write(result, kind, path, page, layout)
 
 
 def read_result(file: str) -> Evaluation | Comparison | LearningResult | tuple[Plan, ...]:
@@ -88,22 +88,26 @@ def read_result(file: str) -> Evaluation | Comparison | LearningResult | tuple[P
     from calipers.results.learning import LearningResult
 
     try:
-        packed = _embedded_result(file) if file.lower().endswith(_PAGES) else None
-        if packed is not None:
-            found = from_json(gzip.decompress(base64.b64decode(packed)))
+        compressed = _embedded_result(file) if file.lower().endswith(_PAGES) else None
+        if compressed is not None:
+            result = from_json(gzip.decompress(base64.b64decode(compressed)))
         else:
-            found = from_json(sys.stdin.buffer.read() if file == DASH else Path(file))
+            result = from_json(sys.stdin.buffer.read() if file == DASH else Path(file))
     except InputError as error:
         raise FileError(f"{file}: {error}" if file == DASH else str(error)) from None
-    plans = (found,) if isinstance(found, Plan) else found
+    plans = (result,) if isinstance(result, Plan) else result
     if isinstance(plans, tuple) and all(isinstance(each, Plan) for each in plans):
         return plans
-    if isinstance(found, Evaluation):
-        return found if found.definitions else replace(found, definitions=_known_definitions(found))
-    if isinstance(found, Comparison | LearningResult):
-        return found
-    what = getattr(type(found), "__name__", "something else")
-    raise FileError(f"{file}: holds {what}, expected an evaluation, a comparison or a plan")
+    if isinstance(result, Evaluation):
+        return (
+            result
+            if result.definitions
+            else replace(result, definitions=_known_definitions(result))
+        )
+    if isinstance(result, Comparison | LearningResult):
+        return result
+    type_name = getattr(type(result), "__name__", "something else")
+    raise FileError(f"{file}: holds {type_name}, expected an evaluation, a comparison or a plan")
 
 
 #: The result that a page offers as a file.
@@ -113,10 +117,10 @@ _RESULT = re.compile(rb'<script type="application/gzip" data-name="result\.json"
 def _embedded_result(file: str) -> bytes | None:
     """Return the compressed result that a page contains, or None."""
     try:
-        found = _RESULT.search(Path(file).read_bytes())
+        match = _RESULT.search(Path(file).read_bytes())
     except OSError:  # which is told where it is read
         return None
-    return None if found is None else found[1]
+    return None if match is None else match[1]
 
 
 def _known_definitions(evaluation: Evaluation) -> tuple[Definition, ...]:
@@ -130,8 +134,8 @@ def _known_definitions(evaluation: Evaluation) -> tuple[Definition, ...]:
 
     if evaluation.task == TASK:
         return glossary(measures_of_points(evaluation.measures))
-    found = []
+    measures = []
     for name in dict.fromkeys(e.measure for e in evaluation.estimates):
         with suppress(UnknownMeasureError):  # one that was registered then, or values by its name
-            found.append(parse(name, TASKS.get(evaluation.task)))
-    return glossary(found)
+            measures.append(parse(name, TASKS.get(evaluation.task)))
+    return glossary(measures)

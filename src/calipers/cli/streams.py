@@ -57,13 +57,13 @@ _master_option = text_option(
 
 def engine_options(task: Task) -> Option:
     """Return the options of the engines of a task."""
-    how = engine_argument(task)
-    if how is None:
+    argument = engine_argument(task)
+    if argument is None:
         return combine_options()
-    chosen = click.option("--engine", type=click.Choice(task.engines), help=how.help)
+    engine = click.option("--engine", type=click.Choice(task.engines), help=argument.help)
     memory = [memory_option] if "memory" in task.options else []
     states = [state_option, _merge_option] if "states" in task.options else []
-    return combine_options(chosen, _master_option, *memory, *states)
+    return combine_options(engine, _master_option, *memory, *states)
 
 
 @dataclass(frozen=True)
@@ -76,31 +76,31 @@ class StateOptions:
     @classmethod
     def take(cls, options: dict[str, Any]) -> StateOptions:
         """Pop these options from the options of a command; they imply the stream engine."""
-        made = cls(options.pop("save_state"), options.pop("merge"))
-        given = (("--save-state", made.path), ("--merge", made.others))
-        for option in (name for name, value in given if value):
+        state_options = cls(options.pop("save_state"), options.pop("merge"))
+        flag_values = (("--save-state", state_options.path), ("--merge", state_options.others))
+        for option in (name for name, value in flag_values if value):
             if options["engine"] == "memory":
                 raise click.UsageError(f"{option} is about rows in batches, not --engine memory")
             options["engine"] = options["engine"] or "stream"
-        if made.others and (options["baseline"] or options["primary"]):
+        if state_options.others and (options["baseline"] or options["primary"]):
             raise click.UsageError(
                 "--merge: systems are compared row by row, which takes all rows; no --baseline and "
                 "no --primary"
             )
-        return made
+        return state_options
 
-    def of(self, verb: Callable[..., Evaluation], *given: Any, **options: Any) -> Evaluation:
+    def of(self, verb: Callable[..., Evaluation], *args: Any, **options: Any) -> Evaluation:
         """Evaluate the rows, merge the other states, and save the state."""
         from calipers.evaluate.merge_states import merge_states, save_state
 
         if not self.others:
-            evaluation = verb(*given, **options)
+            evaluation = verb(*args, **options)
         else:
             # Errors are looked for when all rows are there.
-            own = verb(*given, **{**options, "interval": "none"})
-            asked = {key: options[key] for key in ("interval", "level", "memory")}
-            asked["curves"] = options.get("curves", True)
-            evaluation = merge_states([own, *self.others], **asked)
+            row_evaluation = verb(*args, **{**options, "interval": "none"})
+            merge_options = {key: options[key] for key in ("interval", "level", "memory")}
+            merge_options["curves"] = options.get("curves", True)
+            evaluation = merge_states([row_evaluation, *self.others], **merge_options)
         if self.path is not None:
             save_state(evaluation, self.path)
         return evaluation
@@ -135,8 +135,8 @@ def _is_streamed(task: Task, table: str, columns: Columns | None, options: dict[
     if engine is None and columns.specs.get("rater"):
         return False
     specs = columns.all_specs if task.per_system else ["*"]
-    found = _existing_columns(table, specs) if engine is None else []
-    return is_streamed(engine, options.get("memory"), table, found)
+    existing = _existing_columns(table, specs) if engine is None else []
+    return is_streamed(engine, options.get("memory"), table, existing)
 
 
 def connect(options: dict[str, Any]) -> None:
@@ -158,12 +158,12 @@ def _existing_columns(table: str, specs: Sequence[str]) -> list[str]:
 
     if not os.path.isfile(table):  # noqa: PTH113
         return []
-    names, found = Stream.of(table).names, []
+    names, existing = Stream.of(table).names, []
     for spec in specs:
-        several = [spec] if spec in names else spec.rpartition("=")[2].split(",")
-        for column in several:
-            found += [name for name in names if fnmatch(name, column) or name == column]
-    return found
+        patterns = [spec] if spec in names else spec.rpartition("=")[2].split(",")
+        for column in patterns:
+            existing += [name for name in names if fnmatch(name, column) or name == column]
+    return existing
 
 
 def table_engine(table: str, options: dict[str, Any]) -> Engine:

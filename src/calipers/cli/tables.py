@@ -51,19 +51,19 @@ def read_input_table(
     from calipers.data.tables import read_table
     from calipers.data.trec import InputOrigin
 
-    known: dict[str, InputTable] = click.get_current_context().meta.setdefault(_KEY, {})
-    if path not in known or (choose is None and not known[path].whole):
+    table_by_path: dict[str, InputTable] = click.get_current_context().meta.setdefault(_KEY, {})
+    if path not in table_by_path or (choose is None and not table_by_path[path].whole):
         # A file behind it is read from where it stands, and has no extension.
         source = ByteSource.of(DASH if path == "/dev/stdin" else path)
         choose = choose if os.path.isfile(path) else None  # noqa: PTH113
         rows = read_table(source, choose=choose)
         size, digest = source.digest()
         origin = InputOrigin("table", path, bytes=size, sha256=digest)
-        known[path] = InputTable(rows, source, origin, choose is None)
-    return known[path]
+        table_by_path[path] = InputTable(rows, source, origin, choose is None)
+    return table_by_path[path]
 
 
 def get_origin(path: str) -> InputOrigin:
     """Return the origin of the table at a path, whichever of its columns were read."""
-    known: dict[str, InputTable] = click.get_current_context().meta.get(_KEY, {})
-    return (known.get(path) or read_input_table(path)).origin
+    table_by_path: dict[str, InputTable] = click.get_current_context().meta.get(_KEY, {})
+    return (table_by_path.get(path) or read_input_table(path)).origin

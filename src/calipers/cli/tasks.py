@@ -45,12 +45,12 @@ _FIRST, _LAST = (
 @functools.cache
 def make_task_command(task: Task) -> TaskCommand:
     """Create the command of a task."""
-    made: type[TaskCommand] = _load_object(task.command) if task.command else TaskCommand
-    return made(task)
+    command_class: type[TaskCommand] = _load_object(task.command) if task.command else TaskCommand
+    return command_class(task)
 
 
-def _load_object(place: str) -> Any:
-    module, _, name = place.partition(":")
+def _load_object(reference: str) -> Any:
+    module, _, name = reference.partition(":")
     return getattr(import_module(module), name)
 
 
@@ -83,18 +83,18 @@ class TaskCommand(Command):
 
     def _options(self) -> Option:
         task = self.task
-        own = [column_option(c) for c in task.columns if c.role not in SHARED_ROLES]
-        shared = [column_option(c) for c in task.columns if c.role in SHARED_ROLES]
+        task_columns = [column_option(c) for c in task.columns if c.role not in SHARED_ROLES]
+        shared_columns = [column_option(c) for c in task.columns if c.role in SHARED_ROLES]
         joins = [shared_options("id"), system_option] if "id" in task.options else []
         missing = [shared_options("missing")] if "missing" in task.options else []
         table = [click.argument("table", type=InputFile())] if task.table else []
         return combine_options(
             *table,
-            *own,
+            *task_columns,
             *joins,
             *missing,
             *map(argument_option, task.arguments),
-            *shared,
+            *shared_columns,
             *self._shared(_FIRST),
             self.more_options(),
             *([flag_option(f"--{task.below}", task.below_help)] if task.below else []),
@@ -110,11 +110,11 @@ class TaskCommand(Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            why = refusal_of_flag(self.task.name, error.option_name)
-            if why is None:
+            reason = refusal_of_flag(self.task.name, error.option_name)
+            if reason is None:
                 raise
-            told = f"{self.task.name} has no {error.option_name}{why}"
-            raise click.UsageError(told, ctx) from None
+            message = f"{self.task.name} has no {error.option_name}{reason}"
+            raise click.UsageError(message, ctx) from None
 
     def _shared(self, names: Collection[str]) -> list[Option]:
         return [argument_option(OPTIONS[name]) for name in names if name in self.task.options]
@@ -123,26 +123,26 @@ class TaskCommand(Command):
     def _formats(self) -> tuple[str, ...]:
         """Data formats of the task; values per unit of groups and topics have more."""
         task = self.task
-        more = UNIT_DATA if task.per_unit and not task.per_unit_asked else ()
-        return tuple(dict.fromkeys((*DATA, *more)))
+        unit_formats = UNIT_DATA if task.per_unit and not task.per_unit_asked else ()
+        return tuple(dict.fromkeys((*DATA, *unit_formats)))
 
     def asked_by(
-        self, without: Collection[str] = ()
+        self, exclude: Collection[str] = ()
     ) -> tuple[list[click.Parameter], Callable[..., Any]]:
         """Return parameters and a function to evaluate the task for ``plan`` and ``compare``.
 
-        The parameters exclude those of the output and those named in ``without``. The function
+        The parameters exclude those of the output and those named in ``exclude``. The function
         takes their values, and ``then``, which is called with the evaluation.
         """
         task = self.task
-        of_output = {str(p.name) for p in added_parameters(output_options)}
-        of_output |= {"slices", "save_state", "merge", "no_compare", *self.shown, *without}
-        of_output |= {_name(switch) for switch in (task.below, f"per-{task.per_unit}")}
-        of_output |= {a.name for a in (*task.arguments, *OPTIONS.values()) if a.is_shown}
-        left_out = [p for p in self.params if p.name in of_output]
-        not_given = click.Command(task.name, params=left_out).make_context(task.name, []).params
-        own = [p for p in self.params if p.name not in of_output]
-        return own, functools.partial(self._run, **not_given)
+        omitted_names = {str(p.name) for p in added_parameters(output_options)}
+        omitted_names |= {"slices", "save_state", "merge", "no_compare", *self.shown, *exclude}
+        omitted_names |= {_name(switch) for switch in (task.below, f"per-{task.per_unit}")}
+        omitted_names |= {a.name for a in (*task.arguments, *OPTIONS.values()) if a.is_shown}
+        omitted = [p for p in self.params if p.name in omitted_names]
+        default_values = click.Command(task.name, params=omitted).make_context(task.name, []).params
+        params = [p for p in self.params if p.name not in omitted_names]
+        return params, functools.partial(self._run, **default_values)
 
     # --- What it does --------------------------------------------------------------------------
 
@@ -191,11 +191,11 @@ class TaskCommand(Command):
     def parse(self, options: dict[str, Any]) -> None:
         """Convert the texts of options to arguments of the evaluation function."""
         for argument in (*self.task.arguments, *OPTIONS.values()):
-            given = options.get(argument.name)
-            if given is None or argument.parse is None:
+            text = options.get(argument.name)
+            if text is None or argument.parse is None:
                 continue
             try:
-                options[argument.name] = argument.parse(given)
+                options[argument.name] = argument.parse(text)
             except ValueError as error:
                 raise click.UsageError(f"{argument.option} {error}") from None
         options["measures"] = options["measures"] or None
@@ -207,12 +207,12 @@ class TaskCommand(Command):
         states: StateOptions | None,
         options: dict[str, Any],
         output: OutputOptions,
-        whole: Mapping[str, Any] = MappingProxyType({}),
-        beside: Callable[[pa.Table], dict[str, Any]] | None = None,
+        memory_options: Mapping[str, Any] = MappingProxyType({}),
+        extra_arguments: Callable[[pa.Table], dict[str, Any]] | None = None,
     ) -> Evaluation:
         """Evaluate the rows of a table, in memory or on an engine.
 
-        ``whole`` are options that need all rows in memory, and ``beside`` returns additional
+        ``memory_options`` are options that need all rows in memory, and ``extra_arguments`` returns additional
         arguments from these rows.
         """
         task = self.task
@@ -224,26 +224,28 @@ class TaskCommand(Command):
                 raise click.UsageError(
                     "--system joins tables by their ids, which takes --engine memory"
                 )
-            for option in (name for name, given in whole.items() if given):
+            for option in (name for name, value in memory_options.items() if value):
                 raise click.UsageError(f"{option} takes all rows in memory: --engine memory")
             rows = table_engine(table, options)
             self._check_separator(columns, rows.names, options)
-            said = columns.found(rows.names)
+            arguments = columns.found(rows.names)
             evaluate = verb if states is None else functools.partial(states.of, verb)
-            made: Evaluation = evaluate(**{task.table: rows}, **said, inputs=(), **options)
-            return made
+            result: Evaluation = evaluate(**{task.table: rows}, **arguments, inputs=(), **options)
+            return result
         opened = functools.partial(self._opened, columns, options.get("separator"))
         # What is told of columns that are joined, or of cells, has to know all that there are.
-        apart = columns.tables or any(whole.values()) or not task.per_system
-        there = opened(table, None if apart else functools.partial(_column_names, columns))
-        self._check_separator(columns, there.column_names, options)
+        needs_all_columns = columns.tables or any(memory_options.values()) or not task.per_system
+        table_rows = opened(
+            table, None if needs_all_columns else functools.partial(_column_names, columns)
+        )
+        self._check_separator(columns, table_rows.column_names, options)
         with columns.located(table):
-            said = columns.found(there.column_names, opened)
-            said |= {} if beside is None else beside(there)
-            by = {"id": columns.by} if "id" in task.options else {}
+            arguments = columns.found(table_rows.column_names, opened)
+            arguments |= {} if extra_arguments is None else extra_arguments(table_rows)
+            id_argument = {"id": columns.by} if "id" in task.options else {}
             origins = columns.origins(table)
             evaluation: Evaluation = verb(
-                **{task.table: there}, **said, **by, inputs=origins, **options
+                **{task.table: table_rows}, **arguments, **id_argument, inputs=origins, **options
             )
         return evaluation
 
@@ -282,10 +284,10 @@ class TaskCommand(Command):
         from calipers.data.multilabel import empty_as_no_labels
 
         specs = [spec for c in self.task.columns if c.has_lists for spec in columns.specs[c.role]]
-        named = [
+        label_columns = [
             spec if spec in table.rows.column_names else spec.rpartition("=")[2] for spec in specs
         ]
-        return empty_as_no_labels(table.rows, named)
+        return empty_as_no_labels(table.rows, label_columns)
 
 
 def _column_names(columns: Columns, names: Sequence[str]) -> Sequence[str]:
@@ -304,7 +306,7 @@ def _name(option: str) -> str:
 
 
 def evaluation_options(
-    name: str, without: Collection[str] = ()
+    name: str, exclude: Collection[str] = ()
 ) -> tuple[list[click.Parameter], Callable[..., Any]]:
     """Return how ``plan`` and ``compare`` evaluate the task ``name``."""
-    return make_task_command(TASKS[name]).asked_by(without)
+    return make_task_command(TASKS[name]).asked_by(exclude)

@@ -28,9 +28,13 @@ def _options() -> dict[str, str]:
     """Return the options of the running command, by the names of their parameters."""
     ctx = click.get_current_context(silent=True)
     options = [] if ctx is None else [p for p in ctx.command.params if isinstance(p, click.Option)]
-    own = {str(p.name): next((o for o in p.opts if o.startswith("--")), p.opts[0]) for p in options}
-    there = set(own.values())
-    return own | {name: flag for name, flag in _FROM.items() if flag in there and name not in own}
+    flag_by_name = {
+        str(p.name): next((o for o in p.opts if o.startswith("--")), p.opts[0]) for p in options
+    }
+    flags = set(flag_by_name.values())
+    return flag_by_name | {
+        name: flag for name, flag in _FROM.items() if flag in flags and name not in flag_by_name
+    }
 
 
 def name_options(message: str, options: Mapping[str, str]) -> str:
@@ -44,17 +48,17 @@ def name_options(message: str, options: Mapping[str, str]) -> str:
     '--jobs is 0, expected 1 or more'
     """
 
-    def named(found: re.Match[str]) -> str:
-        flag = options.get(found["name"])
+    def named(match: re.Match[str]) -> str:
+        flag = options.get(match["name"])
         if flag is None:
-            return found[0]
-        value = (found["value"] or "").strip("'\"")
+            return match[0]
+        value = (match["value"] or "").strip("'\"")
         quoted = f"'{value}'" if re.search(r"[\s<>&*()]", value) else value
         return f"{flag} {quoted}" if value else flag
 
-    made = re.sub(rf"(?<![\w.-])(?P<name>[A-Za-z_]\w*)=(?P<value>{_VALUE})?(?!=)", named, message)
-    made = made.replace("(estimator, X, y)", options.get("estimator", "(estimator, X, y)"))
-    head = re.match(r"(?P<name>\w+)(?P<after>: | is )", made)
+    text = re.sub(rf"(?<![\w.-])(?P<name>[A-Za-z_]\w*)=(?P<value>{_VALUE})?(?!=)", named, message)
+    text = text.replace("(estimator, X, y)", options.get("estimator", "(estimator, X, y)"))
+    head = re.match(r"(?P<name>\w+)(?P<after>: | is )", text)
     if head is not None and head["name"] in options:
-        made = options[head["name"]] + made[head.end("name") :]
-    return made
+        text = options[head["name"]] + text[head.end("name") :]
+    return text

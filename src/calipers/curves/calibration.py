@@ -79,8 +79,8 @@ def binned_calibration_curve(
     binned = levels.merge_levels(first)
     size = _row_size(scored.table)
     limits = [
-        proportions.wilson(float(share), float(total) / size, scored.settings.level)
-        for share, total in zip(binned.share, binned.total, strict=True)
+        proportions.wilson(float(proportion), float(total) / size, scored.settings.level)
+        for proportion, total in zip(binned.share, binned.total, strict=True)
     ]
     return _probability_curve(
         scored,
@@ -89,8 +89,8 @@ def binned_calibration_curve(
         y=binned.share,
         threshold=binned.total,
         band_x=binned.probability,
-        low=np.array([made.low for made in limits]),
-        high=np.array([made.high for made in limits]),
+        low=np.array([interval.low for interval in limits]),
+        high=np.array([interval.high for interval in limits]),
         method=f"Wilson [W], {bins} bins of equal {'width' if equal_width else 'mass'}",
     )
 
@@ -101,14 +101,14 @@ def probability_histogram(scored: ScoreData) -> Curve:
     ``x`` are the borders of the bars.
     """
     levels = scored.levels
-    place = np.minimum((levels.probability * _BARS).astype(np.int64), _BARS - 1)
-    share = np.bincount(place, levels.total, _BARS) / levels.weight
+    bar_indices = np.minimum((levels.probability * _BARS).astype(np.int64), _BARS - 1)
+    bar_heights = np.bincount(bar_indices, levels.total, _BARS) / levels.weight
     return make_score_curve(
         scored,
         SPREAD,
         ("Predicted probability", "Share of rows"),
         x=np.arange(_BARS + 1) / _BARS,
-        y=np.append(share, 0.0),
+        y=np.append(bar_heights, 0.0),
         threshold=np.zeros(0),
         shape="bars",
         threshold_in_use=float("nan"),
@@ -131,8 +131,8 @@ def _consistency_bands(scored: ScoreData, levels: ProbabilityLevels) -> dict[str
     settings = scored.settings
     if settings.interval in ("none", "analytic") or not scored.independent:
         return {}
-    ends = levels.probability[[0, -1]]
-    grid = np.unique(np.clip(GRID, *ends))
+    limits = levels.probability[[0, -1]]
+    grid = np.unique(np.clip(GRID, *limits))
     fits = calibrated_fits(levels, _row_size(scored.table), grid, settings)
     low, high = pointwise_band(fits, settings.level)
     wide_low, wide_high = simultaneous_band(fits, settings.level)
@@ -190,8 +190,8 @@ class _CalibrationChart(CurveChart):
 
     def figures(self, evaluation: Evaluation, orientation: str = "") -> Iterator[Figure]:
         """Yield the figure of an evaluation, if it has calibration curves."""
-        drawn = (c for c in select_kinds(evaluation.curves, {CURVE, BINS, SPREAD}) if len(c.x))
-        curves = group_by(drawn, lambda c: c.kind)
+        nonempty = (c for c in select_kinds(evaluation.curves, {CURVE, BINS, SPREAD}) if len(c.x))
+        curves = group_by(nonempty, lambda c: c.kind)
         if CURVE in curves:
             yield _figure(curves, evaluation.systems)
 
@@ -211,12 +211,12 @@ def _figure(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Fi
 
 def _chart(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Spec:
     """Return the chart of calibration curves, over a histogram of the probabilities."""
-    shown = [s for s in systems if s in {c.system for c in curves[CURVE]}]
-    names = unique_labels(shown, vega.LABEL)
-    upper = curve_chart(curves[CURVE], shown)
-    drawn = next(x for x in upper["layer"] if x["mark"]["type"] == "line")
-    drawn["mark"].pop("point", None)  # dots are bins
-    line = drawn["encoding"]
+    shown_systems = [s for s in systems if s in {c.system for c in curves[CURVE]}]
+    names = unique_labels(shown_systems, vega.LABEL)
+    upper = curve_chart(curves[CURVE], shown_systems)
+    line_layer = next(x for x in upper["layer"] if x["mark"]["type"] == "line")
+    line_layer["mark"].pop("point", None)  # dots are bins
+    line = line_layer["encoding"]
     if BINS in curves:
         # Under what the pointer finds.
         upper["layer"][-1:-1] = _bins(curves[BINS], names, line)
@@ -243,9 +243,9 @@ def _bins(curves: Sequence[Curve], names: Mapping[str, str], line: Spec) -> list
     dots = vega.layer(data, vega.dot(size=30, opacity=0.9), **shared, y=line["y"])
     if not any(len(c.low) for c in curves):
         return [dots]
-    whisker, ends = {"type": "rule", "opacity": 0.6}, {"field": "high"}
+    whisker, upper_limit = {"type": "rule", "opacity": 0.6}, {"field": "high"}
     return [
-        vega.layer(data, whisker, **shared, y={**line["y"], "field": "low"}, y2=ends),
+        vega.layer(data, whisker, **shared, y={**line["y"], "field": "low"}, y2=upper_limit),
         dots,
     ]
 
@@ -281,10 +281,12 @@ def _caption(curves: Mapping[str, Sequence[Curve]]) -> str:
 
 def _label(curves: Mapping[str, Sequence[Curve]]) -> str:
     """Return a description of the chart in one sentence."""
-    who = " and ".join(dict.fromkeys(shorten_name(c.system) for c in curves[CURVE] if c.system))
+    system_names = " and ".join(
+        dict.fromkeys(shorten_name(c.system) for c in curves[CURVE] if c.system)
+    )
     first = curves[CURVE][0]
-    of = f", for {who}" if who else ""
-    return f"Calibration: {first.y_label.lower()} against {first.x_label.lower()}{of}."
+    suffix = f", for {system_names}" if system_names else ""
+    return f"Calibration: {first.y_label.lower()} against {first.x_label.lower()}{suffix}."
 
 
 def _table(curves: Mapping[str, Sequence[Curve]]) -> Numbers:
@@ -296,13 +298,13 @@ def _table(curves: Mapping[str, Sequence[Curve]]) -> Numbers:
         for c in binned
         for i in range(len(c.x))
     )  # fmt: skip
-    at = binned[0].parameter if binned else "rows"
-    return ("system", "mean probability", "share of positives", "low", "high", at), rows
+    size_heading = binned[0].parameter if binned else "rows"
+    return ("system", "mean probability", "share of positives", "low", "high", size_heading), rows
 
 
-def _format_limits(curve: Curve, place: int) -> tuple[str, str]:
+def _format_limits(curve: Curve, index: int) -> tuple[str, str]:
     """Format the interval of a bin as two cells."""
-    low, high = _limits(curve)[place]
+    low, high = _limits(curve)[index]
     return ("", "") if math.isnan(low) else (f"{low:.4f}", f"{high:.4f}")
 
 

@@ -57,11 +57,11 @@ class Projection:
         random = np.random.Generator(np.random.Philox(seed))
         rows = np.sort(random.permutation(n)[:MOST_POINTS])
         unit = max(float(np.abs(points[rows]).max()), 1e-300)
-        some = points[rows] / unit
+        sampled = points[rows] / unit
         if directions:
-            some, unit = some / np.sqrt(np.square(some).sum(axis=1, keepdims=True)), 1.0
-        some = some - some.mean(axis=0)
-        left, size, axes = np.linalg.svd(some, full_matrices=False)
+            sampled, unit = sampled / np.sqrt(np.square(sampled).sum(axis=1, keepdims=True)), 1.0
+        sampled = sampled - sampled.mean(axis=0)
+        left, size, axes = np.linalg.svd(sampled, full_matrices=False)
         # An axis has two directions: the one in which its largest coordinate is above 0.
         largest = np.abs(axes[:2]).argmax(axis=1)
         sign = np.where(axes[np.arange(2), largest] < 0, -1.0, 1.0)
@@ -73,9 +73,9 @@ class Projection:
 def _drawn_clusters(system: Clustering) -> tuple[list[int], int]:
     """Return the largest clusters, and the number of all if some are omitted, otherwise 0."""
     sizes = np.bincount(system.cluster, minlength=len(system.names))
-    most = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]
-    left_out = len(most) > MOST_CLUSTERS
-    return np.sort(most[:MOST_CLUSTERS]).tolist(), len(most) if left_out else 0
+    ordered = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]
+    is_truncated = len(ordered) > MOST_CLUSTERS
+    return np.sort(ordered[:MOST_CLUSTERS]).tolist(), len(ordered) if is_truncated else 0
 
 
 def silhouettes(system: Clustering, measure: Measure) -> list[Curve]:
@@ -84,16 +84,18 @@ def silhouettes(system: Clustering, measure: Measure) -> list[Curve]:
     Many points are represented by means of groups of equal size. ``x`` numbers the points over all
     clusters.
     """
-    of = system.sample_for(measure)
-    values = of.values
+    sample = system.sample_for(measure)
+    values = sample.values
     if not np.isfinite(values).all():
         return []
-    drawn, classes = _drawn_clusters(system)
-    drawn = [k for k in drawn if (of.cluster == k).any()]  # of a sample there may be none
-    own = [np.sort(values[of.cluster == k])[::-1] for k in drawn]
-    total = sum(map(len, own))
-    made, first = [], 0
-    for k, sorted_values in zip(drawn, own, strict=True):
+    shown_clusters, classes = _drawn_clusters(system)
+    shown_clusters = [
+        k for k in shown_clusters if (sample.cluster == k).any()
+    ]  # of a sample there may be none
+    cluster_values = [np.sort(values[sample.cluster == k])[::-1] for k in shown_clusters]
+    total = sum(map(len, cluster_values))
+    curves, first = [], 0
+    for k, sorted_values in zip(shown_clusters, cluster_values, strict=True):
         n = len(sorted_values)
         bars = min(n, max(2, round(BARS * n / total)))
         edges = np.unique(np.linspace(0, n, bars + 1).round().astype(int))
@@ -102,7 +104,7 @@ def silhouettes(system: Clustering, measure: Measure) -> list[Curve]:
         mean = float(values.mean())
         parts["references"] = {"mean": [[0.0, mean], [float(total), mean]]}
         labels = "Point", str(measure)
-        made.append(
+        curves.append(
             make_curve(
                 system, SILHOUETTES, *labels,
                 series=system.names[k], shape="bars", classes=classes,
@@ -110,7 +112,7 @@ def silhouettes(system: Clustering, measure: Measure) -> list[Curve]:
             )
         )  # fmt: skip
         first += n
-    return made
+    return curves
 
 
 def projections(system: Clustering, projected: Projection) -> list[Curve]:
@@ -118,22 +120,22 @@ def projections(system: Clustering, projected: Projection) -> list[Curve]:
 
     Points of clusters that are not drawn form a series without a name.
     """
-    drawn, classes = _drawn_clusters(system)
+    shown_clusters, classes = _drawn_clusters(system)
     cluster = system.cluster[projected.rows]
     labels = [
-        f"{which} component, {share:.0%} of the variance"
-        for which, share in zip(("First", "Second"), projected.shares, strict=True)
+        f"{which} component, {proportion:.0%} of the variance"
+        for which, proportion in zip(("First", "Second"), projected.shares, strict=True)
     ]
-    series = [(system.names[k], cluster == k) for k in drawn]
+    series = [(system.names[k], cluster == k) for k in shown_clusters]
     if classes:
-        series.append(("", ~np.isin(cluster, drawn)))
+        series.append(("", ~np.isin(cluster, shown_clusters)))
     return [
         make_curve(
             system, PROJECTION, labels[0], labels[1],
-            x=projected.at[own, 0], y=projected.at[own, 1], series=name, classes=classes,
+            x=projected.at[member_mask, 0], y=projected.at[member_mask, 1], series=name, classes=classes,
             areas={"points": float(projected.whole)},
         )
-        for name, own in series
+        for name, member_mask in series
     ]  # fmt: skip
 
 
@@ -157,9 +159,9 @@ class _ClusterChart(CurveChart):
         if self.name not in curve_kinds(evaluation.curves):
             return
         make = _silhouettes if self.name == SILHOUETTES else _projection
-        found = select_kinds(evaluation.curves, {self.name})
-        for system, own in group_by(found, lambda c: c.system).items():
-            figure = replace(make(system, own), kind=self.name)
+        selected = select_kinds(evaluation.curves, {self.name})
+        for system, curves in group_by(selected, lambda c: c.system).items():
+            figure = replace(make(system, curves), kind=self.name)
             yield _add_selector(figure, system, evaluation.systems)
 
 
@@ -192,9 +194,11 @@ def _unique_labels(names: Sequence[str]) -> dict[str, str]:
     return unique_labels(names, vega.LABEL)
 
 
-def _left_out(told: int, curve: Curve) -> str:
-    of = curve.classes
-    return f" The {told} largest of {of:,} clusters are told apart." if of else ""
+def _left_out(n_shown: int, curve: Curve) -> str:
+    n_clusters = curve.classes
+    return (
+        f" The {n_shown} largest of {n_clusters:,} clusters are told apart." if n_clusters else ""
+    )
 
 
 # --- Silhouettes ----------------------------------------------------------------------------------
@@ -207,11 +211,11 @@ def _mean(curve: Curve) -> tuple[int, float]:
 
 
 def _silhouettes(system: str, curves: Sequence[Curve]) -> Figure:
-    mean, what = curves[0].references["mean"][0][1], escape_unprintable(curves[0].y_label)
+    mean, measure_name = curves[0].references["mean"][0][1], escape_unprintable(curves[0].y_label)
     names = _unique_labels([c.series for c in curves])
     digits, points = numbers.Rounding(3), curves[-1].x[-1]
-    whole = curves[0].areas.get("points", points)
-    sampled = not curves[0].classes and points < whole
+    n_total = curves[0].areas.get("points", points)
+    sampled = not curves[0].classes and points < n_total
     which = f"each of {points:,.0f} sampled points" if sampled else "each point"
     rows = tuple(
         (names[c.series], f"{points:,}", digits(value))
@@ -222,11 +226,11 @@ def _silhouettes(system: str, curves: Sequence[Curve]) -> Figure:
         title="Silhouettes",
         label=f"Silhouettes of the points of each cluster by size, {len(curves)} clusters; their "
         f"mean is {digits(mean)}.",
-        caption=f"The {what} of {which}, by cluster and size. Below 0 a point lies nearer to "
+        caption=f"The {measure_name} of {which}, by cluster and size. Below 0 a point lies nearer to "
         f"another cluster than to its own. Dashed: the mean, {digits(mean)}."
         + _left_out(len(curves), curves[0]),
         spec=_bars(curves, names, mean),
-        head=("cluster", "points", f"mean {what}"),
+        head=("cluster", "points", f"mean {measure_name}"),
         rows=rows,
     )
 
@@ -234,30 +238,40 @@ def _silhouettes(system: str, curves: Sequence[Curve]) -> Figure:
 def _bars(curves: Sequence[Curve], names: Mapping[str, str], mean: float) -> Spec:
     """Return the silhouette chart, with the clusters one below the other."""
     total = curves[-1].x[-1]
-    gap = 0.015 * total
+    spacing = 0.015 * total
     lowest = min(0.0, *(float(c.y.min()) for c in curves))
     layers, written = [], []
-    for place, c in enumerate(curves):
+    for index, c in enumerate(curves):
         points, value = _mean(c)
-        at = c.x + place * gap
-        shown = {"cluster": names[c.series], "points": f"{points:,}", "mean": f"{value:.3f}"}
+        positions = c.x + index * spacing
+        cluster_fields = {
+            "cluster": names[c.series],
+            "points": f"{points:,}",
+            "mean": f"{value:.3f}",
+        }
         y = [*c.y[:-1], c.y[-2]]
         layers.append(
             vega.layer(
                 [
-                    {"at": json_number(x), "s": json_number(v, 4), **shown}
-                    for x, v in zip(at, y, strict=True)
+                    {"at": json_number(x), "s": json_number(v, 4), **cluster_fields}
+                    for x, v in zip(positions, y, strict=True)
                 ],
                 # A horizontal area goes along its own axis first.
                 {"type": "area", "orient": "horizontal", "interpolate": "step-before",
-                 "color": vega.color(place), "opacity": 0.85},
-                **_sides(total + gap * (len(curves) - 1), lowest), x2={"datum": 0},
+                 "color": vega.color(index), "opacity": 0.85},
+                **_sides(total + spacing * (len(curves) - 1), lowest), x2={"datum": 0},
                 tooltip=vega.tooltip(("cluster",) * 2, ("points",) * 2, ("mean",) * 2),
             )
         )  # fmt: skip
-        if (at[-1] - at[0]) / total * _HEIGHT >= _LINE or len(curves) <= 3:
-            written.append({"at": json_number((at[0] + at[-1]) / 2), "s": lowest, **shown})
-    sides = _sides(total + gap * (len(curves) - 1), lowest)
+        if (positions[-1] - positions[0]) / total * _HEIGHT >= _LINE or len(curves) <= 3:
+            written.append(
+                {
+                    "at": json_number((positions[0] + positions[-1]) / 2),
+                    "s": lowest,
+                    **cluster_fields,
+                }
+            )
+    sides = _sides(total + spacing * (len(curves) - 1), lowest)
     text: Spec = {"type": "text", "align": "right", "dx": -6, "fontSize": 12,
                   "color": "currentColor"}  # fmt: skip
     layers.append(vega.layer(written, text, **sides, text=vega.nominal("cluster")))
@@ -267,11 +281,11 @@ def _bars(curves: Sequence[Curve], names: Mapping[str, str], mean: float) -> Spe
 
 
 def _sides(total: float, lowest: float) -> dict[str, Spec]:
-    ends = {"domain": [json_number(lowest, 3), 1], "nice": False}
-    down = {"domain": [json_number(total), 0], "nice": False}
+    silhouette_scale = {"domain": [json_number(lowest, 3), 1], "nice": False}
+    point_scale = {"domain": [json_number(total), 0], "nice": False}
     return {
-        "x": vega.quantity("s", title="Silhouette", scale=ends, axis={"tickCount": 5}),
-        "y": vega.quantity("at", title=None, scale=down, axis=None),
+        "x": vega.quantity("s", title="Silhouette", scale=silhouette_scale, axis={"tickCount": 5}),
+        "y": vega.quantity("at", title=None, scale=point_scale, axis=None),
     }
 
 
@@ -279,16 +293,18 @@ def _sides(total: float, lowest: float) -> dict[str, Spec]:
 
 
 def _sizes(table: LabelTable) -> Figure:
-    there = np.flatnonzero(table.truth > 0)
-    most = np.sort(there[np.argsort(-table.truth[there], kind="stable")][:MOST_SIZES])
-    names = list(_unique_labels([table.labels[k] for k in most]).values())
-    sizes = [int(table.truth[k]) for k in most]
-    of = f" The {len(most)} largest of {len(there):,}." if len(there) > len(most) else ""
+    occupied = np.flatnonzero(table.truth > 0)
+    largest = np.sort(occupied[np.argsort(-table.truth[occupied], kind="stable")][:MOST_SIZES])
+    names = list(_unique_labels([table.labels[k] for k in largest]).values())
+    sizes = [int(table.truth[k]) for k in largest]
+    truncation_note = (
+        f" The {len(largest)} largest of {len(occupied):,}." if len(occupied) > len(largest) else ""
+    )
     total = float(table.truth.sum())
-    shares = [f"{size / total:.1%}" for size in sizes]
+    proportions = [f"{size / total:.1%}" for size in sizes]
     data = [
-        {"cluster": name, "points": size, "share": share}
-        for name, size, share in zip(names, sizes, shares, strict=True)
+        {"cluster": name, "points": size, "share": proportion}
+        for name, size, proportion in zip(names, sizes, proportions, strict=True)
     ]
     tip = vega.tooltip(("cluster",) * 2, ("points",) * 2, ("share", "share of all points"))
     bars = vega.layer(
@@ -300,12 +316,12 @@ def _sizes(table: LabelTable) -> Figure:
     )
     return Figure(
         title="Sizes of clusters",
-        label=f"The points of each of {len(there)} clusters, from {min(sizes):,} to "
+        label=f"The points of each of {len(occupied)} clusters, from {min(sizes):,} to "
         f"{max(sizes):,}.",
-        caption=f"Points of each cluster, of {total:,.0f}.{of}",
+        caption=f"Points of each cluster, of {total:,.0f}.{truncation_note}",
         spec=vega.assemble_spec(width=400, height={"step": 20}, **bars),
         head=("cluster", "points", "share"),
-        rows=tuple(zip(names, map(numbers.format_count, sizes), shares, strict=True)),
+        rows=tuple(zip(names, map(numbers.format_count, sizes), proportions, strict=True)),
     )
 
 
@@ -318,7 +334,7 @@ def _class_composition(table: LabelTable) -> Figure:
     classes = list(_unique_labels(list(table.counts)).values())
     clusters = [list(_unique_labels(table.labels).values())[k] for k in order]
     counts = counts[:, order]
-    text = format_cells(counts, shares=False)
+    text = format_cells(counts, is_proportion=False)
     return Figure(
         title="Classes and clusters",
         label=f"How many points of each of {len(classes)} classes are in each of {len(clusters)} "
@@ -342,20 +358,20 @@ def diagonal(counts: FloatArray) -> list[int]:
 
 def _heat_map(counts: FloatArray, classes: Sequence[str], clusters: Sequence[str]) -> Spec:
     with np.errstate(invalid="ignore"):
-        share = counts / counts.sum(axis=1, keepdims=True)
+        row_proportions = counts / counts.sum(axis=1, keepdims=True)
         of_cluster = counts / counts.sum(axis=0)
-    text, digits = format_cells(counts, shares=False), numbers.Rounding(3)
+    text, digits = format_cells(counts, is_proportion=False), numbers.Rounding(3)
     data = [
         {
-            "class": one,
-            "cluster": other,
+            "class": class_name,
+            "cluster": cluster_name,
             "count": text[i][j],
-            "share": json_number(share[i, j], 4),
-            "shares": digits(float(share[i, j])),
+            "share": json_number(row_proportions[i, j], 4),
+            "shares": digits(float(row_proportions[i, j])),
             "ofCluster": digits(float(of_cluster[i, j])),
         }
-        for i, one in enumerate(classes)
-        for j, other in enumerate(clusters)
+        for i, class_name in enumerate(classes)
+        for j, cluster_name in enumerate(clusters)
     ]
     tips = vega.tooltip(
         ("class", "class"), ("cluster", "cluster"), ("count", "points"),
@@ -368,52 +384,55 @@ def _heat_map(counts: FloatArray, classes: Sequence[str], clusters: Sequence[str
 
 
 def _projection(system: str, curves: Sequence[Curve]) -> Figure:
-    points, told = sum(len(c.x) for c in curves), len(curves) - bool(curves[0].classes)
-    names = [*_unique_labels([c.series for c in curves[:told]]).values(), "all others"]
-    hues = [*map(vega.color, range(told)), "gray"]
-    drawn = [
+    points, n_shown = sum(len(c.x) for c in curves), len(curves) - bool(curves[0].classes)
+    names = [*_unique_labels([c.series for c in curves[:n_shown]]).values(), "all others"]
+    hues = [*map(vega.color, range(n_shown)), "gray"]
+    shown_series = [
         (name, c, color) for name, c, color in zip(names, curves, hues, strict=False) if len(c.x)
     ]
     rows = tuple(
-        (name, f"{len(c.x):,}", f"{c.x.mean():.4g}", f"{c.y.mean():.4g}") for name, c, _ in drawn
+        (name, f"{len(c.x):,}", f"{c.x.mean():.4g}", f"{c.y.mean():.4g}")
+        for name, c, _ in shown_series
     )
     sampled = curves[0].areas.get("points", 0.0)
-    of = f"{points:,} of {sampled:,.0f} points" if sampled > points else f"{points:,} points"
+    points_phrase = (
+        f"{points:,} of {sampled:,.0f} points" if sampled > points else f"{points:,} points"
+    )
     title = "Points on two principal components"
     return Figure(
         title=title if sampled <= points else f"{title}, a sample of {points:,}",
-        label=f"{of} of {told} clusters on the two axes along which they vary most.",
-        caption=f"{of[0].upper()}{of[1:]}, on the two axes along which these vary most. What lies "
+        label=f"{points_phrase} of {n_shown} clusters on the two axes along which they vary most.",
+        caption=f"{points_phrase[0].upper()}{points_phrase[1:]}, on the two axes along which these vary most. What lies "
         "apart here is apart; what lies together may be apart along other axes."
-        + _left_out(told, curves[0]),
-        spec=_points(drawn),
+        + _left_out(n_shown, curves[0]),
+        spec=_points(shown_series),
         head=("cluster", "points drawn", "mean of the first", "mean of the second"),
         rows=rows,
     )
 
 
-def _points(drawn: Sequence[tuple[str, Curve, str]]) -> Spec:
-    shown, curves, hues = zip(*drawn, strict=True)
+def _points(shown_series: Sequence[tuple[str, Curve, str]]) -> Spec:
+    names, curves, hues = zip(*shown_series, strict=True)
     forms = [_SHAPES[i // len(vega.PALETTE) % len(_SHAPES)] for i in range(len(curves))]
     legend: Spec = {"symbolOpacity": 1, "symbolStrokeWidth": 0, "columns": 6}
-    if sum(map(len, shown)) > vega.LEGEND_LINE:
-        legend["columns"] = 1 if max(map(len, shown)) > vega.LEGEND_LINE // 3 else 3
+    if sum(map(len, names)) > vega.LEGEND_LINE:
+        legend["columns"] = 1 if max(map(len, names)) > vega.LEGEND_LINE // 3 else 3
     first = curves[0]
     axes = {
         "x": vega.quantity("x", title=escape_unprintable(first.x_label), scale={"zero": False}),
         "y": vega.quantity("y", title=escape_unprintable(first.y_label), scale={"zero": False}),
-        "color": vega.category("cluster", scale=vega.scale(shown, hues), legend=legend),
-        "shape": vega.category("cluster", scale=vega.scale(shown, forms), legend=legend),
+        "color": vega.category("cluster", scale=vega.scale(names, hues), legend=legend),
+        "shape": vega.category("cluster", scale=vega.scale(names, forms), legend=legend),
     }
     data = [
         {"x": json_number(x, 3), "y": json_number(y, 3), "cluster": name}
-        for name, c, _ in drawn
+        for name, c, _ in shown_series
         for x, y in zip(c.x.tolist(), c.y.tolist(), strict=True)
     ]
     mark = {"type": "point", "filled": True, "size": 22, "opacity": 0.6}
     tips = vega.tooltip(("cluster", "cluster"))
-    made = vega.layer(data, mark, **axes, tooltip=tips)
-    return vega.assemble_spec(width=400, height=_HEIGHT, **made)
+    layer = vega.layer(data, mark, **axes, tooltip=tips)
+    return vega.assemble_spec(width=400, height=_HEIGHT, **layer)
 
 
 # --- By the number of clusters --------------------------------------------------------------------
@@ -430,11 +449,18 @@ def number_figures(evaluation: Evaluation) -> Iterator[Figure]:
     if len(set(number.values())) < LEAST_NUMBERS or not series:
         return
     known = (e for e in estimates if e.system in number and math.isfinite(e.value))
-    found = group_by(known, lambda e: e.measure)
-    drawn = {m: of for m, of in found.items() if len({number[e.system] for e in of}) > 2}
-    for name, of in drawn.items():
+    by_measure = group_by(known, lambda e: e.measure)
+    selected = {
+        m: measure_estimates
+        for m, measure_estimates in by_measure.items()
+        if len({number[e.system] for e in measure_estimates}) > 2
+    }
+    for name, measure_estimates in selected.items():
         yield measure_figure(
-            _cluster_count_figure(name, of, number, series), name, len(drawn), "number"
+            _cluster_count_figure(name, measure_estimates, number, series),
+            name,
+            len(selected),
+            "number",
         )
 
 
@@ -460,8 +486,8 @@ def _cluster_count_figure(
     digits = numbers.rounding([(e.value, e.low, e.high) for e in estimates])
     ascending = sorted(estimates, key=lambda e: number[e.system])
     curves = [
-        _line(measure, stem, own, number)
-        for stem, own in group_by(ascending, lambda e: series[e.system]).items()
+        _line(measure, stem, line_estimates, number)
+        for stem, line_estimates in group_by(ascending, lambda e: series[e.system]).items()
     ]
     spec = curve_chart(curves)
     ks = sorted({number[e.system] for e in estimates})
@@ -491,12 +517,14 @@ def _cluster_count_figure(
     )
 
 
-def _line(measure: str, stem: str, own: Sequence[Estimate], number: Mapping[str, int]) -> Curve:
-    x, none = np.array([float(number[e.system]) for e in own]), np.zeros(0)
-    y, low, high = (np.array([getattr(e, n) for e in own]) for n in ("value", "low", "high"))
+def _line(
+    measure: str, stem: str, estimates: Sequence[Estimate], number: Mapping[str, int]
+) -> Curve:
+    x, none = np.array([float(number[e.system]) for e in estimates]), np.zeros(0)
+    y, low, high = (np.array([getattr(e, n) for e in estimates]) for n in ("value", "low", "high"))
     return Curve(
         stem, "by number of clusters", "Clusters", measure, x, y, none, x, low, high,
-        own[0].level, own[0].method, parameter="",
+        estimates[0].level, estimates[0].method, parameter="",
     )  # fmt: skip
 
 

@@ -26,13 +26,13 @@ def lift_curve(scored: ScoreData) -> Curve:
 
     It starts at the first threshold with positive predictions.
     """
-    shares = scored.along(volume, start=1)
-    grid = GRID[(GRID > 0) & (shares[0] <= GRID)]
+    proportions = scored.along(volume, start=1)
+    grid = GRID[(GRID > 0) & (proportions[0] <= GRID)]
     return make_score_curve(
         scored,
         "lift",
         ("Share predicted positive", "Lift"),
-        x=shares,
+        x=proportions,
         y=scored.along(lift, start=1),
         chance=((0.0, 1.0), (1.0, 1.0)),
         **make_band(scored, grid, lambda: scored.counted.gain(grid) / grid),
@@ -71,9 +71,9 @@ def cost_curve(scored: ScoreData) -> Curve:
     """
     corners = scored.hull
     fpr, fnr = (scored.along(rate)[corners] for rate in (false_positive_rate, false_negative_rate))
-    wrong, missed = np.diff(fpr), -np.diff(fnr)
+    fpr_steps, fnr_steps = np.diff(fpr), -np.diff(fnr)
     with np.errstate(invalid="ignore"):
-        change = wrong / (wrong + missed)
+        change = fpr_steps / (fpr_steps + fnr_steps)
     p = np.concatenate([[0.0], change, [1.0]])
     line = np.concatenate([np.arange(len(corners)), [len(corners) - 1]])
     in_use = scored.in_use
@@ -82,8 +82,10 @@ def cost_curve(scored: ScoreData) -> Curve:
         "always positive": ((0.0, 1.0), (1.0, 0.0)),
     }
     if in_use is not None:
-        own = [float(scored.along(m)[in_use]) for m in (false_positive_rate, false_negative_rate)]
-        lines["threshold in use"] = ((0.0, own[0]), (1.0, own[1]))
+        rates_in_use = [
+            float(scored.along(m)[in_use]) for m in (false_positive_rate, false_negative_rate)
+        ]
+        lines["threshold in use"] = ((0.0, rates_in_use[0]), (1.0, rates_in_use[1]))
 
     def drawn() -> FloatArray:
         best = np.searchsorted(change, GRID, side="right").clip(max=len(corners) - 1)
@@ -116,10 +118,10 @@ def net_benefit_curve(scored: ScoreData) -> Curve:
     scores = scored.table.scores
     inside = scores[(scores > 0) & (scores < 1)]
     p = np.union1d(ODDS_GRID, inside)
-    place = scored.places(p)
+    indices = scored.places(p)
     odds = p / (1 - p)
     counts = replace(
-        scored.matrix, counts=scored.matrix.counts[place], squares=scored.matrix.squares[place]
+        scored.matrix, counts=scored.matrix.counts[indices], squares=scored.matrix.squares[indices]
     )
     bottom = -scored.prevalence / 4
     cut, marked = scored.threshold, None

@@ -44,22 +44,27 @@ def _thin_points(curve: Curve) -> Curve:
 
     corners = curve.shape == "step"
     if curve.scale == "deviate":
-        shares = ((0.0, 1.0), (0.0, 1.0))
-        line = _deviates(curve.x), _deviates(curve.y), shares, math.nan
+        unit_axes = ((0.0, 1.0), (0.0, 1.0))
+        line = _deviates(curve.x), _deviates(curve.y), unit_axes, math.nan
     else:
         line = curve.x, curve.y, _axes(curve), curve.bottom
     keep = _core.simplified_curve(*line, corners, TOLERANCE, NEAR)
     if len(keep) >= len(curve):
         return curve
     column, row = (keep // 2, (keep + 1) // 2) if corners else (keep, keep)
-    at = curve.threshold[column] if len(curve.threshold) else curve.threshold
+    thresholds = curve.threshold[column] if len(curve.threshold) else curve.threshold
     return replace(
-        curve, x=curve.x[column], y=curve.y[row], threshold=at, shape="line", tolerance=TOLERANCE
+        curve,
+        x=curve.x[column],
+        y=curve.y[row],
+        threshold=thresholds,
+        shape="line",
+        tolerance=TOLERANCE,
     )
 
 
-def _thin_bands(curve: Curve, whole: Curve) -> Curve:
-    """Return ``curve`` with fewer points of its bands; ``whole`` has the ranges of the axes."""
+def _thin_bands(curve: Curve, full_curve: Curve) -> Curve:
+    """Return ``curve`` with fewer points of its bands; ``full_curve`` has the ranges of the axes."""
     from calipers import _core
 
     names = [
@@ -70,7 +75,8 @@ def _thin_bands(curve: Curve, whole: Curve) -> Curve:
     if len(curve.band_x) < 3 or not names:
         return curve
     edges = [
-        _unit_coordinates(whole, curve.band_x, _edge(whole, getattr(curve, name))) for name in names
+        _unit_coordinates(full_curve, curve.band_x, _edge(full_curve, getattr(curve, name)))
+        for name in names
     ]
     keep = _core.simplified_lines(np.stack(edges, axis=1), TOLERANCE)
     if len(keep) == len(curve.band_x):
@@ -79,13 +85,13 @@ def _thin_bands(curve: Curve, whole: Curve) -> Curve:
     return replace(curve, tolerance=TOLERANCE, **fewer)
 
 
-def _edge(whole: Curve, y: FloatArray) -> FloatArray:
+def _edge(full_curve: Curve, y: FloatArray) -> FloatArray:
     """Return the edge of a band, clipped to the drawing."""
     from calipers.report.figures.curve_chart import RAREST
 
-    if whole.scale == "deviate":
+    if full_curve.scale == "deviate":
         return np.clip(y, RAREST, 1 - RAREST)
-    return np.where(y < whole.bottom, whole.bottom, y)
+    return np.where(y < full_curve.bottom, full_curve.bottom, y)
 
 
 def _unit_coordinates(curve: Curve, x: FloatArray, y: FloatArray) -> FloatArray:
@@ -105,8 +111,8 @@ def _deviates(rates: FloatArray) -> FloatArray:
 
     end = float(ndtri(1 - RAREST))
     out = np.full(len(rates), np.nan)
-    drawn = (rates >= RAREST) & (rates <= 1 - RAREST)
-    out[drawn] = (ndtri(rates[drawn]) + end) / (2 * end)
+    inside_mask = (rates >= RAREST) & (rates <= 1 - RAREST)
+    out[inside_mask] = (ndtri(rates[inside_mask]) + end) / (2 * end)
     return out
 
 

@@ -59,7 +59,7 @@ class LazyCurves(Sequence[Curve]):
     @property
     def kinds(self) -> list[str]:
         """Kind of each curve."""
-        return [one.kind for one in self.plan]
+        return [curve.kind for curve in self.plan]
 
     @cached_property
     def _made(self) -> dict[int, Curve]:
@@ -75,31 +75,31 @@ class LazyCurves(Sequence[Curve]):
     def __getitem__(self, index: slice) -> tuple[Curve, ...]: ...
     def __getitem__(self, index: int | slice) -> Curve | tuple[Curve, ...]:
         if isinstance(index, slice):
-            return tuple(self[place] for place in range(len(self))[index])
-        place = range(len(self))[index]
-        if place not in self._made:
-            self._made[place] = self.finished(self.plan[place].make())
-        return self._made[place]
+            return tuple(self[position] for position in range(len(self))[index])
+        position = range(len(self))[index]
+        if position not in self._made:
+            self._made[position] = self.finished(self.plan[position].make())
+        return self._made[position]
 
     def __len__(self) -> int:
         return len(self.plan)
 
 
-def plan_curves(of: str, systems: Sequence[Any]) -> list[LazyCurve]:
-    """Return the planned curves of the charts ``of`` a kind of output, such as numbers."""
+def plan_curves(output_kind: str, systems: Sequence[Any]) -> list[LazyCurve]:
+    """Return the planned curves of the charts ``output_kind`` a kind of output, such as numbers."""
     from calipers.report.figures.curves import curve_charts
 
-    made: list[LazyCurve] = []
-    for chart in curve_charts((of,)):
+    planned: list[LazyCurve] = []
+    for chart in curve_charts((output_kind,)):
         if chart.plan is not None:
-            made += chart.plan(systems)
+            planned += chart.plan(systems)
         elif chart.curve is not None:
-            made += [
+            planned += [
                 LazyCurve(partial(chart.compute, s, **options), chart.name, s.name)
                 for s in systems
                 for options in chart.variants(s)
             ]
-    return made
+    return planned
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,9 +135,9 @@ class ResidualCurves(LazyCurves):
     def plan(self) -> list[LazyCurve]:
         """Planned curves."""
         return [
-            replace(one, make=partial(_set_output, one.make, output), output=output)
+            replace(curve, make=partial(_set_output, curve.make, output), output=output)
             for output, systems in self.systems.items()
-            for one in plan_curves("numbers", systems)
+            for curve in plan_curves("numbers", systems)
         ]
 
 
@@ -171,14 +171,14 @@ class ClusterCurves(LazySequence[Curve]):
     def _made(self) -> tuple[Curve, ...]:
         from calipers.curves.clusters import projections, silhouettes
 
-        made: list[Curve] = []
+        curves: list[Curve] = []
         for s in self.systems:
             if self.measure is not None:
-                made += silhouettes(s, self.measure)
+                curves += silhouettes(s, self.measure)
         for s in self.systems:
             if self.projected is not None:
-                made += projections(s, self.projected)
-        return tuple(made)
+                curves += projections(s, self.projected)
+        return tuple(curves)
 
     @cached_property
     def projected(self) -> Projection | None:

@@ -35,12 +35,16 @@ LEVELS = "quantile coverage"
 
 def _coverage_curves(kind: str, systems: Sequence[QuantileOutput]) -> list[LazyCurve]:
     """Return the planned coverage curves of each central interval."""
-    shares = interval_levels(systems[0].levels)
-    named = [f"{100 * share:.4g}%" if len(shares) > 1 else "" for share in shares]
+    nominal_levels = interval_levels(systems[0].levels)
+    series_names = [
+        f"{100 * nominal:.4g}%" if len(nominal_levels) > 1 else "" for nominal in nominal_levels
+    ]
     return [
-        LazyCurve(partial(conditional_coverage_curve, s, kind, share, series), kind, s.name, series)
+        LazyCurve(
+            partial(conditional_coverage_curve, s, kind, nominal, series), kind, s.name, series
+        )
         for s in systems
-        for share, series in zip(shares, named, strict=True)
+        for nominal, series in zip(nominal_levels, series_names, strict=True)
     ]
 
 
@@ -48,15 +52,17 @@ def _curve(
     system: QuantileOutput,
     kind: str,
     x: Sequence[float],
-    made: Sequence[tuple[float, Interval]],
+    estimates: Sequence[tuple[float, Interval]],
     labels: tuple[str, str],
     **parts: Any,
 ) -> Curve:
-    values, found = zip(*made, strict=True)
+    values, intervals = zip(*estimates, strict=True)
     points: dict[str, Any] = {"x": np.asarray(x, np.float64), "y": np.array(values)}
     if system.settings.interval != "none":
-        low, high = (np.array([getattr(of, end) for of in found]) for end in ("low", "high"))
-        band = {"band_x": points["x"], "low": low, "high": high, "method": found[0].method}
+        low, high = (
+            np.array([getattr(interval, end) for interval in intervals]) for end in ("low", "high")
+        )
+        band = {"band_x": points["x"], "low": low, "high": high, "method": intervals[0].method}
         points.update(band)
     x_label, y_label = labels
     return make_curve(system, kind, x_label, y_label, **points, **parts)
@@ -64,14 +70,14 @@ def _curve(
 
 def level_curve(system: QuantileOutput) -> Curve:
     """Compute the proportion of rows at or below each quantile against its level."""
-    made = [_value(system, f"quantile-coverage@{level!r}") for level in system.levels]
+    estimates = [_value(system, f"quantile-coverage@{level!r}") for level in system.levels]
     labels = "Level of the quantile", "Share of rows at or below it"
     lines = {"right": [[0.0, 0.0], [1.0, 1.0]]}
-    return _curve(system, LEVELS, system.levels, made, labels, references=lines)
+    return _curve(system, LEVELS, system.levels, estimates, labels, references=lines)
 
 
 def conditional_coverage_curve(
-    system: QuantileOutput, kind: str, share: float, series: str = ""
+    system: QuantileOutput, kind: str, nominal: float, series: str = ""
 ) -> Curve:
     """Compute the coverage of a central interval in bins with equal numbers of rows.
 
@@ -83,14 +89,14 @@ def conditional_coverage_curve(
         try:
             x = system.quantile_rows.quantile(0.5)
         except NoLevelError:
-            x = np.mean(system.quantile_rows.interval_limits(share), axis=0)
+            x = np.mean(system.quantile_rows.interval_limits(nominal), axis=0)
     w = np.ones(len(x)) if system.weight is None else system.weight
     parts = equal_weight_bins(x, w, BINS)
     middle = [float(np.average(x[rows], weights=w[rows])) for rows in parts]
-    made = [_value(system.take_rows(rows), f"interval-coverage@{share!r}") for rows in parts]
-    line = {f"{100 * share:.4g}%": [[end, share] for end in (middle[0], middle[-1])]}
+    estimates = [_value(system.take_rows(rows), f"interval-coverage@{nominal!r}") for rows in parts]
+    line = {f"{100 * nominal:.4g}%": [[end, nominal] for end in (middle[0], middle[-1])]}
     return _curve(
-        system, kind, middle, made, (GIVEN[kind], "Coverage"), references=line, series=series
+        system, kind, middle, estimates, (GIVEN[kind], "Coverage"), references=line, series=series
     )
 
 

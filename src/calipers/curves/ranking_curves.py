@@ -57,16 +57,16 @@ class MeanCurves(LazySequence["Curve"]):
         if self.settings.interval == "none":
             return empty_band()
         table = np.column_stack([self._filled(column) for column in columns])
-        of = {"importance": self.importance, "clusters": self.clusters, "order": self.order}
+        options = {"importance": self.importance, "clusters": self.clusters, "order": self.order}
         readings = estimate_over_topics(
             [
-                TopicRows(m, values, None, self.settings, self.unit, **of)  # type: ignore[arg-type]
+                TopicRows(m, values, None, self.settings, self.unit, **options)  # type: ignore[arg-type]
                 for m, values in zip(measures, table.T, strict=True)
             ]
         )
-        made = [policy.interval(reading) for reading in readings]
-        low, high = np.array([(i.low, i.high) for i in made]).T
-        method = next((i.method for i in made if i.reason is None), "none")
+        intervals = [policy.interval(reading) for reading in readings]
+        low, high = np.array([(i.low, i.high) for i in intervals]).T
+        method = next((i.method for i in intervals if i.reason is None), "none")
         return {"band_x": x, "low": low, "high": high, "method": method}
 
     def _filled(self, column: FloatArray) -> FloatArray:
@@ -109,12 +109,12 @@ class CutoffCurves(MeanCurves):
         from calipers.results import Curve
 
         measures = measures_by_rank(self.measure)
-        x, made = np.arange(1.0, len(measures) + 1), []
+        x, curves = np.arange(1.0, len(measures) + 1), []
         name = self._named
         constant = self._means(self._columns(None))
         for system in self.systems:
             columns = self._columns(system)
-            made.append(
+            curves.append(
                 Curve(
                     system=system,
                     kind=f"{name} at ranks",
@@ -129,7 +129,7 @@ class CutoffCurves(MeanCurves):
                     **self._band(x, measures, columns),
                 )
             )
-        return tuple(made)
+        return tuple(curves)
 
     def _columns(self, system: str | None) -> Sequence[FloatArray]:
         """Return the values at each rank of the included topics."""
@@ -139,8 +139,8 @@ class CutoffCurves(MeanCurves):
 
 def measures_by_rank(measure: Measure) -> list[Measure]:
     """Return a measure with a cutoff at each of the first ranks."""
-    own, deepest = measure.parameters, max(DEEPEST, measure.parameters["cutoff"])
-    return [measure.definition.bind({**own, "cutoff": k}) for k in range(1, deepest + 1)]
+    parameters, deepest = measure.parameters, max(DEEPEST, measure.parameters["cutoff"])
+    return [measure.definition.bind({**parameters, "cutoff": k}) for k in range(1, deepest + 1)]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -189,12 +189,12 @@ class RankCurves(MeanCurves):
         return [kind for kind in (*MEANS.values(), *of_topics) for _ in self.whole]
 
     def averaged(
-        self, at: str, *, interpolated: bool, points: Sequence[float] | None = None
+        self, axis: str, *, interpolated: bool, points: Sequence[float] | None = None
     ) -> tuple[Curve, ...]:
-        """Return the averaged curve of each run; ``at`` is ``"recalls"`` or ``"ranks"``."""
+        """Return the averaged curve of each run; ``axis`` is ``"recalls"`` or ``"ranks"``."""
         if points is None:
-            points = RECALLS if at == "recalls" else self._ranks()
-        return tuple(self._averaged(system, at, interpolated, points) for system in self.rankings)
+            points = RECALLS if axis == "recalls" else self._ranks()
+        return tuple(self._averaged(system, axis, interpolated, points) for system in self.rankings)
 
     def of_topic(self, topic: str, kind: str, collection_size: int | None) -> tuple[Curve, ...]:
         """Return the curve of each run on one topic."""
@@ -218,27 +218,32 @@ class RankCurves(MeanCurves):
             k for before, k in zip((0, *RANKS), RANKS, strict=False) if before < max(deepest, 1)
         ]
 
-    def _averaged(self, system: str, at: str, interpolated: bool, points: Sequence[float]) -> Curve:
+    def _averaged(
+        self, system: str, axis: str, interpolated: bool, points: Sequence[float]
+    ) -> Curve:
         from calipers.results import Curve
 
-        ranking, places = self._counting(self.rankings[system]), np.asarray(points, np.float64)
+        ranking, positions = self._counting(self.rankings[system]), np.asarray(points, np.float64)
         along: dict[str, Any]
-        if at == "recalls":
+        if axis == "recalls":
             name = "IPrec" if interpolated else "P@recall"
             measures = [_measure(name, recall=float(recall), rel=self.rel) for recall in points]
-            x, along = places, {"x_label": "Recall", "threshold": places * np.nan, "parameter": ""}
+            x, along = (
+                positions,
+                {"x_label": "Recall", "threshold": positions * np.nan, "parameter": ""},
+            )
         else:
             measures = [_measure("P", cutoff=rank, rel=self.rel) for rank in points]
             recalls = [_measure("R", cutoff=rank, rel=self.rel).apply(ranking) for rank in points]
             x = self._means(recalls)
-            along = {"x_label": "Mean recall", "threshold": places, "parameter": "rank"}
-        if at == "ranks" and interpolated:
+            along = {"x_label": "Mean recall", "threshold": positions, "parameter": "rank"}
+        if axis == "ranks" and interpolated:
             precisions = [_interpolated_precisions(ranking, recall, self.rel) for recall in recalls]
         else:
             precisions = [_precision(measure, ranking) for measure in measures]
         return Curve(
             system=system,
-            kind=MEANS[at],
+            kind=MEANS[axis],
             x=x,
             y_label="Mean interpolated precision" if interpolated else "Mean precision",
             y=self._means(precisions),
@@ -253,8 +258,8 @@ def _precision(measure: Measure, ranking: JudgedRankings) -> FloatArray:
 
     If these topics were excluded, the mean would rise towards the end.
     """
-    ends = measure.reasons(ranking).get("recall_not_reached", False)
-    return np.where(ends, 0.0, measure.apply(ranking))
+    unreached_mask = measure.reasons(ranking).get("recall_not_reached", False)
+    return np.where(unreached_mask, 0.0, measure.apply(ranking))
 
 
 def _interpolated_precisions(ranking: JudgedRankings, recall: FloatArray, rel: int) -> FloatArray:
@@ -276,7 +281,7 @@ OF_TOPICS = {
 
 
 def select_topics(
-    asked: str | Sequence[str],
+    requested: str | Sequence[str],
     rankings: Mapping[str, JudgedRankings],
     rel: int,
     collection_size: int | None,
@@ -285,15 +290,15 @@ def select_topics(
 
     These are the named topics, or for "all" those that have relevant documents.
     """
-    if asked == "all":
+    if requested == "all":
         first = next(iter(rankings.values()))
-        has = first.relevant(rel)
-        topics = tuple(t for t, number in zip(first.topics, has, strict=True) if number)
+        n_relevant = first.relevant(rel)
+        topics = tuple(t for t, number in zip(first.topics, n_relevant, strict=True) if number)
     else:
-        named = (asked,) if isinstance(asked, str) else map(str, asked)
+        names = (requested,) if isinstance(requested, str) else map(str, requested)
         known = set(next(iter(rankings.values())).topics)
         topics = tuple(
-            dict.fromkeys(topic for name in named for topic in _split_topics(name, known))
+            dict.fromkeys(topic for name in names for topic in _split_topics(name, known))
         )
     _check(topics, rankings, rel, collection_size)
     return topics
@@ -313,11 +318,11 @@ def _check(
     """Raise InputError unless each of these topics has curves."""
     for name, ranking in rankings.items():
         for topic in topics:
-            one = _select_topic(ranking, topic)
-            if not one.relevant(rel)[0]:
+            topic_ranking = _select_topic(ranking, topic)
+            if not topic_ranking.relevant(rel)[0]:
                 raise InputError(f"topic {topic!r} has no relevant document")
             if collection_size is not None:
-                _fallouts(one, topic, rel, collection_size, name)
+                _fallouts(topic_ranking, topic, rel, collection_size, name)
 
 
 def topic_curve(
@@ -332,22 +337,31 @@ def topic_curve(
 ) -> Curve:
     """Return the curve of a run on a topic; ``kind`` is a key of :data:`OF_TOPICS`."""
     _check([topic], {system: ranking}, rel, collection_size if kind == "ROC" else None)
-    one = _select_topic(ranking, topic)
-    ranks = np.arange(1, int(one.retrieved[0]) + 1)
-    recall = _values_by_rank(one, "R", ranks, rel=rel)
+    topic_ranking = _select_topic(ranking, topic)
+    ranks = np.arange(1, int(topic_ranking.retrieved[0]) + 1)
+    recall = _values_by_rank(topic_ranking, "R", ranks, rel=rel)
     labels = ("Recall", "Precision")
     if kind == "ROC":
         assert collection_size is not None
-        x = np.concatenate([[0.0], _fallouts(one, topic, rel, collection_size, system), [1.0]])
+        x = np.concatenate(
+            [[0.0], _fallouts(topic_ranking, topic, rel, collection_size, system), [1.0]]
+        )
         y = np.concatenate([[0.0], recall, [1.0]])
-        at, labels = np.array([0, *ranks, collection_size], np.float64), ("Fall-out", "Recall")
+        thresholds, labels = (
+            np.array([0, *ranks, collection_size], np.float64),
+            ("Fall-out", "Recall"),
+        )
     elif kind == "PR":
-        x, y, at = recall, _values_by_rank(one, "P", ranks, rel=rel), ranks.astype(np.float64)
+        x, y, thresholds = (
+            recall,
+            _values_by_rank(topic_ranking, "P", ranks, rel=rel),
+            ranks.astype(np.float64),
+        )
     else:
         x, first = np.unique(recall, return_index=True)
         # Down to a recall of 0 the precision holds that is the highest of all.
-        x, at = np.append(0.0, x[x > 0]), np.append(0.0, ranks[first][x > 0])
-        y = np.array([_precision_at_recall(one, r, rel) for r in x])
+        x, thresholds = np.append(0.0, x[x > 0]), np.append(0.0, ranks[first][x > 0])
+        y = np.array([_precision_at_recall(topic_ranking, r, rel) for r in x])
     return Curve(
         system=system,
         kind=OF_TOPICS[kind],
@@ -355,7 +369,7 @@ def topic_curve(
         y_label=labels[1],
         x=x,
         y=y,
-        threshold=at,
+        threshold=thresholds,
         level=level,
         parameter="rank",
         series=topic,
@@ -405,8 +419,8 @@ def _values_by_rank(
     ranking: JudgedRankings, name: str, ranks: Any, **parameters: Any
 ) -> FloatArray:
     """Return a measure with a cutoff at each rank."""
-    of = get_definition("retrieval", name)
-    measures = (of.bind({"cutoff": int(rank), **parameters}) for rank in ranks)
+    definition = get_definition("retrieval", name)
+    measures = (definition.bind({"cutoff": int(rank), **parameters}) for rank in ranks)
     return np.array([float(measure.apply(ranking)[0]) for measure in measures])
 
 
@@ -415,17 +429,17 @@ def _fallouts(
 ) -> FloatArray:
     """Return the fall-out at each rank."""
     ranks = range(1, int(ranking.retrieved[0]) + 1)
-    made = _values_by_rank(ranking, "fallout", ranks, rel=rel, collection_size=collection_size)
-    if np.isnan(made).any() or ranking.relevant(rel)[0] >= collection_size:
+    fallouts = _values_by_rank(ranking, "fallout", ranks, rel=rel, collection_size=collection_size)
+    if np.isnan(fallouts).any() or ranking.relevant(rel)[0] >= collection_size:
         raise InputError(
             f"collection_size is {collection_size}, fewer documents than run and judgments name on "
             "topic "
             f"{topic!r} ({system})"
         )
-    return made
+    return fallouts
 
 
 def _precision_at_recall(ranking: JudgedRankings, recall: float, rel: int) -> float:
     """Return the highest precision at any rank at which this recall is reached."""
-    made = interpolated_precision(ranking, recall=np.array([recall]), rel=rel)  # type: ignore[arg-type]
-    return float(made[0])
+    precisions = interpolated_precision(ranking, recall=np.array([recall]), rel=rel)  # type: ignore[arg-type]
+    return float(precisions[0])

@@ -32,8 +32,8 @@ class _RankChart(CurveChart):
     def caption(self, curves: Sequence[Curve]) -> str:
         """Return the caption."""
         ranks = ", ".join(f"{rank:g}" for rank in curves[0].threshold)
-        said = f"Means over topics, of the first {ranks} documents."
-        return f"{said} {super().caption(curves)}".rstrip()
+        sentence = f"Means over topics, of the first {ranks} documents."
+        return f"{sentence} {super().caption(curves)}".rstrip()
 
 
 register_chart(
@@ -55,17 +55,17 @@ class _TopicChart(CurveChart):
         """Yield the figures of an evaluation, one for each topic."""
         if self.name not in curve_kinds(evaluation.curves):
             return
-        found = select_kinds(evaluation.curves, {self.name})
-        by_topic = group_by((c for c in found if len(c.x)), lambda c: c.series)
+        selected = select_kinds(evaluation.curves, {self.name})
+        by_topic = group_by((c for c in selected if len(c.x)), lambda c: c.series)
         for topic, curves in by_topic.items():
-            own = [simplify_line(replace(c, series="")) for c in curves]
-            shown, of = leading_curves(evaluation, own)
-            figure = self.figure(shown, evaluation.systems)
+            simplified = [simplify_line(replace(c, series="")) for c in curves]
+            leading, note = leading_curves(evaluation, simplified)
+            figure = self.figure(leading, evaluation.systems)
             yield replace(
                 figure,
                 title=f"{figure.title}: {shorten_name(topic)}",
                 label=f"Topic {shorten_name(topic)}. {figure.label}",
-                caption=f"{of}{figure.caption}",
+                caption=f"{note}{figure.caption}",
                 choice=shorten_name(topic) if len(by_topic) > 1 else "",
                 chosen_from=figure.title,
                 chosen_by="Topic",
@@ -80,13 +80,13 @@ def simplify_line(curve: Curve) -> Curve:
     """
     if len(curve) < 3:
         return curve
-    kept = np.flatnonzero(_is_corner(curve.x, curve.y))
-    if len(kept) > MOST:
-        kept = kept[_outline(curve.x[kept], curve.y[kept])]
-    if len(kept) == len(curve):
+    indices = np.flatnonzero(_is_corner(curve.x, curve.y))
+    if len(indices) > MOST:
+        indices = indices[_outline(curve.x[indices], curve.y[indices])]
+    if len(indices) == len(curve):
         return curve
-    at = curve.threshold[kept] if len(curve.threshold) else curve.threshold
-    return replace(curve, x=curve.x[kept], y=curve.y[kept], threshold=at)
+    thresholds = curve.threshold[indices] if len(curve.threshold) else curve.threshold
+    return replace(curve, x=curve.x[indices], y=curve.y[indices], threshold=thresholds)
 
 
 def _is_corner(x: FloatArray, y: FloatArray) -> BoolArray:
@@ -107,11 +107,16 @@ def _outline(x: FloatArray, y: FloatArray) -> IntArray:
     """Return the indices of the points on the outline of a line from left to right."""
     part = np.minimum((x - x[0]) / ((x[-1] - x[0]) or 1.0) * _PARTS, _PARTS - 1).astype(np.int64)
     order = np.arange(len(x))
-    kept = {0, len(x) - 1}
-    for own in np.unique(part):
-        here = order[part == own]
-        kept |= {here[0], here[-1], here[y[here].argmin()], here[y[here].argmax()]}
-    return np.array(sorted(int(place) for place in kept))
+    outline = {0, len(x) - 1}
+    for part_code in np.unique(part):
+        part_indices = order[part == part_code]
+        outline |= {
+            part_indices[0],
+            part_indices[-1],
+            part_indices[y[part_indices].argmin()],
+            part_indices[y[part_indices].argmax()],
+        }
+    return np.array(sorted(int(index) for index in outline))
 
 
 register_chart(

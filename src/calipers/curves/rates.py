@@ -41,13 +41,16 @@ def roc_point(system: Any, label: str | None = None) -> Curve:
     those of tables. There is no point if a rate is undefined.
     """
     readings = [system.point_estimate(measure) for measure in roc_rates(label)]
-    made = [policy.interval(reading) for reading in readings]
+    intervals = [policy.interval(reading) for reading in readings]
     rates = np.array([[reading.value] for reading in readings])
     x, y = rates if np.isfinite(rates).all() else rates[:, :0]
-    limits = np.array([[of.low, of.high] for of in made])
+    limits = np.array([[interval.low, interval.high] for interval in intervals])
     band = empty_band()
     if len(x) and np.isfinite(limits).all():
-        (low, high), method = limits[1], " and ".join(dict.fromkeys(of.method for of in made))
+        (low, high), method = (
+            limits[1],
+            " and ".join(dict.fromkeys(interval.method for interval in intervals)),
+        )
         band = {"band_x": limits[0], "low": np.full(2, low), "high": np.full(2, high)}
         band["method"] = method
     mark = (float(x[0]), float(y[0])) if len(x) else None

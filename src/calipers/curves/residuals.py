@@ -90,15 +90,15 @@ def normal_quantiles(system: RegressionOutput) -> Curve:
         return make_curve(system, QUANTILES, *labels, x=none, y=none)
     order = np.argsort(residual)
     z = residual[order] / np.sqrt(moments.m2 / moments.weight)
-    place = (np.cumsum(w[order]) - w[order] / 2) / moments.weight
-    shown = np.unique(np.linspace(0, len(z) - 1, min(len(z), MOST_QUANTILES)).round().astype(int))
+    plotting_positions = (np.cumsum(w[order]) - w[order] / 2) / moments.weight
+    indices = np.unique(np.linspace(0, len(z) - 1, min(len(z), MOST_QUANTILES)).round().astype(int))
     # The tails are what is looked at.
-    ends = np.arange(min(10, len(z)))
-    shown = np.unique(np.concatenate([shown, ends, len(z) - 1 - ends]))
-    x = ndtri(place[shown])
+    tail_indices = np.arange(min(10, len(z)))
+    indices = np.unique(np.concatenate([indices, tail_indices, len(z) - 1 - tail_indices]))
+    x = ndtri(plotting_positions[indices])
     band: dict[str, Any] = {}
     if system.weight is None and system.clusters is None and system.settings.interval != "none":
-        low, high = _normal_band(len(z), shown + 1, system.settings.level, system.settings.seed)
+        low, high = _normal_band(len(z), indices + 1, system.settings.level, system.settings.seed)
         none = np.full(len(x), np.nan)
         band = {
             "band_x": x,
@@ -109,25 +109,28 @@ def normal_quantiles(system: RegressionOutput) -> Curve:
         }
         band["simultaneous_method"] = "equal local levels"
     references = {"normal": [[float(x[0]), float(x[0])], [float(x[-1]), float(x[-1])]]}
-    return make_curve(system, QUANTILES, *labels, x=x, y=z[shown], references=references, **band)
+    return make_curve(system, QUANTILES, *labels, x=x, y=z[indices], references=references, **band)
 
 
-def _normal_band(n: int, places: Any, level: float, seed: int) -> tuple[FloatArray, FloatArray]:
+def _normal_band(n: int, ranks: Any, level: float, seed: int) -> tuple[FloatArray, FloatArray]:
     """Return simultaneous limits of order statistics of normal samples, mean 0, over their SD."""
     from scipy.special import betainc, betaincinv, ndtr, ndtri
 
     # The local level hardly depends on n where n is large.
     rows = min(n, MOST_ROWS)
-    at = np.arange(1, rows + 1)
+    all_ranks = np.arange(1, rows + 1)
     random = np.random.Generator(np.random.Philox(seed))
-    least = np.empty(SETS)
+    min_levels = np.empty(SETS)
     for k in range(SETS):
         sample = np.sort(random.normal(size=rows))
-        p = betainc(at, rows - at + 1, ndtr(sample / sample.std()))
-        least[k] = min(p.min(), (1 - p).min())
-    local = float(np.quantile(least, 1 - level))
-    rest = n - places + 1
-    low, high = (ndtri(betaincinv(places, rest, share)) for share in (local, 1 - local))
+        p = betainc(all_ranks, rows - all_ranks + 1, ndtr(sample / sample.std()))
+        min_levels[k] = min(p.min(), (1 - p).min())
+    local_level = float(np.quantile(min_levels, 1 - level))
+    reverse_ranks = n - ranks + 1
+    low, high = (
+        ndtri(betaincinv(ranks, reverse_ranks, probability))
+        for probability in (local_level, 1 - local_level)
+    )
     return np.asarray(low, np.float64), np.asarray(high, np.float64)
 
 
@@ -136,49 +139,49 @@ def _normal_band(n: int, places: Any, level: float, seed: int) -> tuple[FloatArr
 
 def _plan_residuals(systems: Sequence[RegressionOutput]) -> list[LazyCurve]:
     return [
-        LazyCurve(partial(_residuals, systems, place), RESIDUALS, s.name)
-        for place, s in enumerate(systems)
+        LazyCurve(partial(_residuals, systems, index), RESIDUALS, s.name)
+        for index, s in enumerate(systems)
     ]
 
 
 def _plan_values(systems: Sequence[RegressionOutput]) -> list[LazyCurve]:
     """Return the planned histograms of the predictions of each system, and of the truth."""
-    named = [*(s.name or "prediction" for s in systems), "truth"]
+    names = [*(s.name or "prediction" for s in systems), "truth"]
     return [
-        LazyCurve(partial(_values, systems, place, name), VALUES, s.name, name)
-        for place, name in enumerate(named)
-        for s in [systems[place % len(systems)]]
+        LazyCurve(partial(_values, systems, index, name), VALUES, s.name, name)
+        for index, name in enumerate(names)
+        for s in [systems[index % len(systems)]]
     ]
 
 
-def _residuals(systems: Sequence[RegressionOutput], place: int) -> Curve:
+def _residuals(systems: Sequence[RegressionOutput], index: int) -> Curve:
     """Return the histogram of one system's residuals, with the same bars for all systems."""
     columns = [s.predicted - s.truth for s in systems]
-    return _histogram(systems[place], columns, place, (RESIDUALS, "Residual"))
+    return _histogram(systems[index], columns, index, (RESIDUALS, "Residual"))
 
 
-def _values(systems: Sequence[RegressionOutput], place: int, series: str) -> Curve:
+def _values(systems: Sequence[RegressionOutput], index: int, series: str) -> Curve:
     """Return the histogram of one system's predictions, or (after the last system) of the truth.
 
     Bars are the same for all.
     """
     columns = [*(s.predicted for s in systems), systems[0].truth]
-    system = systems[place % len(systems)]  # the truth is drawn with the first
-    return _histogram(system, columns, place, (VALUES, "Value"), series=series)
+    system = systems[index % len(systems)]  # the truth is drawn with the first
+    return _histogram(system, columns, index, (VALUES, "Value"), series=series)
 
 
 def _histogram(
     system: RegressionOutput,
     columns: Sequence[FloatArray],
-    place: int,
+    index: int,
     names: tuple[str, str],
     **parts: str,
 ) -> Curve:
     """Return the proportions of rows in bars of equal width, the same for all columns."""
     low, high = min(float(c.min()) for c in columns), max(float(c.max()) for c in columns)
     edges = np.linspace(low, high if high > low else low + 1, BARS + 1)
-    share = np.histogram(columns[place], edges, weights=_weights(system))[0]
-    y = np.append(share / share.sum(), 0.0)
+    bar_weights = np.histogram(columns[index], edges, weights=_weights(system))[0]
+    y = np.append(bar_weights / bar_weights.sum(), 0.0)
     bars: dict[str, Any] = {"x": edges, "y": y, "shape": "bars", **parts}
     return make_curve(system, *names, "Share of rows", **bars)
 
@@ -191,22 +194,22 @@ def binned_means(system: RegressionOutput, kind: str) -> Curve:
 
     For rows in clusters the limits are cluster-robust.
     """
-    of, _, given = kind.partition(" given ")
+    response, _, condition = kind.partition(" given ")
     labels, residual = CONDITIONAL[kind], system.predicted - system.truth
     columns = {"truth": system.truth, "prediction": system.predicted, "residual": residual}
-    x, y = columns[given], columns[of]
+    x, y = columns[condition], columns[response]
     w = _weights(system)
-    made = [_bin(system, x, y, w, rows) for rows in equal_weight_bins(x, w, BINS)]
-    middle, mean, low, high = np.array(made).T
-    ends = float(middle[0]), float(middle[-1])
-    perfect = (0.0, 0.0) if of == "residual" else ends
-    references = {"no error": [[ends[0], perfect[0]], [ends[1], perfect[1]]]}
+    bins = [_bin(system, x, y, w, rows) for rows in equal_weight_bins(x, w, BINS)]
+    middle, mean, low, high = np.array(bins).T
+    limits = float(middle[0]), float(middle[-1])
+    perfect = (0.0, 0.0) if response == "residual" else limits
+    references = {"no error": [[limits[0], perfect[0]], [limits[1], perfect[1]]]}
     band = {"band_x": middle, "low": low, "high": high, "method": "Student t of each bin"}
     band = band if system.settings.interval != "none" else {}
     return make_curve(system, kind, *labels, x=middle, y=mean, references=references, **band)
 
 
-def equal_weight_bins(x: FloatArray, w: FloatArray, most: int) -> list[npt.NDArray[np.intp]]:
+def equal_weight_bins(x: FloatArray, w: FloatArray, max_bins: int) -> list[npt.NDArray[np.intp]]:
     """Return the row indices of bins of equal weight by a number, in order.
 
     Bins have :data:`LEAST` rows or more. Rows with the same number stay together, in the bin of the
@@ -214,9 +217,9 @@ def equal_weight_bins(x: FloatArray, w: FloatArray, most: int) -> list[npt.NDArr
     """
     used = np.flatnonzero(w > 0)
     order = used[np.argsort(x[used], kind="stable")]
-    share = np.cumsum(w[order]) / w[order].sum()
-    number = max(1, min(most, len(order) // LEAST))
-    code = np.minimum((share * number - 1e-9).astype(int), number - 1)
+    cumulative = np.cumsum(w[order]) / w[order].sum()
+    number = max(1, min(max_bins, len(order) // LEAST))
+    code = np.minimum((cumulative * number - 1e-9).astype(int), number - 1)
     first = np.concatenate([[True], np.diff(x[order]) > 0])
     code = code[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))]
     return [order[code == k] for k in np.unique(code)]
@@ -229,10 +232,10 @@ def _bin(
     moments = Moments.from_rows(y[rows], w[rows])
     level, n, se = system.settings.level, moments.effective_size, moments.standard_error
     if system.clusters is not None:
-        own = system.clusters.take_rows(rows)
-        n, se = own.effective_number, own.mean_error(y[rows]).se
-    made = intervals.student(moments.mean, se, n, level)
-    return float(np.average(x[rows], weights=w[rows])), moments.mean, made.low, made.high
+        bin_clusters = system.clusters.take_rows(rows)
+        n, se = bin_clusters.effective_number, bin_clusters.mean_error(y[rows]).se
+    interval = intervals.student(moments.mean, se, n, level)
+    return float(np.average(x[rows], weights=w[rows])), moments.mean, interval.low, interval.high
 
 
 # --- The charts -----------------------------------------------------------------------------------
@@ -249,13 +252,13 @@ class _ResidualChart(CurveChart):
         """Yield the figures of an evaluation, one for each output."""
         if self.name not in curve_kinds(evaluation.curves):
             return
-        found = group_by(select_kinds(evaluation.curves, {self.name}), lambda c: c.output)
+        by_output = group_by(select_kinds(evaluation.curves, {self.name}), lambda c: c.output)
         spread = group_by(select_kinds(evaluation.curves, set(self.needs)), lambda c: c.output)
-        for output, own in list(found.items())[:_MOST_OUTPUTS]:
-            drawn = [c for c in own if len(c.x)]
-            if drawn:
-                figure = _figure(self, drawn, spread.get(output, []), evaluation.systems)
-                yield _add_output_selector(figure, output, len(found)) if output else figure
+        for output, curves in list(by_output.items())[:_MOST_OUTPUTS]:
+            nonempty = [c for c in curves if len(c.x)]
+            if nonempty:
+                figure = _figure(self, nonempty, spread.get(output, []), evaluation.systems)
+                yield _add_output_selector(figure, output, len(by_output)) if output else figure
 
 
 def _conditioning_name(kind: str) -> str:
@@ -263,15 +266,17 @@ def _conditioning_name(kind: str) -> str:
     return kind.partition(" given ")[2]
 
 
-def _add_output_selector(figure: Figure, output: str, of: int) -> Figure:
+def _add_output_selector(figure: Figure, output: str, n_outputs: int) -> Figure:
     """Return the figure of one of several outputs, among which the reader selects."""
-    some = f"Of the first {_MOST_OUTPUTS} of {of} outputs." if of > _MOST_OUTPUTS else ""
+    truncation_note = (
+        f"Of the first {_MOST_OUTPUTS} of {n_outputs} outputs." if n_outputs > _MOST_OUTPUTS else ""
+    )
     return replace(
         figure,
-        caption=" ".join(filter(None, [figure.caption, some])),
+        caption=" ".join(filter(None, [figure.caption, truncation_note])),
         title=f"{figure.title}: {shorten_name(output)}",
         label=f"{shorten_name(output)}. {figure.label}",
-        choice=selector_label(output, of),
+        choice=selector_label(output, n_outputs),
         chosen_from=figure.title,
         chosen_by="Output",
     )
@@ -281,7 +286,7 @@ def _figure(
     chart: CurveChart, curves: Sequence[Curve], spread: Sequence[Curve], systems: Sequence[str]
 ) -> Figure:
     first, kind = curves[0], chart.name
-    who = " and ".join(dict.fromkeys(shorten_name(c.system) for c in curves if c.system))
+    system_names = " and ".join(dict.fromkeys(shorten_name(c.system) for c in curves if c.system))
     rows = [
         (shorten_name(c.series or c.system), *(f"{v:.5g}" for v in (c.x[i], c.y[i])))
         for c in curves
@@ -291,7 +296,7 @@ def _figure(
         title=chart.title,
         kind=kind,
         label=f"{chart.title}: {first.y_label} against {first.x_label}"
-        + (f", for {who}." if who else "."),
+        + (f", for {system_names}." if system_names else "."),
         caption=" ".join(
             filter(None, [chart.explanation, *_bands(curves), *_histogram_caption(kind, spread)])
         ),
@@ -319,8 +324,8 @@ def _spec(
 ) -> Spec:
     if kind in (RESIDUALS, VALUES):
         keys = [c.series or c.system for c in curves]
-        made = histograms.panel(curves, unique_labels(keys, vega.LABEL), 260, legend=True)
-        return vega.assemble_spec(**made)
+        panel = histograms.panel(curves, unique_labels(keys, vega.LABEL), 260, legend=True)
+        return vega.assemble_spec(**panel)
     upper = curve_chart(curves, [s for s in systems if s in {c.system for c in curves}])
     if kind == QUANTILES or not spread:
         return upper
@@ -331,15 +336,18 @@ def _spec(
 def _stack_charts(kind: str, upper: Spec, spread: Sequence[Curve], systems: Sequence[str]) -> Spec:
     """Stack a chart and the histogram of its conditioning variable."""
     # The truth comes last, whatever a system is called.
-    given = spread[-1:] if _conditioning_name(kind) == "truth" else spread[:-1]
-    ends = [json_number(v) or 0.0 for v in (float(given[0].x[0]), float(given[0].x[-1]))]
+    histogram_curves = spread[-1:] if _conditioning_name(kind) == "truth" else spread[:-1]
+    domain = [
+        json_number(v) or 0.0
+        for v in (float(histogram_curves[0].x[0]), float(histogram_curves[0].x[-1]))
+    ]
     for part in upper["layer"]:
         if "x" in part["encoding"]:
-            scale = {"domain": ends, "nice": False}
+            scale = {"domain": domain, "nice": False}
             part["encoding"]["x"] = {**part["encoding"]["x"], "scale": scale}
-    names = {c.series or c.system: c.series or c.system for c in given}
+    names = {c.series or c.system: c.series or c.system for c in histogram_curves}
     only = "currentColor" if _conditioning_name(kind) == "truth" else vega.PALETTE[0]
-    lower = histograms.panel(given, names, 70, domain=ends, only=only)
+    lower = histograms.panel(histogram_curves, names, 70, domain=domain, only=only)
     lower["encoding"]["x"]["title"] = (
         "Truth" if _conditioning_name(kind) == "truth" else "Prediction"
     )

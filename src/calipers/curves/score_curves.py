@@ -59,32 +59,32 @@ class ScoreCurves(LazyCurves):
         """Planned curves."""
         from calipers.report.figures.curves import curve_charts
 
-        drawn, shares = self.of, {s.series: s.share for s in self.of}
-        if len(shares) > MOST_BANDS:
-            drawn = [replace(s, settings=replace(s.settings, interval="none")) for s in drawn]
+        selected, proportions = self.of, {s.series: s.share for s in self.of}
+        if len(proportions) > MOST_BANDS:
+            selected = [replace(s, settings=replace(s.settings, interval="none")) for s in selected]
         if self._all_classes:
-            most = most_frequent(shares)
-            drawn = [s for s in drawn if s.series in most]
-        made = [
+            frequent = most_frequent(proportions)
+            selected = [s for s in selected if s.series in frequent]
+        planned = [
             LazyCurve(
                 partial(chart.compute, scored, **options), chart.name, scored.system, scored.series
             )
             for chart in curve_charts(OF_SCORES)
             if chart.curve is not None
-            for scored in drawn
+            for scored in selected
             if (chart.by_class or not scored.series)
             and (chart.of == "scores" or scored.probabilities)
             for options in chart.variants(scored)
         ]
         # Behind the ROC curve of each, which come first.
-        named = dict.fromkeys(series for _, series in self.points)
-        first = most_frequent({series: self.often.get(series, 0.0) for series in named})
-        made[len(drawn) : len(drawn)] = [
+        series_names = dict.fromkeys(series for _, series in self.points)
+        first = most_frequent({series: self.often.get(series, 0.0) for series in series_names})
+        planned[len(selected) : len(selected)] = [
             LazyCurve(make, "ROC", system, series)
             for (system, series), make in self.points.items()
             if series in first
         ]
-        return made
+        return planned
 
     @cached_property
     def _all_classes(self) -> int:
@@ -101,18 +101,18 @@ class ScoreCurves(LazyCurves):
 
     def find(self, system: str | None, series: str | None) -> ScoreData:
         """Return the data of the curves of one system and one class."""
-        named = resolve_name("system", system, [s.system for s in self.of])
-        of_system = [s for s in self.of if s.system == named]
+        system_name = resolve_name("system", system, [s.system for s in self.of])
+        of_system = [s for s in self.of if s.system == system_name]
         classes = [s.series for s in of_system]
         if not any(classes):
             return of_system[0]
-        wanted = resolve_name("class", series, classes)
-        return next(s for s in of_system if s.series == wanted)
+        class_name = resolve_name("class", series, classes)
+        return next(s for s in of_system if s.series == class_name)
 
 
-def most_frequent(shares: Mapping[Any, float]) -> list[Any]:
+def most_frequent(proportions: Mapping[Any, float]) -> list[Any]:
     """Return the classes that are drawn: the most frequent ones."""
-    return sorted(shares, key=lambda series: -shares[series])[:MOST_CLASSES]
+    return sorted(proportions, key=lambda series: -proportions[series])[:MOST_CLASSES]
 
 
 def series_name(label: str | None) -> str:
@@ -125,13 +125,13 @@ def roc_rates(label: str | None) -> list[Measure]:
     return [replace(parse(name, "counts"), label=label) for name in ("FPR", "recall")]
 
 
-def resolve_name(what: str, asked: str | None, there: Sequence[str]) -> str:
+def resolve_name(label: str, requested: str | None, available: Sequence[str]) -> str:
     """Return the requested name, or the only one; raise InputError if it is unclear."""
-    names = list(dict.fromkeys(there))
-    if asked is None and len(names) == 1:
+    names = list(dict.fromkeys(available))
+    if requested is None and len(names) == 1:
         return names[0]
-    if asked is None:
-        raise InputError(f"there are several: name the {what}, one of {', '.join(names)}")
-    if asked not in names:
-        raise InputError(f"no {what} {asked!r}; {did_you_mean(asked, names)}")
-    return asked
+    if requested is None:
+        raise InputError(f"there are several: name the {label}, one of {', '.join(names)}")
+    if requested not in names:
+        raise InputError(f"no {label} {requested!r}; {did_you_mean(requested, names)}")
+    return requested

@@ -140,10 +140,10 @@ class ScoreData:
         if self._by_block:
             running = (np.cumsum(column) for column in (table.positive, table.negative))
             parts += [np.searchsorted(column, _RATES * column[-1]) + 1 for column in running]
-        places = np.unique(np.concatenate(parts).clip(0, len(weight)))
+        indices = np.unique(np.concatenate(parts).clip(0, len(weight)))
         if self._by_block:
-            return ThresholdReplicates.drawn_by_block(table, places, self.settings)
-        return ThresholdReplicates.draw(self.ranked, places, self.settings)
+            return ThresholdReplicates.drawn_by_block(table, indices, self.settings)
+        return ThresholdReplicates.draw(self.ranked, indices, self.settings)
 
     def places(self, thresholds: FloatArray) -> npt.NDArray[np.intp]:
         """Return the indices of thresholds in ``matrix``: the number of scores at or above each."""
@@ -175,8 +175,8 @@ class ScoreData:
     @cached_property
     def sizes(self) -> tuple[float, float]:
         """Effective numbers of positives and of negatives."""
-        whole = self.table.to_confusion_matrix(np.inf)
-        return float(whole.effective_size("positive")), float(whole.effective_size("negative"))
+        matrix = self.table.to_confusion_matrix(np.inf)
+        return float(matrix.effective_size("positive")), float(matrix.effective_size("negative"))
 
     @property
     def in_use(self) -> int | None:

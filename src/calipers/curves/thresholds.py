@@ -109,20 +109,22 @@ def _density_spec(curves: Sequence[Curve], systems: Sequence[str]) -> Spec:
         return curve_chart(curves, systems)
     negative, positive = curves
     names = unique_labels((negative.series, positive.series), vega.LABEL // 2)
-    of = [(c, names[c.series], pair) for c, pair in ((negative, _ORANGES), (positive, _BLUES))]
+    class_curves = [
+        (c, names[c.series], pair) for c, pair in ((negative, _ORANGES), (positive, _BLUES))
+    ]
     split = math.isfinite(negative.threshold_in_use)
     bars: list[Spec] = []
     outlines: list[Spec] = []
     colors: dict[str, str] = {}
-    for curve, name, (pale, strong) in of:
+    for curve, name, (pale, strong) in class_curves:
         sides = _sides(curve, name) if split else (name, name)
-        wrong = int(curve is negative)
+        error_side = int(curve is negative)
         for side, text in enumerate(sides):
-            colors[text] = strong if split and side == wrong else pale
+            colors[text] = strong if split and side == error_side else pale
         for x, x2, y in zip(curve.x[:-1], curve.x[1:], curve.y[:-1], strict=True):
             if math.isfinite(y):
-                place = {"x": json_number(x), "x2": json_number(x2), "y": json_number(y, 4)}
-                bars.append({**place, "area": sides[int(x >= curve.threshold_in_use)]})
+                coordinates = {"x": json_number(x), "x2": json_number(x2), "y": json_number(y, 4)}
+                bars.append({**coordinates, "area": sides[int(x >= curve.threshold_in_use)]})
         for x, y in zip(curve.x, curve.y, strict=True):
             outlines.append(
                 {"x": json_number(x), "y": json_number(y, 4), "color": strong, "name": name}
@@ -142,13 +144,13 @@ def _density_spec(curves: Sequence[Curve], systems: Sequence[str]) -> Spec:
     legend = {"columns": columns, "symbolType": "square", "symbolOpacity": 0.75}
     scale = {"domain": list(colors), "range": list(colors.values())}
     area = vega.category("area", scale=scale, legend=legend)
-    ends = {"x2": {"field": "x2"}, "y2": {"datum": 0}}
+    end_encodings = {"x2": {"field": "x2"}, "y2": {"datum": 0}}
     tips = vega.tooltip(("area", "area"), ("x", "from"), ("x2", "to"), ("y", "density"))
     bar = {"type": "rect", "opacity": 0.6, "stroke": None}
     line = {"type": "line", "interpolate": "step-after", "strokeWidth": 1.5}
     stroke = vega.nominal("color", scale=None)
     layers = [
-        vega.layer(bars, bar, x=x, y=y, **ends, color=area, tooltip=tips),
+        vega.layer(bars, bar, x=x, y=y, **end_encodings, color=area, tooltip=tips),
         vega.layer(
             outlines, line, x=keep_data_order(x), y=y, detail=vega.category("name"), stroke=stroke
         ),
@@ -169,8 +171,8 @@ def _sides(curve: Curve, name: str) -> tuple[str, str]:
     below, above = (key for key in ("FN", "TN", "TP", "FP") if key in curve.areas)
 
     def said(key: str) -> str:
-        share = f"{100 * curve.areas[key] / total:.1f}%" if total else "–"
-        return f"{key} {numbers.format_number(curve.areas[key])} ({share} of {name})"
+        percentage = f"{100 * curve.areas[key] / total:.1f}%" if total else "–"
+        return f"{key} {numbers.format_number(curve.areas[key])} ({percentage} of {name})"
 
     return said(below), said(above)
 

@@ -25,46 +25,46 @@ WEIGHTS = (1e-60, 1e60)
 LEAST_SHARE = 1e-12
 
 
-def to_array(values: Any, what: str) -> Array:
+def to_array(values: Any, input_name: str) -> Array:
     """Convert one column to a NumPy array without missing values.
 
     A column is a NumPy array, a list, anything with ``__array__`` or DLPack, or a column of
-    pandas, polars or Arrow. ``what`` is the name of the column in error messages.
+    pandas, polars or Arrow. ``input_name`` is the name of the column in error messages.
 
     Raises
     ------
     InputError
         If the column is empty, is not one-dimensional, or has missing values.
     """
-    check_column(values, what)
+    check_column(values, input_name)
     missing = np.flatnonzero(null_mask(values))
     if len(missing):
-        raise report_missing(what, missing, len(values))
-    array = _to_numpy(values, what)
+        raise report_missing(input_name, missing, len(values))
+    array = _to_numpy(values, input_name)
     if array.ndim != 1:
         scores = "; a number for each class is given as score= or probability="
         raise InputError(
-            f"{what}: has shape {array.shape}, expected one value per row"
-            + (scores if what.startswith("predicted") and array.ndim == 2 else "")
+            f"{input_name}: has shape {array.shape}, expected one value per row"
+            + (scores if input_name.startswith("predicted") and array.ndim == 2 else "")
         )
     if len(array) == 0:
-        raise InputError(f"{what}: is empty")
+        raise InputError(f"{input_name}: is empty")
     absent = np.flatnonzero(_null_or_masked(array))
     if len(absent):
-        raise report_missing(what, absent, len(array))
+        raise report_missing(input_name, absent, len(array))
     return np.asarray(array)
 
 
-def check_column(values: Any, what: str) -> None:
+def check_column(values: Any, input_name: str) -> None:
     """Check that values are neither a table nor an index of several levels."""
     names = getattr(values, "column_names", getattr(values, "columns", None))
     if names is not None and not callable(names):
         raise InputError(
-            f"{what}: is a table of {len(names)} column{'' if len(names) == 1 else 's'}; expected "
+            f"{input_name}: is a table of {len(names)} column{'' if len(names) == 1 else 's'}; expected "
             "one column, or a dict from names to columns where there are several systems"
         )
     if getattr(values, "nlevels", 1) != 1:
-        raise InputError(f"{what}: is an index of several levels, expected one column")
+        raise InputError(f"{input_name}: is an index of several levels, expected one column")
 
 
 def is_frame(values: Any) -> bool:
@@ -79,11 +79,11 @@ def column_names(values: Any) -> list[Any]:
     return list(getattr(values, "column_names", getattr(values, "columns", ())))
 
 
-def missing_mask(values: Any, what: str) -> npt.NDArray[np.bool_]:
+def missing_mask(values: Any, input_name: str) -> npt.NDArray[np.bool_]:
     """Return the mask of the rows of a column or table with a missing value: null, None or NaN."""
-    told = np.asarray(null_mask(values))
-    array = _to_numpy(values, what)
-    missing = np.zeros(array.shape, bool) if told.ndim == 1 and not len(told) else told
+    nulls = np.asarray(null_mask(values))
+    array = _to_numpy(values, input_name)
+    missing = np.zeros(array.shape, bool) if nulls.ndim == 1 and not len(nulls) else nulls
     missing = missing | _null_or_masked(array)
     if array.dtype.kind == "f":
         missing = missing | np.isnan(np.asarray(array))
@@ -127,11 +127,11 @@ def take_rows(values: Any, rows: npt.NDArray[np.intp]) -> Any:
     return (values if module == "polars" else _to_numpy(values, "column"))[rows]
 
 
-def report_missing(what: str, rows: npt.NDArray[np.intp], of: int) -> InputError:
+def report_missing(input_name: str, rows: npt.NDArray[np.intp], n_rows: int) -> InputError:
     """Return the error that reports which values are missing."""
     first = ", ".join(str(row) for row in rows[:3])
     return InputError(
-        f"{what}: {len(rows)} of {of} values are missing, the first in "
+        f"{input_name}: {len(rows)} of {n_rows} values are missing, the first in "
         f"row{'s' if len(rows) > 1 else ''} {first}"
     )
 
@@ -170,7 +170,7 @@ def from_arrow(array: Any) -> Array:
     return np.asarray(array.to_numpy(zero_copy_only=False))
 
 
-def _to_numpy(values: Any, what: str) -> Array:
+def _to_numpy(values: Any, input_name: str) -> Array:
     """Convert values to a NumPy array; a masked array stays masked."""
     if isinstance(values, np.ndarray):
         return values
@@ -179,12 +179,12 @@ def _to_numpy(values: Any, what: str) -> Array:
     except MemoryError:
         raise
     except Exception as error:  # whatever its own method raises: a tensor on a GPU, say
-        why = str(error) or "it says no more"
+        reason = str(error) or "it says no more"
         raise InputError(
-            f"{what}: {format_value(values)} could not be turned into an array; "
-            f"{type(error).__name__}: {why}"
+            f"{input_name}: {format_value(values)} could not be turned into an array; "
+            f"{type(error).__name__}: {reason}"
         ) from error
-    return _from_iterable(values, what) if array is None else array
+    return _from_iterable(values, input_name) if array is None else array
 
 
 def _from_protocol(values: Any) -> Array | None:
@@ -207,22 +207,24 @@ def _from_protocol(values: Any) -> Array | None:
     return None
 
 
-def _from_iterable(values: Any, what: str) -> Array:
+def _from_iterable(values: Any, input_name: str) -> Array:
     """Convert a list, or another iterable in a defined order, to an array."""
-    unordered = isinstance(values, str | bytes | set | frozenset | Mapping)
+    is_unordered = isinstance(values, str | bytes | set | frozenset | Mapping)
     if isinstance(values, Mapping) and len(values) == 1:
         (name,) = values
         raise InputError(
-            f"{what}: is a dict of one column, {format_value(name)}; expected the column itself, "
+            f"{input_name}: is a dict of one column, {format_value(name)}; expected the column itself, "
             "or its "
             "name beside data="
         )
-    if unordered or not hasattr(values, "__iter__"):
-        raise InputError(f"{what}: {format_value(values)} is no column of values")
+    if is_unordered or not hasattr(values, "__iter__"):
+        raise InputError(f"{input_name}: {format_value(values)} is no column of values")
     try:
         return _from_list(list(values))
     except ValueError:
-        raise InputError(f"{what}: rows differ in length, expected one value per row") from None
+        raise InputError(
+            f"{input_name}: rows differ in length, expected one value per row"
+        ) from None
 
 
 def _from_list(values: list[Any]) -> Array:
@@ -248,30 +250,30 @@ def _decode_dictionary(array: Any) -> Any:
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
-def to_numbers(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
+def to_numbers(values: Any, input_name: str) -> npt.NDArray[np.floating[Any]]:
     """Convert a column to finite numbers; float32 stays float32."""
-    array = _numbers(values, what)
+    array = _numbers(values, input_name)
     if not _is_within(array, np.inf):
-        _refuse(array, ~np.isfinite(array), what, "expected finite numbers")
+        _refuse(array, ~np.isfinite(array), input_name, "expected finite numbers")
     return array
 
 
-def _numbers(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
+def _numbers(values: Any, input_name: str) -> npt.NDArray[np.floating[Any]]:
     """Convert a column to numbers, which may be infinite or NaN."""
-    array = to_array(values, what)
+    array = to_array(values, input_name)
     if array.dtype.kind not in "fiubO":
-        raise InputError(f"{what}: holds {format_value(array[0])} in row 0, expected numbers")
+        raise InputError(f"{input_name}: holds {format_value(array[0])} in row 0, expected numbers")
     if array.dtype not in (np.float32, np.float64):
-        array = _to_floats(array, what)
+        array = _to_floats(array, input_name)
     return array
 
 
-def _is_within(array: Array, most: float) -> bool:
+def _is_within(array: Array, limit: float) -> bool:
     """Return whether all numbers are smaller than a limit in absolute value; NaN is not."""
-    return not array.size or (float(array.min()) > -most and float(array.max()) < most)
+    return not array.size or (float(array.min()) > -limit and float(array.max()) < limit)
 
 
-def _to_floats(array: Array, what: str) -> Floats:
+def _to_floats(array: Array, input_name: str) -> Floats:
     """Convert numbers of another type, or objects that are numbers, to float64.
 
     A missing value becomes NaN. Text that looks like a number is not accepted as one.
@@ -282,10 +284,10 @@ def _to_floats(array: Array, what: str) -> Floats:
     values = array.ravel().tolist()
     numbers = [to_number(value) for value in values]
     if None in numbers:
-        place = numbers.index(None)
-        row = place // (array.size // len(array))
+        index = numbers.index(None)
+        row = index // (array.size // len(array))
         raise InputError(
-            f"{what}: holds {format_value(values[place])} in row {row}, expected numbers"
+            f"{input_name}: holds {format_value(values[index])} in row {row}, expected numbers"
         )
     return np.array(numbers, np.float64).reshape(array.shape)
 
@@ -300,37 +302,37 @@ def to_number(value: Any) -> float | None:
         return None
 
 
-def to_matrix(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
+def to_matrix(values: Any, input_name: str) -> npt.NDArray[np.floating[Any]]:
     """Convert a table to a matrix of numbers, with NaN for missing values."""
-    table = _to_numpy(values, what)
+    table = _to_numpy(values, input_name)
     if table.dtype.kind not in "fiubO":
         first = format_value(table.flat[0]) if table.size else "nothing"
-        raise InputError(f"{what}: holds {first}, expected a table of numbers")
+        raise InputError(f"{input_name}: holds {first}, expected a table of numbers")
     if isinstance(table, np.ma.MaskedArray):
         table = np.ma.filled(table.astype(np.float64), np.nan)
-    return table if table.dtype in (np.float32, np.float64) else _to_floats(table, what)
+    return table if table.dtype in (np.float32, np.float64) else _to_floats(table, input_name)
 
 
-def to_probabilities(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
+def to_probabilities(values: Any, input_name: str) -> npt.NDArray[np.floating[Any]]:
     """Convert a column to probabilities, that is, numbers between 0 and 1."""
-    array = to_numbers(values, what)
-    _refuse(array, (array < 0) | (array > 1), what, "expected probabilities between 0 and 1")
+    array = to_numbers(values, input_name)
+    _refuse(array, (array < 0) | (array > 1), input_name, "expected probabilities between 0 and 1")
     return array
 
 
-def to_quantities(values: Any, what: str, *, own: bool = True) -> Floats:
+def to_quantities(values: Any, input_name: str, *, copy: bool = True) -> Floats:
     """Convert a column to numbers that can be summed and squared.
 
-    They are finite and at most :data:`LARGEST` in absolute value. With ``own`` the result is a
+    They are finite and at most :data:`LARGEST` in absolute value. With ``copy`` the result is a
     copy, which nobody else changes; without it, the array that was passed is returned where its
     type allows.
     """
-    array = _numbers(values, what)
+    array = _numbers(values, input_name)
     if not _is_within(array, LARGEST):
-        _refuse(array, ~np.isfinite(array), what, "expected finite numbers")
+        _refuse(array, ~np.isfinite(array), input_name, "expected finite numbers")
         expected = f"numbers from -{LARGEST:g} to {LARGEST:g}, whose squares can be added up"
-        _refuse(array, np.abs(array) > LARGEST, what, f"expected {expected}")
-    return array.astype(np.float64, copy=own)
+        _refuse(array, np.abs(array) > LARGEST, input_name, f"expected {expected}")
+    return array.astype(np.float64, copy=copy)
 
 
 def to_weights(values: Any, rows: int, *, batch: bool = False) -> npt.NDArray[np.float64] | None:
@@ -348,22 +350,22 @@ def to_weights(values: Any, rows: int, *, batch: bool = False) -> npt.NDArray[np
         return None
     weight = to_numbers(values, "weight").astype(np.float64)
     check_length(weight, rows, "weight")
-    for wrong, expected in wrong_weights(weight):
-        _refuse(weight, wrong, "weight", expected)
+    for invalid_mask, expected in wrong_weights(weight):
+        _refuse(weight, invalid_mask, "weight", expected)
     if not weight.any():
         raise InputError("weight: all weights are 0")
     if batch:
         return None if (weight == 1).all() else weight
-    used = weight > 0
-    if (weight[used] == weight.max()).all():
-        return None if used.all() else used.astype(np.float64)
+    used_mask = weight > 0
+    if (weight[used_mask] == weight.max()).all():
+        return None if used_mask.all() else used_mask.astype(np.float64)
     return weight
 
 
 def wrong_weights(weight: Floats) -> Iterator[tuple[Array, str]]:
     """Yield masks of the invalid weights among finite numbers, each with what was expected."""
     yield weight < 0, "expected 0 or more"
-    (low, high), most = WEIGHTS, weight.max(initial=0.0)
+    (low, high), max_weight = WEIGHTS, weight.max(initial=0.0)
     yield (
         (weight > 0) & ((weight < low) | (weight > high)),
         (
@@ -372,9 +374,9 @@ def wrong_weights(weight: Floats) -> Iterator[tuple[Array, str]]:
         ),
     )
     yield (
-        (weight > 0) & (weight < most * LEAST_SHARE),
+        (weight > 0) & (weight < max_weight * LEAST_SHARE),
         (
-            f"which is nothing beside the largest, {most:g}; expected 0, or {LEAST_SHARE:g} of it "
+            f"which is nothing beside the largest, {max_weight:g}; expected 0, or {LEAST_SHARE:g} of it "
             "at least"
         ),
     )
@@ -385,18 +387,18 @@ def count_others(rows: int) -> str:
     return f" (and {rows - 1} more rows)" if rows > 1 else ""
 
 
-def _refuse(array: Array, wrong: Array, what: str, expected: str) -> None:
+def _refuse(array: Array, invalid_mask: Array, input_name: str, expected: str) -> None:
     """Raise an error that locates the first invalid number and states what was expected."""
-    if wrong.any():
-        rows = np.flatnonzero(wrong)
+    if invalid_mask.any():
+        rows = np.flatnonzero(invalid_mask)
         first = array[rows[0]]
         value = "NaN" if np.isnan(first) else "infinite" if np.isinf(first) else f"{first:g}"
         raise InputError(
-            f"{what}: is {value} in row {rows[0]}{count_others(len(rows))}, {expected}"
+            f"{input_name}: is {value} in row {rows[0]}{count_others(len(rows))}, {expected}"
         )
 
 
-def check_length(array: Array, rows: int, what: str, of: str = "truth has") -> None:
-    """Check that a column has as many rows as the truth, or as what ``of`` names."""
+def check_length(array: Array, rows: int, input_name: str, reference: str = "truth has") -> None:
+    """Check that a column has as many rows as the truth, or as what ``reference`` names."""
     if len(array) != rows:
-        raise InputError(f"{what}: has {len(array)} rows, {of} {rows}")
+        raise InputError(f"{input_name}: has {len(array)} rows, {reference} {rows}")

@@ -81,8 +81,8 @@ class FileSource(BatchSource):
         """Fingerprint of its path, size and modification time."""
         import hashlib  # loads OpenSSL
 
-        told = json.dumps([os.path.realpath(self.name), *self._stamp])
-        return hashlib.sha256(told.encode(errors="surrogateescape")).hexdigest()[:32]
+        file_state = json.dumps([os.path.realpath(self.name), *self._stamp])
+        return hashlib.sha256(file_state.encode(errors="surrogateescape")).hexdigest()[:32]
 
     def check_unchanged(self) -> None:
         """Check that size and modification time are unchanged."""
@@ -92,10 +92,10 @@ class FileSource(BatchSource):
 
 def _stamp(path: str) -> tuple[int, int]:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
-    return found.st_size, found.st_mtime_ns
+    return status.st_size, status.st_mtime_ns
 
 
 class ParquetSource(FileSource):
@@ -131,15 +131,15 @@ class ParquetSource(FileSource):
 
 def _chunks(file: Any, columns: Sequence[str]) -> Iterator[Any]:
     """Yield the metadata of these columns in each row group."""
-    metadata, wanted = file.metadata, set(columns)
-    leaves = [
-        place
-        for place in range(metadata.num_columns)
-        if (path := file.schema.column(place).path) in wanted or path.split(".")[0] in wanted
+    metadata, requested = file.metadata, set(columns)
+    leaf_indices = [
+        index
+        for index in range(metadata.num_columns)
+        if (path := file.schema.column(index).path) in requested or path.split(".")[0] in requested
     ]
-    for group in range(metadata.num_row_groups if leaves else 0):
-        of = metadata.row_group(group)
-        yield from (of.column(place) for place in leaves)
+    for group in range(metadata.num_row_groups if leaf_indices else 0):
+        row_group = metadata.row_group(group)
+        yield from (row_group.column(index) for index in leaf_indices)
 
 
 def value_bytes(kind: pa.DataType) -> float | None:
@@ -187,9 +187,9 @@ class FeatherSource(FileSource):
         return fixed_size(self.schema, columns, self.rows or 0)
 
 
-def column_indices(schema: pa.Schema, wanted: pa.Schema) -> list[int]:
+def column_indices(schema: pa.Schema, requested: pa.Schema) -> list[int]:
     """Return the sorted indices of the wanted columns in a schema."""
-    return sorted(schema.get_field_index(name) for name in wanted.names)
+    return sorted(schema.get_field_index(name) for name in requested.names)
 
 
 class TableSource(BatchSource):
@@ -269,8 +269,10 @@ class PartitionedSource(BatchSource):
 
         self.name, self.rows, self.files, self.csv = part.name, part.rows, part.files, part.csv
         self._part, self._keys = part, keys
-        own = [field for field in part.schema if field.name not in keys]
-        self.schema = pa.schema([*own, *((name, value.type) for name, value in keys.items())])
+        file_fields = [field for field in part.schema if field.name not in keys]
+        self.schema = pa.schema(
+            [*file_fields, *((name, value.type) for name, value in keys.items())]
+        )
 
     @property
     def stamp(self) -> str | None:
@@ -285,21 +287,23 @@ class PartitionedSource(BatchSource):
         """Yield the batches of the file, with the additional columns."""
         import pyarrow as pa
 
-        own = [field for field in schema if field.name not in self._keys]
+        file_fields = [field for field in schema if field.name not in self._keys]
         keys = {name: self._keys[name] for name in schema.names if name in self._keys}
         # A file of which nothing else is wanted tells how many rows it has by any column.
-        asked = pa.schema(own or [self._part.schema.field(0)])
-        for where, batch in self._part.batches(asked, rows):
-            arrays = [batch.column(batch.schema.get_field_index(field.name)) for field in own]
+        file_schema = pa.schema(file_fields or [self._part.schema.field(0)])
+        for origin, batch in self._part.batches(file_schema, rows):
+            arrays = [
+                batch.column(batch.schema.get_field_index(field.name)) for field in file_fields
+            ]
             arrays += (pa.repeat(value, batch.num_rows) for value in keys.values())
-            names = [*(field.name for field in own), *keys]
-            yield where, pa.RecordBatch.from_arrays(arrays, names)
+            names = [*(field.name for field in file_fields), *keys]
+            yield origin, pa.RecordBatch.from_arrays(arrays, names)
 
     def size(self, columns: Sequence[str]) -> int:
         """Estimate the size of the columns of the file and of the additional ones."""
-        own = [name for name in columns if name not in self._keys]
+        file_columns = [name for name in columns if name not in self._keys]
         keys = [name for name in columns if name in self._keys]
-        return self._part.size(own) + fixed_size(self.schema, keys, self.rows or 0)
+        return self._part.size(file_columns) + fixed_size(self.schema, keys, self.rows or 0)
 
     def check_unchanged(self) -> None:
         """Check that the file is unchanged."""
@@ -351,9 +355,9 @@ class TextFormat:
         import pyarrow as pa
 
         with _lend_stream(self._checked(io.BytesIO(head))) as lent, self._errors():
-            found = self._open(lent, HEAD, None).schema
-        self.names = found.names
-        return pa.schema([field.with_type(self._type(field)) for field in found])
+            inferred = self._open(lent, HEAD, None).schema
+        self.names = inferred.names
+        return pa.schema([field.with_type(self._type(field)) for field in inferred])
 
     def _type(self, field: pa.Field) -> pa.DataType:
         import pyarrow as pa
@@ -414,10 +418,10 @@ class TextFormat:
                     f"{self.name}: a row is longer than {BLOCK >> 20} MiB, the most that one may "
                     "have where rows are read in batches"
                 ) from None
-            if found := _MISFIT.match(text):
-                place, row, kind, value = found.groups()
+            if match := _MISFIT.match(text):
+                column, row, kind, value = match.groups()
                 raise InputError(
-                    f"{self.name}: row {int(row) - 2}: column {self.names[int(place)]!r}: "
+                    f"{self.name}: row {int(row) - 2}: column {self.names[int(column)]!r}: "
                     f"{value!r} is no {kind}, as the values before it are (rows count from 0, "
                     f"without the header); {_ADVICE}"
                 ) from None
@@ -474,8 +478,8 @@ class TextStream(BatchSource):
 
     again = False
 
-    def __init__(self, given: Any, text: Collection[str]) -> None:
-        self._waiting = _InterruptibleStream(given)
+    def __init__(self, source: Any, text: Collection[str]) -> None:
+        self._waiting = _InterruptibleStream(source)
         self._reader: Any = None
         self.name, self.files = self._waiting.name, (self._waiting.name,)
         try:
@@ -542,19 +546,19 @@ def _lend_stream(stream: Any) -> Iterator[_Lent]:
     import pyarrow as pa
 
     ended = threading.Event()
-    held: list[weakref.ref[_StoppableStream]] = []
+    lent_refs: list[weakref.ref[_StoppableStream]] = []
 
     def file() -> Any:
-        made = _StoppableStream(stream, ended)
-        held.append(weakref.ref(made))
-        return pa.PythonFile(made, "r")
+        lent = _StoppableStream(stream, ended)
+        lent_refs.append(weakref.ref(lent))
+        return pa.PythonFile(lent, "r")
 
     try:
         yield file
     finally:
         ended.set()
         last = time.monotonic() + _PATIENCE
-        while any(made() is not None for made in held) and time.monotonic() < last:
+        while any(ref() is not None for ref in lent_refs) and time.monotonic() < last:
             time.sleep(0.001)
 
 
@@ -580,36 +584,36 @@ class _StoppableStream(io.RawIOBase):
 class _ResumedStream(io.RawIOBase):
     """Stream that replays the bytes that were already read, followed by all others."""
 
-    def __init__(self, head: bytes, rest: Any) -> None:
+    def __init__(self, head: bytes, tail: Any) -> None:
         super().__init__()
-        self._head, self._rest = head, rest
+        self._head, self._rest = head, tail
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
-        taken, self._head = self._head[:size], self._head[size:]
-        rest: bytes = self._rest.read(size - len(taken)) if len(taken) < size else b""
-        return taken + rest
+        replayed, self._head = self._head[:size], self._head[size:]
+        tail: bytes = self._rest.read(size - len(replayed)) if len(replayed) < size else b""
+        return replayed + tail
 
 
 class _InterruptibleStream:
     """Stream of bytes with interruptible reads, as nothing may have been written to it yet."""
 
-    def __init__(self, given: Any) -> None:
+    def __init__(self, source: Any) -> None:
         self.stopped = threading.Event()
-        self._file: Any = given
-        if isinstance(given, str):
-            self.name = "stdin" if given == STDIN else given
+        self._file: Any = source
+        if isinstance(source, str):
+            self.name = "stdin" if source == STDIN else source
             try:
-                self._file = sys.stdin.buffer if given == STDIN else io.FileIO(given)
+                self._file = sys.stdin.buffer if source == STDIN else io.FileIO(source)
             except OSError as error:
-                raise InputError(f"{given}: cannot be read: {error.strerror}") from None
+                raise InputError(f"{source}: cannot be read: {error.strerror}") from None
         else:
-            name = getattr(given, "name", None)
+            name = getattr(source, "name", None)
             self.name = name if isinstance(name, str) else "stream"
-        self._is_own = isinstance(given, str) and given != STDIN
-        self._waits = isinstance(given, str) and _can_wait(self._file)
+        self._is_own = isinstance(source, str) and source != STDIN
+        self._waits = isinstance(source, str) and _can_wait(self._file)
 
     def read(self, size: int) -> bytes:
         """Read ``size`` bytes, or fewer if the stream ends."""

@@ -45,25 +45,27 @@ class BinaryLabels:
 def encode_binary(
     truth: Any,
     positive: Any = None,
-    what: str = "truth",
+    input_name: str = "truth",
     *,
-    said: Iterable[str] = (),
-    both: Sequence[Any] | None = None,
+    predicted_classes: Iterable[str] = (),
+    class_pair: Sequence[Any] | None = None,
 ) -> BinaryLabels:
     """Encode the truth of a binary problem and determine its positive class.
 
     Without ``positive``, 1 (or True) is positive against 0 (or −1, or False); for any other pair
     of labels the positive one has to be named. With it, all other classes make up the negative
     one. If all rows belong to one class, the other is the one that forms such a pair with it, or
-    one in ``said``: classes that systems predict. ``both`` names the two classes if they were
+    one in ``predicted_classes``: classes that systems predict. ``class_pair`` names the two classes if they were
     given.
     """
-    column = encode_labels(truth, what)
-    if both is not None:
+    column = encode_labels(truth, input_name)
+    if class_pair is not None:
         column = EncodedLabels(
-            tuple(both), encode_classes(column, both, what=what).codes, ordered=True
+            tuple(class_pair),
+            encode_classes(column, class_pair, what=input_name).codes,
+            ordered=True,
         )
-        names = [label_name(label) for label in both]
+        names = [label_name(label) for label in class_pair]
         if positive is not None and find_label(label_index(names), label_name(positive)) is None:
             raise InputError(
                 f"positive: {format_value(positive)} is none of labels; "
@@ -71,24 +73,24 @@ def encode_binary(
             )
     labels = list(column.labels)
     if len(labels) == 1:
-        labels += _other_class(column.names[0], positive, list(said), what)
+        labels += _other_class(column.names[0], positive, list(predicted_classes), input_name)
     if len(labels) > 2 and positive is None:
         first = [int(np.argmax(column.codes == code)) for code in range(len(labels))]
         before, other, third = sorted(zip(first, labels, strict=True), key=lambda pair: pair[0])[:3]
         raise InputError(
-            f"{what}: has a third class {format_value(third[1])} in row {third[0]} besides "
+            f"{input_name}: has a third class {format_value(third[1])} in row {third[0]} besides "
             f"{format_value(before[1])} and {format_value(other[1])}; expected two classes"
         )
     names = [label_name(label) for label in labels]
-    chosen = labels.index(_positive_label(labels, positive, what))
-    others = tuple(name for name in names if name != names[chosen])
-    negative = others[0] if len(others) == 1 else f"not {names[chosen]}"
+    positive_index = labels.index(_positive_label(labels, positive, input_name))
+    others = tuple(name for name in names if name != names[positive_index])
+    negative = others[0] if len(others) == 1 else f"not {names[positive_index]}"
     collapsed = others if len(others) > 1 else ()
     return BinaryLabels(
-        (negative, names[chosen]),
-        column.codes == chosen,
+        (negative, names[positive_index]),
+        column.codes == positive_index,
         collapsed,
-        tuple(names if both is not None else sort_labels(names)),
+        tuple(names if class_pair is not None else sort_labels(names)),
     )
 
 
@@ -104,9 +106,9 @@ def names_two(
         return False
     if positive is not None or threshold is not None:
         return True
-    given = [values for values in (score, probability) if values is not None]
+    score_columns = [values for values in (score, probability) if values is not None]
     names = [label_name(label) for label in labels]
-    return bool(given) and all(is_one_column(values, names) for values in given)
+    return bool(score_columns) and all(is_one_column(values, names) for values in score_columns)
 
 
 #: Pairs of labels that say themselves which one is positive, the second.
@@ -126,38 +128,40 @@ def other_of_pair(name: str) -> str | None:
     return next(((set(pair) - {name}).pop() for pair in _PAIRS if name in pair), None)
 
 
-def _other_class(name: str, positive: Any, said: Sequence[str], what: str) -> list[str]:
+def _other_class(
+    name: str, positive: Any, predicted_classes: Sequence[str], input_name: str
+) -> list[str]:
     """Return the second class of a truth that has only one, or raise an error if it is unknown."""
-    named = None if positive is None else label_name(positive)
-    others = {other for other in said if other != name}
+    positive_name = None if positive is None else label_name(positive)
+    others = {other for other in predicted_classes if other != name}
     pairs = [(set(pair) - {name}).pop() for pair in _PAIRS if name in pair]
-    if named not in (None, name):
-        others &= {named}
-        pairs = [other for other in pairs if other == named]
+    if positive_name not in (None, name):
+        others &= {positive_name}
+        pairs = [other for other in pairs if other == positive_name]
     if len(others) == 1:
         return list(others)
     if pairs:
         return pairs[:1]
-    if named == name:
+    if positive_name == name:
         return [f"not {name}"]
     raise InputError(
-        f"{what}: has one class only ({format_value(name)}), and nothing says which the other is; "
+        f"{input_name}: has one class only ({format_value(name)}), and nothing says which the other is; "
         "name "
         "all of them (labels=[…] or --labels), or the positive one if it is this (positive=… or "
         "--positive)"
     )
 
 
-def _positive_label(labels: list[Any], positive: Any, what: str) -> Any:
+def _positive_label(labels: list[Any], positive: Any, input_name: str) -> Any:
     if positive is not None:
         if is_missing(positive):
             raise InputError("positive is missing, expected a class")
-        named = label_name(positive)
+        class_text = label_name(positive)
         for label in labels:
-            if find_label(label_index([label_name(label)]), named) is not None:  # True is 1
+            if find_label(label_index([label_name(label)]), class_text) is not None:  # True is 1
                 return label
         raise InputError(
-            f"{what}: no row has the class {format_value(positive)} that was named positive; "
+            f"{input_name}: no row has the class {format_value(positive)} that was named positive; "
             + did_you_mean(label_name(positive), [label_name(label) for label in labels])
         )
     names = {label_name(label) for label in labels}
@@ -165,38 +169,44 @@ def _positive_label(labels: list[Any], positive: Any, what: str) -> Any:
         if names == {low, high}:
             return next(label for label in labels if label_name(label) == high)
     # The other class of a truth that has one only is known by its name alone.
-    texts = all(isinstance(label, str) for label in labels)
-    named = " and ".join(
-        sorted(format_value(label) if texts else label_name(label) for label in labels)
+    is_text = all(isinstance(label, str) for label in labels)
+    class_text = " and ".join(
+        sorted(format_value(label) if is_text else label_name(label) for label in labels)
     )
-    raise InputError(f"{what}: has the classes {named}; say which one is positive (positive=…)")
+    raise InputError(
+        f"{input_name}: has the classes {class_text}; say which one is positive (positive=…)"
+    )
 
 
-def encode_predictions(predicted: Any, labels: BinaryLabels, what: str) -> npt.NDArray[np.bool_]:
+def encode_predictions(
+    predicted: Any, labels: BinaryLabels, input_name: str
+) -> npt.NDArray[np.bool_]:
     """Encode predictions as the mask of the rows that are predicted to be positive."""
     negative, positive = labels.names
-    column = encode_labels(predicted, what)
-    check_predicted(column, labels.classes, what)
-    check_length(column.codes, len(labels.positive), what)
+    column = encode_labels(predicted, input_name)
+    check_predicted(column, labels.classes, input_name)
+    check_length(column.codes, len(labels.positive), input_name)
     known = label_index(labels.classes)
-    places = [find_label(known, name) for name in column.names]
+    class_indices = [find_label(known, name) for name in column.names]
     # Of several classes a system may know one that no row has: it is not the positive one.
-    if None in places and not labels.others:
-        code = places.index(None)
+    if None in class_indices and not labels.others:
+        code = class_indices.index(None)
         row = int(np.argmax(column.codes == code))
         raise InputError(
-            f"{what}: {format_value(column.labels[code])} in row {row} is no class of the truth; "
+            f"{input_name}: {format_value(column.labels[code])} in row {row} is no class of the truth; "
             f"expected {negative!r} or {positive!r}"
         )
-    return np.array([place == known[positive] for place in places], bool)[column.codes]
+    return np.array([class_index == known[positive] for class_index in class_indices], bool)[
+        column.codes
+    ]
 
 
 def positive_probability(
-    probability: Any, labels: BinaryLabels, what: str
+    probability: Any, labels: BinaryLabels, input_name: str
 ) -> npt.NDArray[np.floating[Any]]:
     """Return the probability of the positive class, given its column or one column per class."""
     if not is_table(probability):
-        return to_probabilities(probability, what)
+        return to_probabilities(probability, input_name)
     any_class = np.zeros(len(labels.positive), np.intp)
-    table = probability_matrix(probability, ClassLabels(labels.classes, any_class), what)[0]
+    table = probability_matrix(probability, ClassLabels(labels.classes, any_class), input_name)[0]
     return table[:, labels.classes.index(labels.names[1])]

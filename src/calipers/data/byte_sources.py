@@ -55,14 +55,14 @@ class ByteSource:
     content: bytes | None = None
 
     @classmethod
-    def of(cls, given: ByteSource | str | os.PathLike[str] | BinaryIO) -> ByteSource:
+    def of(cls, source: ByteSource | str | os.PathLike[str] | BinaryIO) -> ByteSource:
         """Make a source from a path (``"-"``: standard input) or an object with ``read()``."""
-        if isinstance(given, ByteSource):
-            return given
-        if not isinstance(given, str | os.PathLike):
-            name = getattr(given, "name", None)
-            return cls._read_once(name if isinstance(name, str) else "stream", given)
-        name = os.fspath(given)
+        if isinstance(source, ByteSource):
+            return source
+        if not isinstance(source, str | os.PathLike):
+            name = getattr(source, "name", None)
+            return cls._read_once(name if isinstance(name, str) else "stream", source)
+        name = os.fspath(source)
         if name == STDIN:
             return cls._read_once("stdin", sys.stdin.buffer)
         if os.path.exists(name) and not (os.path.isfile(name) or os.path.isdir(name)):
@@ -141,8 +141,8 @@ class ByteSource:
         """Open the text, decompressed and checked; no line may be longer than ``longest`` bytes."""
         import pyarrow as pa
 
-        given = self.name if self.content is None else pa.py_buffer(self.content)
-        with pa.input_stream(given, compression=self.packed) as stream:
+        source = self.name if self.content is None else pa.py_buffer(self.content)
+        with pa.input_stream(source, compression=self.packed) as stream:
             yield CheckedText(self.name, stream, longest)
 
     def guessed(self) -> str:
@@ -174,11 +174,11 @@ class CheckedText(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         """Read the next ``size`` bytes, without a byte order mark; fewer if the text ends."""
-        blocks, left = [], sys.maxsize if size < 0 else size
+        blocks, remaining = [], sys.maxsize if size < 0 else size
         # What is wrong is told before all is in memory.
-        while left and (block := self._next(min(left, _BLOCK))):
+        while remaining and (block := self._next(min(remaining, _BLOCK))):
             blocks.append(block)
-            left -= len(block)
+            remaining -= len(block)
         return blocks[0] if len(blocks) == 1 else b"".join(blocks)
 
     def _next(self, size: int) -> bytes:
@@ -199,14 +199,16 @@ class CheckedText(io.RawIOBase):
         try:
             self._decoder.decode(text, final=not block)
         except UnicodeDecodeError as error:
-            whole, at = error.object, error.start
-            kept = len(whole) - len(text)  # bytes of the block before, the first of a character
-            ahead = self._before[: len(self._before) - kept] + whole[:at]
-            line = self._line + whole[kept:at].count(b"\n")
-            shown = ahead.rsplit(b"\n", 1)[-1][-20:].decode("utf-8", "ignore")
-            behind = f" after {shown!r}" if shown else ""
+            data, offset = error.object, error.start
+            n_buffered = len(data) - len(
+                text
+            )  # bytes of the block before, the first of a character
+            ahead = self._before[: len(self._before) - n_buffered] + data[:offset]
+            line = self._line + data[n_buffered:offset].count(b"\n")
+            context = ahead.rsplit(b"\n", 1)[-1][-20:].decode("utf-8", "ignore")
+            behind = f" after {context!r}" if context else ""
             raise InputError(
-                f"{self.name}:{line}: the byte 0x{whole[at]:02x}{behind} is not UTF-8; save the "
+                f"{self.name}:{line}: the byte 0x{data[offset]:02x}{behind} is not UTF-8; save the "
                 "file as UTF-8"
             ) from None
         if nul >= 0:
@@ -236,14 +238,14 @@ class CheckedText(io.RawIOBase):
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield each line with its number, counted from 1."""
-        rest, number = b"", 0
+        partial_line, number = b"", 0
         while block := self.read(_BLOCK):
-            *whole, rest = (rest + block).split(b"\n")
-            for line in whole:
+            *full_lines, partial_line = (partial_line + block).split(b"\n")
+            for line in full_lines:
                 number += 1
                 yield number, line
-        if rest:
-            yield number + 1, rest
+        if partial_line:
+            yield number + 1, partial_line
 
 
 #: A line that is null, and one that may be once more of it is there.
@@ -270,9 +272,9 @@ class JsonLines(io.RawIOBase):
         """Read the next bytes, and check that no line is null."""
         block: bytes = self._stream.read(size)
         text = self._begun + block
-        found = _NULL.search(text)
-        if found is not None:
-            line = self._line + text.count(b"\n", len(self._begun), found.start() + 1)
+        match = _NULL.search(text)
+        if match is not None:
+            line = self._line + text.count(b"\n", len(self._begun), match.start() + 1)
             raise InputError(f"{self._name}:{line}: expected a JSON object, is null")
         self._line += block.count(b"\n")
         maybe = _MAYBE_NULL.match(text, max(text.rfind(b"\n"), 0))

@@ -53,23 +53,23 @@ class ClassLabels:
     names: tuple[str, ...]
     codes: Codes
 
-    def codes_of(self, values: Any, what: str) -> Codes:
+    def codes_of(self, values: Any, input_name: str) -> Codes:
         """Encode another column, such as predictions, as indices into the same names."""
-        column = encode_labels(values, what)
-        check_length(column.codes, len(self.codes), what)
+        column = encode_labels(values, input_name)
+        check_length(column.codes, len(self.codes), input_name)
         position = label_index(self.names)
-        to = []
+        new_codes = []
         for code, label in enumerate(column.labels):
             name = label_name(label)
-            found = find_label(position, name)
-            if found is None:
+            index = find_label(position, name)
+            if index is None:
                 row = int(np.argmax(column.codes == code))
                 raise InputError(
-                    f"{what}: {format_value(label)} in row {row} is no class; "
+                    f"{input_name}: {format_value(label)} in row {row} is no class; "
                     + did_you_mean(name, self.names)
                 )
-            to.append(found)
-        return _recode(column.codes, to)
+            new_codes.append(index)
+        return _recode(column.codes, new_codes)
 
 
 def label_name(label: Any) -> str:
@@ -92,7 +92,7 @@ _AS_NUMBER = {"False": "0", "True": "1"}
 def label_index(names: Iterable[str]) -> dict[str, int]:
     """Return the index of each name; True and 1 are equal, and so are their names."""
     exact = {name: position for position, name in enumerate(names)}
-    return {_AS_NUMBER.get(name, name): at for name, at in exact.items()} | exact
+    return {_AS_NUMBER.get(name, name): index for name, index in exact.items()} | exact
 
 
 def find_label(positions: Mapping[str, int], name: str) -> int | None:
@@ -100,13 +100,13 @@ def find_label(positions: Mapping[str, int], name: str) -> int | None:
     return positions.get(name, positions.get(_AS_NUMBER.get(name, name)))
 
 
-def _recode(codes: Codes, to: Sequence[int]) -> Codes:
-    if list(to) == list(range(len(to))):
+def _recode(codes: Codes, new_codes: Sequence[int]) -> Codes:
+    if list(new_codes) == list(range(len(new_codes))):
         return codes
-    return np.asarray(to, np.intp)[codes]
+    return np.asarray(new_codes, np.intp)[codes]
 
 
-def encode_labels(values: Any, what: str) -> EncodedLabels:
+def encode_labels(values: Any, input_name: str) -> EncodedLabels:
     """Encode a column of labels; a column that is encoded already is returned unchanged.
 
     Raises
@@ -116,30 +116,30 @@ def encode_labels(values: Any, what: str) -> EncodedLabels:
     """
     if isinstance(values, EncodedLabels):
         return values
-    check_column(values, what)
+    check_column(values, input_name)
     column = _encode_dictionary(values)
     if column is None:
-        array = to_array(values, what)
+        array = to_array(values, input_name)
         if array.dtype.kind == "f":
-            to_numbers(array, what)  # NaN is no class
+            to_numbers(array, input_name)  # NaN is no class
             array = array.astype(np.float64)
-            whole = array.astype(np.int64) if np.abs(array).max() < 2**53 else array
-            array = whole if (whole == array).all() else array
+            integers = array.astype(np.int64) if np.abs(array).max() < 2**53 else array
+            array = integers if (integers == array).all() else array
         labels, codes = _find_distinct(array)
         ordered = False
     else:
         missing = np.flatnonzero(null_mask(values))
         if len(missing):
-            raise report_missing(what, missing, len(column))
+            raise report_missing(input_name, missing, len(column))
         if len(column) == 0:
-            raise InputError(f"{what}: is empty")
+            raise InputError(f"{input_name}: is empty")
         labels, codes = column.dictionary.to_pylist(), _indices(column)
         # The categories of polars' Enum have an order, which older versions do not hand on.
         ordered = column.type.ordered or str(getattr(values, "dtype", "")).startswith("Enum")
     return _drop_unused(labels, codes, ordered=ordered)
 
 
-def group_codes(values: Any, what: str) -> Array:
+def group_codes(values: Any, input_name: str) -> Array:
     """Return values that identify the group of each row, in the order of the group names.
 
     Numbers and times are returned unchanged; text is replaced by its rank among all names.
@@ -149,14 +149,14 @@ def group_codes(values: Any, what: str) -> Array:
     """
     encoded = None if isinstance(values, np.ndarray | list) else _encode_dictionary(values)
     if encoded is None:
-        array = to_array(values, what)
+        array = to_array(values, input_name)
         if array.dtype.kind == "f":
-            to_numbers(array, what)  # NaN is no group
+            to_numbers(array, input_name)  # NaN is no group
         if array.dtype.kind not in "OVUS":
             return array
-    found = encode_labels(values if encoded is None else encoded, what)
-    place = np.unique(np.array(found.names), return_inverse=True)[1]  # all have an order as text
-    return np.asarray(place[found.codes])
+    labels = encode_labels(values if encoded is None else encoded, input_name)
+    ranks = np.unique(np.array(labels.names), return_inverse=True)[1]  # all have an order as text
+    return np.asarray(ranks[labels.codes])
 
 
 def _encode_dictionary(values: Any) -> pa.DictionaryArray | None:
@@ -215,12 +215,12 @@ def _find_distinct(array: Array) -> tuple[list[Any], Codes]:
         array = np.ascontiguousarray(array)
         size = array.dtype.itemsize
         rows = pa.Array.from_buffers(pa.binary(size), len(array), [None, pa.py_buffer(array)])
-        made = rows.dictionary_encode()
-        values = np.frombuffer(b"".join(made.dictionary.to_pylist()), array.dtype).tolist()
-        return values, _indices(made)
+        encoded_array = rows.dictionary_encode()
+        values = np.frombuffer(b"".join(encoded_array.dictionary.to_pylist()), array.dtype).tolist()
+        return values, _indices(encoded_array)
     try:
-        made = pa.array(array).dictionary_encode()
-        return made.dictionary.to_pylist(), _indices(made)
+        encoded_array = pa.array(array).dictionary_encode()
+        return encoded_array.dictionary.to_pylist(), _indices(encoded_array)
     except (pa.ArrowException, AttributeError, OverflowError, TypeError, ValueError):  # of any type
         position: dict[Any, int] = {}
         codes = [position.setdefault(label_name(value), len(position)) for value in array.tolist()]
@@ -231,20 +231,20 @@ def _drop_unused(labels: Sequence[Any], codes: Codes, *, ordered: bool) -> Encod
     """Drop labels that do not occur, merge those of equal names, and sort the others."""
     occurs = np.bincount(codes, minlength=len(labels)) > 0
     by_name: dict[str, Any] = {}
-    for label, there in zip(labels, occurs, strict=True):
-        if there:
+    for label, is_present in zip(labels, occurs, strict=True):
+        if is_present:
             by_name.setdefault(label_name(label), label)
-    kept = list(by_name.values()) if ordered else sort_labels(by_name.values())
-    position = {label_name(label): at for at, label in enumerate(kept)}
-    to = [position.get(label_name(label), 0) for label in labels]
-    return EncodedLabels(tuple(kept), _recode(codes, to), ordered)
+    used_labels = list(by_name.values()) if ordered else sort_labels(by_name.values())
+    position = {label_name(label): index for index, label in enumerate(used_labels)}
+    new_codes = [position.get(label_name(label), 0) for label in labels]
+    return EncodedLabels(tuple(used_labels), _recode(codes, new_codes), ordered)
 
 
 def sort_labels(labels: Iterable[Any]) -> list[Any]:
     """Sort numbers by value, and everything else by its text."""
-    kept = list(labels)
-    numbers = all(isinstance(label, int | float | np.number) for label in kept)
-    return sorted(kept) if numbers else sorted(kept, key=label_name)
+    label_list = list(labels)
+    is_numeric = all(isinstance(label, int | float | np.number) for label in label_list)
+    return sorted(label_list) if is_numeric else sorted(label_list, key=label_name)
 
 
 def encode_classes(
@@ -252,7 +252,7 @@ def encode_classes(
     labels: Sequence[Any] | None = None,
     *,
     also: Mapping[str, Any] | None = None,
-    named: Iterable[Any] = (),
+    extra_names: Iterable[Any] = (),
     what: str = "truth",
 ) -> ClassLabels:
     """Encode the class of each row of a problem with any number of classes.
@@ -267,7 +267,7 @@ def encode_classes(
     also : mapping of str to array-like, optional
         Other columns whose labels are classes too, such as predictions, by their names in
         messages.
-    named : iterable, default=()
+    extra_names : iterable, default=()
         Names that are classes too, such as those that have a column of probabilities.
     what : str, default="truth"
         Name of the column in messages.
@@ -295,7 +295,7 @@ def encode_classes(
         known = label_index(column.names)
         extra = {
             label_name(label): label
-            for label in (*all_labels, *named)
+            for label in (*all_labels, *extra_names)
             if find_label(known, label_name(label)) is None
         }
         merged = [*column.labels, *extra.values()] if extra else list(column.labels)
@@ -314,8 +314,8 @@ def encode_classes(
     except InputError as error:
         if labels is None or len(names) < 2:
             raise
-        some = "macro-F1(labels=['a', 'b']) and recall[a] are of some of the classes"
-        raise InputError(f"{error} ({some})") from None
+        hint = "macro-F1(labels=['a', 'b']) and recall[a] are of some of the classes"
+        raise InputError(f"{error} ({hint})") from None
     return ClassLabels(names, codes)
 
 
@@ -325,7 +325,7 @@ MOST_NUMBERS = 20
 MOST_WHOLE_NUMBERS = 100
 
 
-def check_classes(truth: EncodedLabels, rows: int, what: str = "truth") -> None:
+def check_classes(truth: EncodedLabels, rows: int, input_name: str = "truth") -> None:
     """Check that a column of ``rows`` rows holds classes rather than measurements."""
     labels = truth.labels
     if truth.ordered or not all(isinstance(x, int | float | np.number) for x in labels):
@@ -338,19 +338,19 @@ def check_classes(truth: EncodedLabels, rows: int, what: str = "truth") -> None:
     else:
         return
     raise InputError(
-        f"{what}: has {len(labels):,} {kind}, which are no classes; regression() evaluates "
+        f"{input_name}: has {len(labels):,} {kind}, which are no classes; regression() evaluates "
         "predicted numbers, and labels=[…] takes them for classes all the same"
     )
 
 
-def check_predicted(predicted: EncodedLabels, truth: Sequence[str], what: str) -> None:
+def check_predicted(predicted: EncodedLabels, truth: Sequence[str], input_name: str) -> None:
     """Check that a column of predictions holds labels rather than scores."""
     known = label_index(truth)
     for code, label in enumerate(predicted.labels):
-        fraction = isinstance(label, float) and not label.is_integer()
-        if fraction and find_label(known, predicted.names[code]) is None:
+        is_fraction = isinstance(label, float) and not label.is_integer()
+        if is_fraction and find_label(known, predicted.names[code]) is None:
             row = int(np.argmax(predicted.codes == code))
             raise InputError(
-                f"{what}: {format_value(label)} in row {row} is no class of the truth; scores and "
+                f"{input_name}: {format_value(label)} in row {row} is no class of the truth; scores and "
                 "probabilities are given as score= or probability="
             )

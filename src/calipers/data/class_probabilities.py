@@ -36,11 +36,11 @@ def has_class_columns(probability: Any, names: Sequence[str]) -> bool:
     return {label_name(key) for key in probability} == set(names) or len(names) > 2
 
 
-def is_one_column(given: Any, names: Sequence[str]) -> bool:
+def is_one_column(values: Any, names: Sequence[str]) -> bool:
     """Return whether scores or probabilities have one column per system, rather than per class."""
-    if isinstance(given, Mapping):
-        return not (has_class_columns(given, names) or any(map(is_table, given.values())))
-    return not is_table(given)
+    if isinstance(values, Mapping):
+        return not (has_class_columns(values, names) or any(map(is_table, values.values())))
+    return not is_table(values)
 
 
 def is_table(values: Any) -> bool:
@@ -71,7 +71,7 @@ def probability_columns(probability: Any) -> tuple[str, ...]:
 def probability_matrix(
     values: Any,
     classes: ClassLabels,
-    what: str = "probability",
+    input_name: str = "probability",
     *,
     distribution: bool = True,
 ) -> ClassTable:
@@ -88,7 +88,7 @@ def probability_matrix(
         the classes.
     classes : ClassLabels
         Classes, and the class of each row.
-    what : str, default="probability"
+    input_name : str, default="probability"
         Name of the values in messages.
     distribution : bool, default=True
         Whether the values are probabilities. Otherwise they are scores, which may be any finite
@@ -122,31 +122,33 @@ def probability_matrix(
     names, rows = classes.names, len(classes.codes)
     by_name = probability_columns(values)
     if by_name:
-        table = _from_columns(_match_columns(values, by_name, names, what), names, rows, what)
+        table = _from_columns(
+            _match_columns(values, by_name, names, input_name), names, rows, input_name
+        )
     else:
-        table = to_matrix(values, what)
+        table = to_matrix(values, input_name)
         if table.ndim != 2 or table.shape[1] != len(names):
             if table.ndim == 1:
-                raise _one_for_all("has one column", names, what)
+                raise _one_for_all("has one column", names, input_name)
             raise InputError(
-                f"{what}: has shape {table.shape}, expected a column for each of the {len(names)} "
+                f"{input_name}: has shape {table.shape}, expected a column for each of the {len(names)} "
                 f"classes: {format_names(names)}"
             )
-        check_length(table, rows, what)
-    highest, own, squares, bad, off = _core.class_rows(
+        check_length(table, rows, input_name)
+    highest, own_class_values, squares, invalid, off_sum = _core.class_rows(
         table, np.asarray(classes.codes, np.int64), SUM_TOLERANCE if distribution else None
     )
-    if bad[0]:
-        raise _bad_value(table[bad[1]], names, what, *bad, distribution=distribution)
-    if off[0]:
+    if invalid[0]:
+        raise _bad_value(table[invalid[1]], names, input_name, *invalid, distribution=distribution)
+    if off_sum[0]:
         raise InputError(
-            f"{what}: sum to {table[off[1]].sum(dtype=np.float64):.7g} in row {off[1]}"
-            f"{count_others(off[0])}, expected 1 within {SUM_TOLERANCE:g}"
+            f"{input_name}: sum to {table[off_sum[1]].sum(dtype=np.float64):.7g} in row {off_sum[1]}"
+            f"{count_others(off_sum[0])}, expected 1 within {SUM_TOLERANCE:g}"
         )
-    return table, highest, own, squares
+    return table, highest, own_class_values, squares
 
 
-def check_columns(values: Any, classes: ClassLabels, what: str) -> None:
+def check_columns(values: Any, classes: ClassLabels, input_name: str) -> None:
     """Check that at least one named column is that of a class with rows.
 
     Otherwise the columns are most likely systems, each with one column for one class.
@@ -154,71 +156,78 @@ def check_columns(values: Any, classes: ClassLabels, what: str) -> None:
     columns = probability_columns(values)
     if not columns or len(set(columns)) == len(classes.names):
         return
-    there = np.bincount(classes.codes, minlength=len(classes.names)) > 0
-    names = [name for name, rows in zip(classes.names, there, strict=True) if rows]
+    present_mask = np.bincount(classes.codes, minlength=len(classes.names)) > 0
+    names = [name for name, rows in zip(classes.names, present_mask, strict=True) if rows]
     known = label_index(names)
     if all(find_label(known, column) is None for column in columns):
         has = f"has no column of a class, but {format_names(columns)}"
         # Where nobody named the classes, those columns were taken for some.
-        taken = set(map(label_name, columns)) - set(names)
-        raise _one_for_all(has, [name for name in classes.names if name not in taken], what)
+        misread_columns = set(map(label_name, columns)) - set(names)
+        raise _one_for_all(
+            has, [name for name in classes.names if name not in misread_columns], input_name
+        )
 
 
-def _one_for_all(has: str, names: Sequence[str], what: str) -> InputError:
+def _one_for_all(has: str, names: Sequence[str], input_name: str) -> InputError:
     return InputError(
-        f"{what}: {has}; with {len(names)} class{'es' if len(names) > 1 else ''} "
+        f"{input_name}: {has}; with {len(names)} class{'es' if len(names) > 1 else ''} "
         f"({format_names(names)}) a column for each of them is needed, or a positive class "
         "(positive=… or --positive)"
     )
 
 
 def _match_columns(
-    table: Any, columns: Sequence[str], names: Sequence[str], what: str
+    table: Any, columns: Sequence[str], names: Sequence[str], input_name: str
 ) -> list[tuple[int, Any]]:
     """Pair each column of a dict or data frame with the index of its class."""
     position = label_index(names)
-    found: dict[int, Any] = {}
+    column_by_class: dict[int, Any] = {}
     for key, name in zip(column_names(table), columns, strict=True):
-        at = find_label(position, name)
-        if at is None:
-            raise InputError(f"{what}: {name!r} is no class; {did_you_mean(name, names)}")
-        found[at] = table[key]
-    for at, name in enumerate(names):
-        if at not in found:
+        class_index = find_label(position, name)
+        if class_index is None:
+            raise InputError(f"{input_name}: {name!r} is no class; {did_you_mean(name, names)}")
+        column_by_class[class_index] = table[key]
+    for class_index, name in enumerate(names):
+        if class_index not in column_by_class:
             raise InputError(
-                f"{what}: the class {name!r} has no column; {did_you_mean(name, columns)}"
+                f"{input_name}: the class {name!r} has no column; {did_you_mean(name, columns)}"
             )
-    return sorted(found.items(), key=lambda item: item[0])
+    return sorted(column_by_class.items(), key=lambda item: item[0])
 
 
 def _from_columns(
-    columns: list[tuple[int, Any]], names: Sequence[str], rows: int, what: str
+    columns: list[tuple[int, Any]], names: Sequence[str], rows: int, input_name: str
 ) -> npt.NDArray[np.floating[Any]]:
     """Build a matrix from separate columns."""
-    made = [(at, to_numbers(column, f"{what} of {names[at]!r}")) for at, column in columns]
-    for at, values in made:
-        check_length(values, rows, f"{what} of {names[at]!r}")
-    table = np.empty((rows, len(names)), np.result_type(*(v for _, v in made)), order="F")
-    for at, values in made:
-        table[:, at] = values
+    indexed_columns = [
+        (class_index, to_numbers(column, f"{input_name} of {names[class_index]!r}"))
+        for class_index, column in columns
+    ]
+    for class_index, values in indexed_columns:
+        check_length(values, rows, f"{input_name} of {names[class_index]!r}")
+    table = np.empty(
+        (rows, len(names)), np.result_type(*(v for _, v in indexed_columns)), order="F"
+    )
+    for class_index, values in indexed_columns:
+        table[:, class_index] = values
     return table
 
 
 def _bad_value(
     row: npt.NDArray[np.floating[Any]],
     names: Sequence[str],
-    what: str,
+    input_name: str,
     count: int,
-    place: int,
+    row_index: int,
     *,
     distribution: bool,
 ) -> InputError:
     """Return the error for the first invalid value of a row."""
     fine = (row >= 0) & (row <= 1) if distribution else np.isfinite(row)
-    at = int(np.argmin(fine))
+    class_index = int(np.argmin(fine))
     expected = "probabilities between 0 and 1" if distribution else "finite numbers"
-    value = "missing" if np.isnan(row[at]) else f"{row[at]:g}"
+    value = "missing" if np.isnan(row[class_index]) else f"{row[class_index]:g}"
     return InputError(
-        f"{what} of {names[at]!r}: is {value} in row {place}{count_others(count)}, expected "
+        f"{input_name} of {names[class_index]!r}: is {value} in row {row_index}{count_others(count)}, expected "
         f"{expected}"
     )

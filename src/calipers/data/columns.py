@@ -72,15 +72,15 @@ class InputColumns:
 
     def named(self, row: int) -> str:
         """Return the name of a row: its id, or its index in the input."""
-        place = row if self.left is None else int(self.left[row])
-        return f"row {place}" if self.ids is None else repr(self.ids[place].as_py())
+        index = row if self.left is None else int(self.left[row])
+        return f"row {index}" if self.ids is None else repr(self.ids[index].as_py())
 
 
 def collect_columns(
     columns: Mapping[str, Any],
     *,
     data: Any = None,
-    by: str | None = None,
+    id_column: str | None = None,
     missing: str = "error",
     wide: Collection[str] = ("probability",),
     cost: Any = None,
@@ -95,7 +95,7 @@ def collect_columns(
         begin with ``p_``, named by what follows the prefix.
     data : data frame or path, optional
         Table to which names of columns refer.
-    by : str, optional
+    id_column : str, optional
         Column of ids in ``data``, by which tables among the columns (data frames or paths) are
         joined to it.
     missing : {"error", "drop"}, default="error"
@@ -120,26 +120,35 @@ def collect_columns(
     if missing not in MISSING:
         raise InputError(f"missing is {missing!r}, expected one of {', '.join(MISSING)}")
     costs, notes = Costs.of(cost), []
-    made: dict[str, Any] = {**columns, "cost": costs.columns or None}
+    collected: dict[str, Any] = {**columns, "cost": costs.columns or None}
     left = ids = None
     if data is not None:
-        table = _table(data, "data", partial(columns_read, (made, by)))
-        join = None if by is None else _IdJoin(table, by, drop=missing == "drop", wide=wide)
-        made = {what: _resolve(values, table, what, join) for what, values in made.items()}
+        table = _table(data, "data", partial(columns_read, (collected, id_column)))
+        join = (
+            None
+            if id_column is None
+            else _IdJoin(table, id_column, drop=missing == "drop", wide=wide)
+        )
+        collected = {
+            argument: _resolve(values, table, argument, join)
+            for argument, values in collected.items()
+        }
         if join is not None and join.lost.any():
             left = np.flatnonzero(~join.lost)
-            made = {what: take_rows(values, left) for what, values in made.items()}
+            collected = {
+                argument: take_rows(values, left) for argument, values in collected.items()
+            }
         if join is not None:
             notes, ids = join.notes(), join.ids
-    elif by is not None:
+    elif id_column is not None:
         raise InputError("id names a column of data=, which is not given")
     if missing == "drop":
-        made, note, complete = _complete_rows(made)
+        collected, note, complete = _complete_rows(collected)
         notes += note
         if complete is not None:
             left = complete if left is None else left[complete]
-    costs = replace(costs, columns=made.pop("cost") or {})
-    return InputColumns(made, tuple(notes), left, ids, costs)
+    costs = replace(costs, columns=collected.pop("cost") or {})
+    return InputColumns(collected, tuple(notes), left, ids, costs)
 
 
 def file_origin(path: str) -> InputOrigin:
@@ -155,22 +164,26 @@ def add_files(
     inputs: Sequence[InputOrigin], data: Any, columns: Mapping[str, Any] = MappingProxyType({})
 ) -> list[InputOrigin]:
     """Add the files of a table and of the tables of columns to the inputs, each once."""
-    beside = _paths(columns)
-    given = [os.fspath(of) for of in (data, *beside) if isinstance(of, str | os.PathLike)]
-    known = {of.path for of in inputs}
-    return [*inputs, *(file_origin(path) for path in dict.fromkeys(given) if path not in known)]
+    column_paths = _paths(columns)
+    paths = [
+        os.fspath(source)
+        for source in (data, *column_paths)
+        if isinstance(source, str | os.PathLike)
+    ]
+    known = {source.path for source in inputs}
+    return [*inputs, *(file_origin(path) for path in dict.fromkeys(paths) if path not in known)]
 
 
 def _paths(columns: Any) -> Iterator[os.PathLike[str]]:
     """Yield the paths that are given in place of columns."""
     if isinstance(columns, Mapping):
-        for of in columns.values():
-            yield from _paths(of)
+        for value in columns.values():
+            yield from _paths(value)
     elif isinstance(columns, os.PathLike):
         yield columns
 
 
-def columns_read(given: Any, names: Sequence[str]) -> Sequence[str]:
+def columns_read(requested: Any, names: Sequence[str]) -> Sequence[str]:
     """Return the columns of a table that are named, so that only they are read.
 
     If a text names no column, all columns are returned, because the error message lists them.
@@ -178,30 +191,32 @@ def columns_read(given: Any, names: Sequence[str]) -> Sequence[str]:
     >>> columns_read({"truth": "y", "probability": ["p_*"]}, ["id", "y", "p_a", "p_b"])
     ['y', 'p_a', 'p_b']
     """
-    wanted: set[str] = set()
-    for name in _texts(given, len(names)):
-        start = None if name in names or not name.endswith("*") else name[:-1]
-        found = [n for n in names if n == name or (start is not None and n.startswith(start))]
-        if not found:
+    selected: set[str] = set()
+    for name in _texts(requested, len(names)):
+        prefix = None if name in names or not name.endswith("*") else name[:-1]
+        matches = [n for n in names if n == name or (prefix is not None and n.startswith(prefix))]
+        if not matches:
             return names
-        wanted.update(found)
-    return [name for name in names if name in wanted] or names
+        selected.update(matches)
+    return [name for name in names if name in selected] or names
 
 
-def _texts(given: Any, most: int) -> Iterator[str]:
-    """Yield all texts that may name one of ``most`` columns; longer lists hold values."""
-    if isinstance(given, str):
-        yield given
-    elif isinstance(given, Mapping):
-        for value in given.values():
-            yield from _texts(value, most)
-    elif isinstance(given, tuple) or (isinstance(given, list) and len(given) <= most):
-        for value in given:
-            yield from _texts(value, most)
+def _texts(requested: Any, n_columns: int) -> Iterator[str]:
+    """Yield all texts that may name one of ``n_columns`` columns; longer lists hold values."""
+    if isinstance(requested, str):
+        yield requested
+    elif isinstance(requested, Mapping):
+        for value in requested.values():
+            yield from _texts(value, n_columns)
+    elif isinstance(requested, tuple) or (
+        isinstance(requested, list) and len(requested) <= n_columns
+    ):
+        for value in requested:
+            yield from _texts(value, n_columns)
 
 
 def _table(
-    data: Any, what: str, choose: Callable[[Sequence[str]], Sequence[str]] | None = None
+    data: Any, input_name: str, choose: Callable[[Sequence[str]], Sequence[str]] | None = None
 ) -> pa.Table:
     if isinstance(data, str | os.PathLike):
         return read_table(data, choose=choose)
@@ -210,20 +225,21 @@ def _table(
     except InputError as error:
         if "is no source of judgments" in str(error):
             raise InputError(
-                f"{what}: {type(data).__name__} is no table; expected a path, a dict of columns, "
+                f"{input_name}: {type(data).__name__} is no table; expected a path, a dict of columns, "
                 "or a data frame (pandas, polars, Arrow)"
             ) from None
-        raise InputError(f"{what}: {error}") from error.__cause__
+        raise InputError(f"{input_name}: {error}") from error.__cause__
 
 
-def _resolve(values: Any, table: pa.Table, what: str, join: _IdJoin | None) -> Any:
+def _resolve(values: Any, table: pa.Table, input_name: str, join: _IdJoin | None) -> Any:
     """Replace names of columns by the columns themselves."""
     names = table.column_names
     if isinstance(values, str):
         return _columns(table, named_columns(values, names, "data"))
     if isinstance(values, Mapping):
         return {
-            name: _resolve(value, table, f"{what} {name!r}", join) for name, value in values.items()
+            name: _resolve(value, table, f"{input_name} {name!r}", join)
+            for name, value in values.items()
         }
     if isinstance(values, list | tuple) and values and isinstance(values[0], str):
         unknown = [name for name in values if not (name in names or name.endswith("*"))]
@@ -232,26 +248,26 @@ def _resolve(values: Any, table: pa.Table, what: str, join: _IdJoin | None) -> A
         if len(values) != table.num_rows:
             raise InputError(f"data: no column {unknown[0]!r}; {did_you_mean(unknown[0], names)}")
     if join is not None and (isinstance(values, os.PathLike) or is_frame(values)):
-        return join.column(_table(values, what), what)
+        return join.column(_table(values, input_name), input_name)
     return values
 
 
 def _columns(table: pa.Table, names: Any) -> Any:
     """Return the columns with these names, under the names assigned to them."""
     if isinstance(names, Mapping):
-        return {name: _columns(table, of) for name, of in names.items()}
+        return {name: _columns(table, inner_names) for name, inner_names in names.items()}
     return column(table, names, "data")
 
 
-def select_columns(table: pa.Table, name: str, where: str) -> Any:
+def select_columns(table: pa.Table, name: str, input_name: str) -> Any:
     """Return a column of a table; for ``p_*``, a dict of all columns with that prefix."""
-    found = named_columns(name, table.column_names, where)
-    if isinstance(found, str):
-        return column(table, found, where)
-    return {part: column(table, of, where) for part, of in found.items()}
+    selected = named_columns(name, table.column_names, input_name)
+    if isinstance(selected, str):
+        return column(table, selected, input_name)
+    return {part: column(table, column_name, input_name) for part, column_name in selected.items()}
 
 
-def named_columns(given: Any, names: Sequence[str], where: str) -> Any:
+def named_columns(requested: Any, names: Sequence[str], input_name: str) -> Any:
     """Resolve names of columns among those that exist.
 
     A name stands for itself; ``p_*`` stands for all columns with that prefix, named by what
@@ -260,18 +276,22 @@ def named_columns(given: Any, names: Sequence[str], where: str) -> Any:
     >>> named_columns(["y", "p_*"], ["y", "p_a", "p_b"], "data")
     {'y': 'y', 'p': {'a': 'p_a', 'b': 'p_b'}}
     """
-    if isinstance(given, Mapping):
-        return {str(name): named_columns(of, names, where) for name, of in given.items()}
-    if isinstance(given, list | tuple):
-        return {system_name(name): named_columns(name, names, where) for name in given}
-    if isinstance(given, str) and given not in names:
-        found = match_prefix(given, names)
-        if not found:
-            start = given.removesuffix("*")
-            no = f"column begins with {start!r}" if start != given else f"column {given!r}"
-            raise InputError(f"{where}: no {no}; {did_you_mean(start, names)}")
-        return {name[len(given) - 1 :]: name for name in found}
-    return given
+    if isinstance(requested, Mapping):
+        return {
+            str(name): named_columns(inner, names, input_name) for name, inner in requested.items()
+        }
+    if isinstance(requested, list | tuple):
+        return {system_name(name): named_columns(name, names, input_name) for name in requested}
+    if isinstance(requested, str) and requested not in names:
+        matches = match_prefix(requested, names)
+        if not matches:
+            prefix = requested.removesuffix("*")
+            no = (
+                f"column begins with {prefix!r}" if prefix != requested else f"column {requested!r}"
+            )
+            raise InputError(f"{input_name}: no {no}; {did_you_mean(prefix, names)}")
+        return {name[len(requested) - 1 :]: name for name in matches}
+    return requested
 
 
 def match_prefix(text: str, names: Sequence[str]) -> list[str]:
@@ -296,68 +316,74 @@ class _IdJoin:
     The rows of the other tables are put into the order of the ids of the first.
     """
 
-    def __init__(self, table: pa.Table, by: str, *, drop: bool, wide: Collection[str]) -> None:
-        if by not in table.column_names:
+    def __init__(
+        self, table: pa.Table, id_column: str, *, drop: bool, wide: Collection[str]
+    ) -> None:
+        if id_column not in table.column_names:
             raise InputError(
-                f"data: no column {by!r} of ids; {did_you_mean(by, table.column_names)}"
+                f"data: no column {id_column!r} of ids; {did_you_mean(id_column, table.column_names)}"
             )
-        self.by, self.drop, self.wide = by, drop, wide
-        self.ids = combine_chunks(table.column(by))
+        self.by, self.drop, self.wide = id_column, drop, wide
+        self.ids = combine_chunks(table.column(id_column))
         self.lost = np.zeros(table.num_rows, bool)
         self._said: list[str] = []
         self._refuse_twice(self.ids, "data")
 
-    def _refuse_twice(self, ids: pa.Array, where: str) -> None:
+    def _refuse_twice(self, ids: pa.Array, input_name: str) -> None:
         if ids.null_count:
             row = int(np.argmax(from_arrow(ids.is_null())))
-            raise InputError(f"{where}: {ids.null_count} ids are missing, the first in row {row}")
+            raise InputError(
+                f"{input_name}: {ids.null_count} ids are missing, the first in row {row}"
+            )
         twice = _repeated_ids(ids)
         if len(twice):
-            raise InputError(f"{where}: {_format_ids(twice, 'id')} there more than once")
+            raise InputError(f"{input_name}: {_format_ids(twice, 'id')} there more than once")
 
-    def column(self, table: pa.Table, what: str) -> Any:
+    def column(self, table: pa.Table, input_name: str) -> Any:
         """Return the values of another table, in the order of the first."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
         if self.by not in table.column_names:
             raise InputError(
-                f"{what}: no column {self.by!r} of ids; {did_you_mean(self.by, table.column_names)}"
+                f"{input_name}: no column {self.by!r} of ids; {did_you_mean(self.by, table.column_names)}"
             )
-        ids, wanted = combine_chunks(table.column(self.by)), self.ids
-        if ids.type != wanted.type:  # 7 of a CSV file is the id '7' of another table
-            ids, wanted = pc.cast(ids, pa.string()), pc.cast(wanted, pa.string())
+        ids, target_ids = combine_chunks(table.column(self.by)), self.ids
+        if ids.type != target_ids.type:  # 7 of a CSV file is the id '7' of another table
+            ids, target_ids = pc.cast(ids, pa.string()), pc.cast(target_ids, pa.string())
         twice = _repeated_ids(ids)
         if not self.drop:
-            self._refuse_twice(ids, what)
-        found = pc.index_in(wanted, value_set=ids)
-        absent = from_arrow(found.is_null())
-        extra = pc.unique(ids.filter(pc.invert(pc.is_in(ids, value_set=wanted))))
+            self._refuse_twice(ids, input_name)
+        indices = pc.index_in(target_ids, value_set=ids)
+        absent = from_arrow(indices.is_null())
+        extra = pc.unique(ids.filter(pc.invert(pc.is_in(ids, value_set=target_ids))))
         if not self.drop and absent.any():
             raise InputError(
-                f"{what}: {_format_ids(wanted.filter(pa.array(absent)), 'id')} missing"
+                f"{input_name}: {_format_ids(target_ids.filter(pa.array(absent)), 'id')} missing"
             )
         if not self.drop and len(extra):
-            raise InputError(f"{what}: {_format_ids(extra, 'id')} there that data do not have")
+            raise InputError(
+                f"{input_name}: {_format_ids(extra, 'id')} there that data do not have"
+            )
         if len(twice):
-            absent |= from_arrow(pc.is_in(wanted, value_set=twice))
-        for ids_of, said in (
-            (wanted.filter(pa.array(absent)), "missing or there more than once"),
+            absent |= from_arrow(pc.is_in(target_ids, value_set=twice))
+        for affected_ids, problem in (
+            (target_ids.filter(pa.array(absent)), "missing or there more than once"),
             (extra, "there that data do not have"),
         ):
-            if len(ids_of):
-                self._said.append(f"{what}: {_format_ids(ids_of, 'id')} {said}.")
+            if len(affected_ids):
+                self._said.append(f"{input_name}: {_format_ids(affected_ids, 'id')} {problem}.")
         self.lost |= absent
-        taken = table.drop_columns([self.by]).take(pc.fill_null(found, 0))
-        return _values(taken, what, self.wide)
+        joined = table.drop_columns([self.by]).take(pc.fill_null(indices, 0))
+        return _values(joined, input_name, self.wide)
 
     def notes(self) -> list[str]:
         """Return a note on the rows that were dropped, and why."""
         if not self._said:
             return []
-        lost = int(self.lost.sum())
+        n_dropped = int(self.lost.sum())
         return [
-            f"{lost} of {len(self.lost)} rows are left out by their ids. {' '.join(self._said)}"
+            f"{n_dropped} of {len(self.lost)} rows are left out by their ids. {' '.join(self._said)}"
         ]
 
 
@@ -372,76 +398,80 @@ def _repeated_ids(ids: pa.Array) -> pa.Array:
     return counted.field("values").filter(pc.greater(counted.field("counts"), pa.scalar(1)))
 
 
-def _format_ids(ids: Any, what: str) -> str:
+def _format_ids(ids: Any, noun: str) -> str:
     """Format ids as ``the ids 'a', 'b', 'c' and 4 more are``."""
-    named = format_first_names(ids.to_pylist())
-    return f"the {what} {named} is" if len(ids) == 1 else f"the {what}s {named} are"
+    names = format_first_names(ids.to_pylist())
+    return f"the {noun} {names} is" if len(ids) == 1 else f"the {noun}s {names} are"
 
 
-def _values(table: pa.Table, what: str, wide: Collection[str]) -> Any:
+def _values(table: pa.Table, input_name: str, wide: Collection[str]) -> Any:
     """Return the columns of a table other than its ids.
 
     These are its only column, the column that has the name of the argument, or several columns if
     the argument may have them.
     """
-    kind = what.split(" ", maxsplit=1)[0]
+    kind = input_name.split(" ", maxsplit=1)[0]
     if table.num_columns == 1:
         return combine_chunks(table.column(0))
     if kind in table.column_names:
         return combine_chunks(table.column(kind))
     if kind in wide and table.num_columns > 1:
         return table
-    shown = ", ".join(map(repr, table.column_names)) or "none"
+    names = ", ".join(map(repr, table.column_names)) or "none"
     raise InputError(
-        f"{what}: beside its ids the table has the columns {shown}; expected one, or one called "
+        f"{input_name}: beside its ids the table has the columns {names}; expected one, or one called "
         f"{kind!r}"
     )
 
 
-def _leaves(values: Any, what: str) -> Iterator[tuple[str, Any]]:
+def _leaves(values: Any, input_name: str) -> Iterator[tuple[str, Any]]:
     """Yield every column with its name in messages."""
     if isinstance(values, Mapping):
         for name, value in values.items():
-            inner = f"{what} of" if "'" in what else what
-            again = what.endswith(f" {str(name)!r}")  # as a slice by one column has it
-            yield from _leaves(value, what if again else f"{inner} {str(name)!r}")
+            inner = f"{input_name} of" if "'" in input_name else input_name
+            is_repeated = input_name.endswith(f" {str(name)!r}")  # as a slice by one column has it
+            yield from _leaves(value, input_name if is_repeated else f"{inner} {str(name)!r}")
     elif is_frame(values):
         for name in column_names(values):
-            yield f"{what} of {str(name)!r}", values[name]
+            yield f"{input_name} of {str(name)!r}", values[name]
     elif values is not None:
-        yield what, values
+        yield input_name, values
 
 
 def _complete_rows(
     columns: Mapping[str, Any],
 ) -> tuple[dict[str, Any], list[str], npt.NDArray[np.intp] | None]:
     """Drop the rows with a missing value; return the columns, notes, and the remaining indices."""
-    lost, said = incomplete_rows(columns)
-    if lost is None or not lost.any():
+    incomplete_mask, missing_counts = incomplete_rows(columns)
+    if incomplete_mask is None or not incomplete_mask.any():
         return dict(columns), [], None
-    note = drop_incomplete(int(lost.sum()), len(lost), said)
-    complete = np.flatnonzero(~lost)
-    return {what: take_rows(values, complete) for what, values in columns.items()}, [note], complete
+    note = drop_incomplete(int(incomplete_mask.sum()), len(incomplete_mask), missing_counts)
+    complete = np.flatnonzero(~incomplete_mask)
+    return (
+        {argument: take_rows(values, complete) for argument, values in columns.items()},
+        [note],
+        complete,
+    )
 
 
 def incomplete_rows(columns: Mapping[str, Any]) -> tuple[Mask | None, dict[str, int]]:
     """Return the mask of the incomplete rows, and the number of missing values per column."""
-    lost: Mask | None = None
-    said: dict[str, int] = {}
-    for what, values in columns.items():
-        for name, leaf in _leaves(values, what):
+    incomplete_mask: Mask | None = None
+    missing_counts: dict[str, int] = {}
+    for argument, values in columns.items():
+        for name, leaf in _leaves(values, argument):
             listed = missing_lists(leaf)
             mask = missing_mask(leaf, name) if listed is None else listed
-            if what in MAY_MISS:
+            if argument in MAY_MISS:
                 mask = np.zeros_like(mask)
-            if lost is not None and len(mask) != len(lost):
-                raise InputError(f"{name}: has {len(mask)} rows, truth has {len(lost)}")
-            said[name] = int(mask.sum())
-            lost = mask if lost is None else lost | mask
-    return lost, said
+            if incomplete_mask is not None and len(mask) != len(incomplete_mask):
+                raise InputError(f"{name}: has {len(mask)} rows, truth has {len(incomplete_mask)}")
+            missing_counts[name] = int(mask.sum())
+            incomplete_mask = mask if incomplete_mask is None else incomplete_mask | mask
+    return incomplete_mask, missing_counts
 
 
-def drop_incomplete(lost: int, rows: int, missing: Mapping[str, int]) -> str:
+def drop_incomplete(n_dropped: int, rows: int, missing: Mapping[str, int]) -> str:
     """Return the note on dropped rows, with the number of missing values per column.
 
     Raises
@@ -449,7 +479,7 @@ def drop_incomplete(lost: int, rows: int, missing: Mapping[str, int]) -> str:
     InputError
         If no row is complete.
     """
-    said = ", ".join(f"{number} in {name}" for name, number in missing.items() if number)
-    if lost == rows:
-        raise InputError(f"no row is complete; values are missing: {said}")
-    return f"{lost} of {rows} rows are left out because values are missing: {said}."
+    details = ", ".join(f"{number} in {name}" for name, number in missing.items() if number)
+    if n_dropped == rows:
+        raise InputError(f"no row is complete; values are missing: {details}")
+    return f"{n_dropped} of {rows} rows are left out because values are missing: {details}."

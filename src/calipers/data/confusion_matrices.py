@@ -41,7 +41,7 @@ _WORDS = {
     PREDICTED: "predicted predicts prediction predictions pred preds recognized recognised "
     "classified assigned estimated retrieved answered response output",
 }
-_MEANINGS = {word: what for what, words in _WORDS.items() for word in words.split()}
+_MEANINGS = {word: role for role, words in _WORDS.items() for word in words.split()}
 
 #: Labels that are of one axis only.
 _LABELS = {
@@ -63,8 +63,8 @@ def meaning(name: Any) -> str | None:
     ('truth', 'predicted', None)
     """
     words = re.findall(r"[a-z]+", str(name).lower()) if isinstance(name, str) else ()
-    found = {_MEANINGS[word] for word in words if word in _MEANINGS}
-    return found.pop() if len(found) == 1 else None
+    roles = {_MEANINGS[word] for word in words if word in _MEANINGS}
+    return roles.pop() if len(roles) == 1 else None
 
 
 def parse_header(name: Any) -> str | None:
@@ -104,16 +104,16 @@ class Axis:
             return self
         parts = [re.split(r"[\s:_=-]+", name.strip(), maxsplit=1) for name in self.names]
         first = {meaning(part[0]) for part in parts}
-        what = first.pop() if len(first) == 1 else None
-        if what is not None and all(len(part) == 2 and part[1] for part in parts):
-            return self._known(what, tuple(part[1] for part in parts))
-        for what, known in _LABELS.items():
+        role = first.pop() if len(first) == 1 else None
+        if role is not None and all(len(part) == 2 and part[1] for part in parts):
+            return self._known(role, tuple(part[1] for part in parts))
+        for role, known in _LABELS.items():
             if all(known.fullmatch(name.strip().lower()) for name in self.names):
-                return self._known(what, self.names)
+                return self._known(role, self.names)
         return self
 
-    def _known(self, what: str, names: tuple[str, ...]) -> Axis:
-        return self if self.what not in (None, what) else Axis(names, what)
+    def _known(self, role: str, names: tuple[str, ...]) -> Axis:
+        return self if self.what not in (None, role) else Axis(names, role)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,17 +144,19 @@ class CountTable:
         InputError
             If these contradict each other.
         """
-        own, other = self.rows.what, self.columns.what
-        if own is not None and own == other:
-            raise InputError(f"{self.where}: both its rows and its columns are called {_OF[own]}")
-        if own is None and other is not None:
-            own = PREDICTED if other == TRUTH else TRUTH
-        if rows is not None and own not in (None, rows):
+        row_role, column_role = self.rows.what, self.columns.what
+        if row_role is not None and row_role == column_role:
+            raise InputError(
+                f"{self.where}: both its rows and its columns are called {_OF[row_role]}"
+            )
+        if row_role is None and column_role is not None:
+            row_role = PREDICTED if column_role == TRUTH else TRUTH
+        if rows is not None and row_role not in (None, rows):
             raise InputError(
                 f"{self.where}: rows={rows!r} contradicts what its rows and columns are called, by "
-                f"which rows are {_OF[own or TRUTH]}; leave out rows=, or rename them"
+                f"which rows are {_OF[row_role or TRUTH]}; leave out rows=, or rename them"
             )
-        return rows or own
+        return rows or row_role
 
     def turned(self) -> CountTable:
         """Return the transposed table."""
@@ -174,44 +176,44 @@ def check_rows(rows: Any, confusion: Any) -> None:
 
 def check_totals(square: CountTable) -> None:
     """Check that no row or column is the sum of all others, as the margins of a cross table are."""
-    for axis, counts, what in (
+    for axis, counts, kind in (
         (square.rows, square.counts, "row"),
         (square.columns, square.counts.T, "column"),
     ):
-        for place, name in enumerate(axis.names or ()):
+        for index, name in enumerate(axis.names or ()):
             if name.strip().lower() not in TOTALS or len(counts) < 3:
                 continue
-            if np.array_equal(counts[place], np.delete(counts, place, axis=0).sum(axis=0)):
+            if np.array_equal(counts[index], np.delete(counts, index, axis=0).sum(axis=0)):
                 raise InputError(
-                    f"{square.where}: the {what} {name!r} adds up the others, and is no class; "
+                    f"{square.where}: the {kind} {name!r} adds up the others, and is no class; "
                     "leave totals out"
                 )
 
 
-def either_way(names: Sequence[str], counts: Any, positive: Any, where: str) -> InputError:
+def either_way(names: Sequence[str], counts: Any, positive: Any, input_name: str) -> InputError:
     """Return the error for an ambiguous orientation, with PPV and TPR under both orientations."""
     hits, rows, columns = np.diagonal(counts), counts.sum(axis=1), counts.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         of_rows, of_columns = hits / rows, hits / columns
-    known = None if positive is None else str(positive)
-    if known in names:
-        at = list(names).index(str(known))
+    positive_name = None if positive is None else str(positive)
+    if positive_name in names:
+        index = list(names).index(str(positive_name))
     else:
-        at = int(np.argmax(np.nan_to_num(np.abs(of_rows - of_columns), nan=-1.0)))
-    first, second = _percent(of_rows[at]), _percent(of_columns[at])
+        index = int(np.argmax(np.nan_to_num(np.abs(of_rows - of_columns), nan=-1.0)))
+    first, second = _percent(of_rows[index]), _percent(of_columns[index])
     if first == second:
-        first, second = _percent(of_rows[at], 2), _percent(of_columns[at], 2)
+        first, second = _percent(of_rows[index], 2), _percent(of_columns[index], 2)
     return InputError(
-        f"{where}: nothing says whether its rows are the predictions or the truth. Of "
-        f"{names[at]!r} rows='predicted' makes PPV {first} and TPR {second}; rows='truth', as "
+        f"{input_name}: nothing says whether its rows are the predictions or the truth. Of "
+        f"{names[index]!r} rows='predicted' makes PPV {first} and TPR {second}; rows='truth', as "
         f"scikit-learn's confusion_matrix has it, makes PPV {second} and TPR {first}. Say which "
         "(--rows in the command), or call the rows so: a header predicted\\truth, or the other way "
         "round"
     )
 
 
-def _percent(share: float, digits: int = 0) -> str:
-    return "undefined" if math.isnan(share) else f"{share:.{digits}%}"
+def _percent(proportion: float, digits: int = 0) -> str:
+    return "undefined" if math.isnan(proportion) else f"{proportion:.{digits}%}"
 
 
 def class_order_note(square: CountTable) -> str:
@@ -219,8 +221,8 @@ def class_order_note(square: CountTable) -> str:
 
     The classes have the names of the truth.
     """
-    truth, said = square.rows.names or (), square.columns.names or ()
-    pairs = [f"{name!r} of {own!r}" for name, own in zip(said, truth, strict=True)]
+    truth, predicted = square.rows.names or (), square.columns.names or ()
+    pairs = [f"{name!r} of {true_name!r}" for name, true_name in zip(predicted, truth, strict=True)]
     return f"confusion: predictions are taken in their order: {format_names(pairs)}."
 
 
@@ -268,31 +270,40 @@ def columns_from_matrix(
     matrix are: truth or predicted.
     """
     check_rows(rows, columns["confusion"])
-    others = {what: values for what, values in columns.items() if what != "confusion"}
+    others = {argument: values for argument, values in columns.items() if argument != "confusion"}
     if columns["confusion"] is None:
         if others["truth"] is None:
             raise InputError("truth= is missing: the class of each row")
         return ConfusionColumns(others)
-    for what in ("score", "probability", "count"):
-        if others[what] is not None:
-            raise InputError(f"confusion= says what is predicted, and how often: leave out {what}=")
+    for argument in ("score", "probability", "count"):
+        if others[argument] is not None:
+            raise InputError(
+                f"confusion= says what is predicted, and how often: leave out {argument}="
+            )
     if others.get("time") is not None:
         raise InputError("time= is that of rows, of which a confusion matrix has none")
     systems = _matrices_by_name(columns["confusion"])
-    classes = {what: others[what] for what in (TRUTH, PREDICTED)}
+    classes = {argument: others[argument] for argument in (TRUTH, PREDICTED)}
     rows = _row_meaning(classes, rows)
-    many = len(systems) > 1
-    found = [
-        _read(one, f"confusion {name!r}" if many else "confusion", classes, labels, rows, positive)
-        for name, one in systems.items()
+    has_multiple_systems = len(systems) > 1
+    matrices = [
+        _read(
+            matrix,
+            f"confusion {name!r}" if has_multiple_systems else "confusion",
+            classes,
+            labels,
+            rows,
+            positive,
+        )
+        for name, matrix in systems.items()
     ]
-    return _stack_matrices(dict(zip(systems, found, strict=True)), others, rows or TRUTH)
+    return _stack_matrices(dict(zip(systems, matrices, strict=True)), others, rows or TRUTH)
 
 
 def _row_meaning(classes: Mapping[str, Any], rows: str | None) -> str | None:
     """Return what the rows of a matrix are, given the columns that name their classes."""
-    given = [what for what, values in classes.items() if values is not None]
-    if len(given) == 2:
+    named_roles = [role for role, values in classes.items() if values is not None]
+    if len(named_roles) == 2:
         raise InputError(
             "confusion= says what is predicted, and how often: leave out predicted=, or give it in "
             "place of truth=, where it names the predicted class of each row"
@@ -302,88 +313,92 @@ def _row_meaning(classes: Mapping[str, Any], rows: str | None) -> str | None:
             "confusion= says what is predicted, and how often: leave out predicted=, or give one "
             "column, the predicted class of each row"
         )
-    if given and rows not in (None, given[0]):
+    if named_roles and rows not in (None, named_roles[0]):
         raise InputError(
-            f"rows={rows!r}, and {given[0]}= names the {given[0]} of each row: leave out one"
+            f"rows={rows!r}, and {named_roles[0]}= names the {named_roles[0]} of each row: leave out one"
         )
-    return given[0] if given else rows
+    return named_roles[0] if named_roles else rows
 
 
 def _stack_matrices(
-    found: Mapping[str | None, Matrix], others: dict[str, Any], rows: str
+    matrices: Mapping[str | None, Matrix], others: dict[str, Any], rows: str
 ) -> ConfusionColumns:
     """Concatenate the cells of all matrices as rows with frequency weights."""
     names: list[str] = []
-    for name, one in found.items():
-        own = dict.fromkeys((*one.predicted, *one.truth))
+    for name, matrix in matrices.items():
+        class_names = dict.fromkeys((*matrix.predicted, *matrix.truth))
         known = label_index(names)
-        new = [label for label in own if find_label(known, label) is None]
-        if names and len(new) == len(own):
+        new = [label for label in class_names if find_label(known, label) is None]
+        if names and len(new) == len(class_names):
             raise InputError(
-                f"confusion {name!r}: has the classes {format_names(list(own))}, others have "
+                f"confusion {name!r}: has the classes {format_names(list(class_names))}, others have "
                 f"{format_names(names)}; systems are evaluated on the same classes"
             )
         names += new
-    known, many = label_index(names), len(found) > 1
-    truth, said, counts, systems, sources = [], [], [], [], []
-    for code, (name, one) in enumerate(found.items()):
-        if many and not one.counts.any():
+    known, has_multiple_systems = label_index(names), len(matrices) > 1
+    truth, predicted, counts, systems, sources = [], [], [], [], []
+    for code, (name, matrix) in enumerate(matrices.items()):
+        if has_multiple_systems and not matrix.counts.any():
             raise InputError(f"confusion {name!r}: all counts are 0")
-        row, column = np.indices(one.counts.shape).reshape(2, -1)
-        truth.append(np.array([find_label(known, n) for n in one.truth])[row])
-        said.append(np.array([find_label(known, n) for n in one.predicted])[column])
-        counts.append(one.counts.ravel())
-        systems.append(np.full(one.counts.size, code))
+        row, column = np.indices(matrix.counts.shape).reshape(2, -1)
+        truth.append(np.array([find_label(known, n) for n in matrix.truth])[row])
+        predicted.append(np.array([find_label(known, n) for n in matrix.predicted])[column])
+        counts.append(matrix.counts.ravel())
+        systems.append(np.full(matrix.counts.size, code))
         sources.append(column if rows == PREDICTED else row)
-    alike = len({one.counts.shape for one in found.values()}) == 1
-    for what in ("cluster", "slices"):
-        if many and others.get(what) is not None:
+    is_same_shape = len({matrix.counts.shape for matrix in matrices.values()}) == 1
+    for argument in ("cluster", "slices"):
+        if has_multiple_systems and others.get(argument) is not None:
             raise InputError(
-                f"{what}= is of rows that systems have in common; matrices of several systems have "
+                f"{argument}= is of rows that systems have in common; matrices of several systems have "
                 "none: evaluate each by itself, or give counts of rows (truth=, predicted= and "
                 "count=)"
             )
-    if many and not alike and others.get("weight") is not None:
+    if has_multiple_systems and not is_same_shape and others.get("weight") is not None:
         raise InputError("weight= is of the rows of a matrix, and these have rows in other numbers")
-    places = np.concatenate(sources)
-    cells = {what: take_rows(values, places) for what, values in others.items()}
-    called = EncodedLabels(tuple(names), np.concatenate(said), ordered=True)
-    [only, *_] = found
-    made = {
+    row_indices = np.concatenate(sources)
+    cells = {argument: take_rows(values, row_indices) for argument, values in others.items()}
+    predictions = EncodedLabels(tuple(names), np.concatenate(predicted), ordered=True)
+    [only_name, *_] = matrices
+    stacked = {
         **cells,
         "truth": EncodedLabels(tuple(names), np.concatenate(truth), ordered=True),
-        "predicted": called if many or only is None else {only: called},
+        "predicted": predictions
+        if has_multiple_systems or only_name is None
+        else {only_name: predictions},
         "count": np.concatenate(counts),
     }
-    notes = tuple(dict.fromkeys(one.note for one in found.values() if one.note))
+    notes = tuple(dict.fromkeys(matrix.note for matrix in matrices.values() if matrix.note))
     return ConfusionColumns(
-        made, SystemIndex(tuple(map(str, found)), np.concatenate(systems)), notes
+        stacked, SystemIndex(tuple(map(str, matrices)), np.concatenate(systems)), notes
     )
 
 
 # --- Which matrices there are ---------------------------------------------------------------------
 
 
-def _matrices_by_name(given: Any) -> dict[str | None, Any]:
+def _matrices_by_name(confusion: Any) -> dict[str | None, Any]:
     """Return the matrices by the names of their systems; the key is None if there is no name."""
-    if isinstance(given, Mapping) and not given:
+    if isinstance(confusion, Mapping) and not confusion:
         raise InputError("confusion: an empty dict, expected a matrix")
     if (
-        isinstance(given, Mapping)
-        and not _is_nested(given)
-        and all(map(_is_matrix, given.values()))
+        isinstance(confusion, Mapping)
+        and not _is_nested(confusion)
+        and all(map(_is_matrix, confusion.values()))
     ):
-        named: dict[str | None, Any] = {str(name): of for name, of in given.items()}
-        if len(named) < len(given):
+        by_name: dict[str | None, Any] = {str(name): matrix for name, matrix in confusion.items()}
+        if len(by_name) < len(confusion):
             raise InputError(
-                f"confusion: {find_duplicate(list(map(str, given)))!r} is there more than once"
+                f"confusion: {find_duplicate(list(map(str, confusion)))!r} is there more than once"
             )
-        return named
-    if not _is_matrix(given):
+        return by_name
+    if not _is_matrix(confusion):
         raise InputError("confusion: is no table, expected a column of counts for each class")
-    if isinstance(given, Mapping) or (is_frame(given) and not isinstance(given, CountTable)):
-        return _split_by_column(given)
-    return {None: given}
+    if isinstance(confusion, Mapping) or (
+        is_frame(confusion) and not isinstance(confusion, CountTable)
+    ):
+        return _split_by_column(confusion)
+    return {None: confusion}
 
 
 def _is_matrix(values: Any) -> bool:
@@ -395,32 +410,36 @@ def _is_matrix(values: Any) -> bool:
     return getattr(values, "ndim", 1) == 2
 
 
-def _is_nested(given: Mapping[Any, Any]) -> bool:
+def _is_nested(matrix: Mapping[Any, Any]) -> bool:
     """Return whether a dict is one matrix, by column and row as by ``DataFrame.to_dict()``."""
     return all(
-        isinstance(of, Mapping) and of and all(to_number(x) is not None for x in of.values())
-        for of in given.values()
+        isinstance(column, Mapping)
+        and column
+        and all(to_number(x) is not None for x in column.values())
+        for column in matrix.values()
     )
 
 
-def _split_by_column(given: Any) -> dict[str | None, Any]:
+def _split_by_column(table: Any) -> dict[str | None, Any]:
     """Split a table into its matrices by a column of system names before the names of the rows.
 
     Without such a column there is one matrix.
     """
-    if isinstance(given, Mapping) and _is_nested(given):
-        return {None: given}
-    names = column_names(given)
-    _, system = label_columns({name: given[name] for name in names})
+    if isinstance(table, Mapping) and _is_nested(table):
+        return {None: table}
+    names = column_names(table)
+    _, system = label_columns({name: table[name] for name in names})
     if system is None:
-        return {None: given}
-    column = encode_labels(given[system], "confusion: the column of systems")
-    rest = {name: given[name] for name in names if name != system}
-    found: dict[str | None, Any] = {}
+        return {None: table}
+    column = encode_labels(table[system], "confusion: the column of systems")
+    other_columns = {name: table[name] for name in names if name != system}
+    matrices: dict[str | None, Any] = {}
     for code in dict.fromkeys(column.codes.tolist()):
-        own = np.flatnonzero(column.codes == code)
-        found[column.names[code]] = {name: take_rows(values, own) for name, values in rest.items()}
-    return found
+        row_indices = np.flatnonzero(column.codes == code)
+        matrices[column.names[code]] = {
+            name: take_rows(values, row_indices) for name, values in other_columns.items()
+        }
+    return matrices
 
 
 def label_columns(columns: Mapping[Any, Any]) -> tuple[Any, Any]:
@@ -430,12 +449,16 @@ def label_columns(columns: Mapping[Any, Any]) -> tuple[Any, Any]:
     of text before it has the names of systems.
     """
     names = list(columns)
-    headed = [name for name in names if parse_header(name) is not None]
-    texts = [name for name in names if not _is_numeric(columns[name])]
+    header_columns = [name for name in names if parse_header(name) is not None]
+    text_columns = [name for name in names if not _is_numeric(columns[name])]
     # A class may be called "actual"; then it has counts.
-    of_rows = [name for name in headed if name in texts]
+    of_rows = [name for name in header_columns if name in text_columns]
     first = names[0] if names else None
-    if not of_rows and first in headed and (names_both(first) or _names_others(columns, first)):
+    if (
+        not of_rows
+        and first in header_columns
+        and (names_both(first) or _names_others(columns, first))
+    ):
         of_rows = [first]
     if len(of_rows) > 1:
         raise InputError(
@@ -443,11 +466,11 @@ def label_columns(columns: Mapping[Any, Any]) -> tuple[Any, Any]:
             "classes of "
             "rows; expected one"
         )
-    label = of_rows[0] if of_rows else texts[-1] if texts else None
-    before = [name for name in texts if name != label]
+    label = of_rows[0] if of_rows else text_columns[-1] if text_columns else None
+    before = [name for name in text_columns if name != label]
     if len(before) > 1:
         raise InputError(
-            f"confusion: the columns {format_names(list(map(repr, texts)))} hold text; expected "
+            f"confusion: the columns {format_names(list(map(repr, text_columns)))} hold text; expected "
             "counts, "
             "but for a column with the names of rows, and one before it with those of systems"
         )
@@ -463,16 +486,19 @@ def is_matrix_table(table: Any) -> bool:
     columns = {name: table[name] for name in column_names(table)}
     if any(map(names_both, columns)):
         return True
-    texts = [name for name in columns if not _is_numeric(columns[name])]
+    text_columns = [name for name in columns if not _is_numeric(columns[name])]
     return (
-        bool(texts) and len(texts) <= 2 and parse_header(texts[-1]) is not None and len(columns) > 2
+        bool(text_columns)
+        and len(text_columns) <= 2
+        and parse_header(text_columns[-1]) is not None
+        and len(columns) > 2
     )
 
 
 def _names_others(columns: Mapping[Any, Any], label: Any) -> bool:
     """Return whether a numeric column has names of other columns, which are classes then."""
-    called = set(map(label_name, to_array(columns[label], "confusion").tolist()))
-    return any(label_name(name) in called for name in columns if name != label)
+    row_names = set(map(label_name, to_array(columns[label], "confusion").tolist()))
+    return any(label_name(name) in row_names for name in columns if name != label)
 
 
 def _is_numeric(values: Any) -> bool:
@@ -485,130 +511,137 @@ def _is_numeric(values: Any) -> bool:
 
 
 def _read(
-    given: Any,
-    where: str,
+    confusion: Any,
+    input_name: str,
     classes: Mapping[str, Any],
     labels: Sequence[Any] | None,
     rows: str | None,
     positive: Any,
 ) -> Matrix:
     """Read a matrix, and orient it with the truth in rows."""
-    square = given if isinstance(given, CountTable) else _to_count_table(given, where, labels)
-    square = replace(square, where=where)
-    of_rows = next((values for values in classes.values() if values is not None), None)
+    square = (
+        confusion
+        if isinstance(confusion, CountTable)
+        else _to_count_table(confusion, input_name, labels)
+    )
+    square = replace(square, where=input_name)
+    row_classes = next((values for values in classes.values() if values is not None), None)
     check_totals(square)
-    if of_rows is not None:
-        made = _name_rows(square, of_rows, TRUTH if classes[PREDICTED] is None else PREDICTED)
-        return made if rows == TRUTH else Matrix(made.predicted, made.truth, made.counts.T)
+    if row_classes is not None:
+        matrix = _name_rows(square, row_classes, TRUTH if classes[PREDICTED] is None else PREDICTED)
+        return matrix if rows == TRUTH else Matrix(matrix.predicted, matrix.truth, matrix.counts.T)
     square = square.told()
-    what = square.said(rows)
-    square, apart = _match_axes(square, what)
+    row_role = square.said(rows)
+    square, is_matched_by_order = _match_axes(square, row_role)
     names, counts = square.columns.names or (), square.counts
-    if what is None and not np.array_equal(counts, counts.T):
-        raise either_way(names, counts, positive, where)
+    if row_role is None and not np.array_equal(counts, counts.T):
+        raise either_way(names, counts, positive, input_name)
     unnamed = square.rows.names == tuple(map(str, range(len(counts))))
-    square = square if what != PREDICTED else square.turned()
-    note = class_order_note(square) if apart and not unnamed else ""
-    of_truth = square.rows.names or ()
-    said = of_truth if apart else square.columns.names or ()
-    return Matrix(of_truth, said, square.counts, note)
+    square = square if row_role != PREDICTED else square.turned()
+    note = class_order_note(square) if is_matched_by_order and not unnamed else ""
+    truth = square.rows.names or ()
+    predicted = truth if is_matched_by_order else square.columns.names or ()
+    return Matrix(truth, predicted, square.counts, note)
 
 
-def _to_count_table(matrix: Any, where: str, labels: Sequence[Any] | None) -> CountTable:
+def _to_count_table(matrix: Any, input_name: str, labels: Sequence[Any] | None) -> CountTable:
     """Convert a matrix to a table of counts with the names of its rows and columns."""
     if not _is_matrix(matrix):
-        raise InputError(f"{where}: is no table, expected a column of counts for each class")
+        raise InputError(f"{input_name}: is no table, expected a column of counts for each class")
     if isinstance(matrix, Mapping) and _is_nested(matrix):
-        return _from_nested(matrix, where)
+        return _from_nested(matrix, input_name)
     if isinstance(matrix, Mapping) or is_frame(matrix):
-        return _from_columns(matrix, where)
-    table = to_matrix(matrix, where)
+        return _from_columns(matrix, input_name)
+    table = to_matrix(matrix, input_name)
     if table.ndim != 2:
-        raise InputError(f"{where}: has shape {table.shape}, expected rows and columns")
+        raise InputError(f"{input_name}: has shape {table.shape}, expected rows and columns")
     names = list(map(label_name, range(table.shape[1]) if labels is None else labels))
     if len(names) != table.shape[1]:
         raise InputError(
-            f"{where}: has {table.shape[1]} columns, labels= names {len(names)} classes"
+            f"{input_name}: has {table.shape[1]} columns, labels= names {len(names)} classes"
         )
-    return CountTable(_counts(dict(zip(names, table.T, strict=True)), names, where), Axis(),
+    return CountTable(_counts(dict(zip(names, table.T, strict=True)), names, input_name), Axis(),
                   Axis(tuple(names)))  # fmt: skip
 
 
-def _from_nested(matrix: Mapping[Any, Mapping[Any, Any]], where: str) -> CountTable:
+def _from_nested(matrix: Mapping[Any, Mapping[Any, Any]], input_name: str) -> CountTable:
     """Convert a dict of rows by column."""
-    rows = list(dict.fromkeys(label_name(row) for of in matrix.values() for row in of))
+    rows = list(dict.fromkeys(label_name(row) for column in matrix.values() for row in column))
     columns = {}
-    for name, of in matrix.items():
-        own = {label_name(row): count for row, count in of.items()}
-        absent = [row for row in rows if row not in own]
+    for name, column in matrix.items():
+        count_by_row = {label_name(row): count for row, count in column.items()}
+        absent = [row for row in rows if row not in count_by_row]
         if absent:
-            raise InputError(f"{where}: {format_value(name)} has no count of {absent[0]!r}")
-        columns[label_name(name)] = [own[row] for row in rows]
+            raise InputError(f"{input_name}: {format_value(name)} has no count of {absent[0]!r}")
+        columns[label_name(name)] = [count_by_row[row] for row in rows]
     names = list(columns)
-    return CountTable(_counts(columns, names, where), Axis(tuple(rows)), Axis(tuple(names)))
+    return CountTable(_counts(columns, names, input_name), Axis(tuple(rows)), Axis(tuple(names)))
 
 
-def _from_columns(matrix: Any, where: str) -> CountTable:
+def _from_columns(matrix: Any, input_name: str) -> CountTable:
     """Convert a data frame or a dict of columns.
 
     Rows are named by a column of labels, or by the index of a pandas data frame.
     """
-    given = {name: matrix[name] for name in column_names(matrix)}
-    label, _ = label_columns(given)
+    columns = {name: matrix[name] for name in column_names(matrix)}
+    label, _ = label_columns(columns)
     index = getattr(matrix, "index", None)
-    rows, what_columns = Axis(), None
+    rows, column_header = Axis(), None
     if index is not None and not callable(index):
-        what_columns = getattr(getattr(matrix, "columns", None), "name", None)
+        column_header = getattr(getattr(matrix, "columns", None), "name", None)
         rows = Axis(tuple(map(label_name, index)), parse_header(getattr(index, "name", None)))
     if label is not None:
-        column = given.pop(label)
-        called = encode_labels(column, f"{where}: the column {str(label)!r}")
-        rows = Axis(tuple(called.names[code] for code in called.codes), parse_header(label))
-    if not given:
-        raise InputError(f"{where}: has no column of counts")
-    names = list(map(label_name, given))
-    counts = _counts(dict(zip(names, given.values(), strict=True)), names, where)
-    known = None if what_columns is None else parse_header(what_columns)
+        column = columns.pop(label)
+        row_labels = encode_labels(column, f"{input_name}: the column {str(label)!r}")
+        rows = Axis(tuple(row_labels.names[code] for code in row_labels.codes), parse_header(label))
+    if not columns:
+        raise InputError(f"{input_name}: has no column of counts")
+    names = list(map(label_name, columns))
+    counts = _counts(dict(zip(names, columns.values(), strict=True)), names, input_name)
+    known = None if column_header is None else parse_header(column_header)
     return CountTable(counts, rows, Axis(tuple(names), known))
 
 
 def _counts(
-    columns: Mapping[str, Any], names: Sequence[str], where: str
+    columns: Mapping[str, Any], names: Sequence[str], input_name: str
 ) -> npt.NDArray[np.float64]:
     """Check the counts of all columns, and stack them."""
     if len(columns) < len(names) or len(set(names)) < len(names):
-        raise InputError(f"{where}: {find_duplicate(list(names))!r} stands there more than once")
-    made = [
-        check_counts(column, f"{where}: the column of {name!r}") for name, column in columns.items()
-    ]
-    if len({len(column) for column in made}) > 1:
         raise InputError(
-            f"{where}: its columns are of {format_names([str(len(c)) for c in made])} rows"
+            f"{input_name}: {find_duplicate(list(names))!r} stands there more than once"
         )
-    return np.column_stack(made)
+    checked = [
+        check_counts(column, f"{input_name}: the column of {name!r}")
+        for name, column in columns.items()
+    ]
+    if len({len(column) for column in checked}) > 1:
+        raise InputError(
+            f"{input_name}: its columns are of {format_names([str(len(c)) for c in checked])} rows"
+        )
+    return np.column_stack(checked)
 
 
-def _name_rows(square: CountTable, of_rows: Any, what: str) -> Matrix:
+def _name_rows(square: CountTable, row_classes: Any, role: str) -> Matrix:
     """Name the rows of a matrix by a column of their classes.
 
     A class that has no column was not predicted (or is not true) for any row.
     """
     counts, names = square.counts, list(square.columns.names or ())
-    column = encode_labels(of_rows, what)
-    check_length(counts, len(column.codes), square.where, of=f"{what} has")
+    column = encode_labels(row_classes, role)
+    check_length(counts, len(column.codes), square.where, reference=f"{role} has")
     known = label_index(names)
     extra = [name for name in column.names if find_label(known, name) is None]
-    other = PREDICTED if what == TRUTH else TRUTH
+    other = PREDICTED if role == TRUTH else TRUTH
     if len(extra) == len(column.names):
         raise InputError(
-            f"{square.where}: its columns are called {format_names(names)}, and {what} has the "
+            f"{square.where}: its columns are called {format_names(names)}, and {role} has the "
             f"classes {format_names(list(column.names))}; expected a column for each "
             f"{'predicted' if other == PREDICTED else 'true'} class, under its name"
         )
     return Matrix(tuple(column.names[code] for code in column.codes), tuple(names), counts)
 
 
-def _match_axes(square: CountTable, what: str | None) -> tuple[CountTable, bool]:
+def _match_axes(square: CountTable, row_role: str | None) -> tuple[CountTable, bool]:
     """Return the matrix with one row per class, in the order of the columns.
 
     The second value is whether rows and columns have different names and are matched by their
@@ -627,26 +660,34 @@ def _match_axes(square: CountTable, what: str | None) -> tuple[CountTable, bool]
     if len(set(rows)) < len(rows):
         raise InputError(f"{square.where}: {find_duplicate(rows)!r} names more than one row")
     known = label_index(names)
-    found = [find_label(known, name) for name in rows]
-    if what is not None and len(rows) == len(names) and not any(p is not None for p in found):
+    class_indices = [find_label(known, name) for name in rows]
+    if (
+        row_role is not None
+        and len(rows) == len(names)
+        and not any(p is not None for p in class_indices)
+    ):
         return square, True
     of_rows = label_index(rows)
-    contained = None not in found or all(find_label(of_rows, name) is not None for name in names)
-    if not contained or all(place is None for place in found):
+    contained = None not in class_indices or all(
+        find_label(of_rows, name) is not None for name in names
+    )
+    if not contained or all(class_index is None for class_index in class_indices):
         raise InputError(
             f"{square.where}: its rows are called {format_names(rows)}, its columns "
             f"{format_names(names)}; "
             "expected the same classes, or truth= with the class of each row; or rows= (--rows), "
             "by which as many of either belong together in their order"
         )
-    extra = [name for name, place in zip(rows, found, strict=True) if place is None]
+    extra = [
+        name for name, class_index in zip(rows, class_indices, strict=True) if class_index is None
+    ]
     names += extra
-    known, made = label_index(names), np.zeros((len(names), len(names)))
-    at = np.array([find_label(known, name) for name in rows], np.intp)
-    made[at, : counts.shape[1]] = counts
+    known, expanded = label_index(names), np.zeros((len(names), len(names)))
+    row_indices = np.array([find_label(known, name) for name in rows], np.intp)
+    expanded[row_indices, : counts.shape[1]] = counts
     return replace(
         square,
-        counts=made,
+        counts=expanded,
         rows=replace(square.rows, names=tuple(names)),
         columns=replace(square.columns, names=tuple(names)),
     ), False

@@ -32,38 +32,40 @@ class Costs:
         return bool(self.columns or self.numbers)
 
     @classmethod
-    def of(cls, given: Any) -> Costs:
+    def of(cls, argument: Any) -> Costs:
         """Parse the argument of a user.
 
         It is a dict from names of costs to a column or a number, or to dicts of these by system. A
         name on its own is the name of a column.
         """
-        if given is None:
+        if argument is None:
             return cls()
-        if isinstance(given, str):
-            given = [given]
-        if isinstance(given, list | tuple) and all(isinstance(name, str) for name in given):
-            given = {name: name for name in given}
-        if not isinstance(given, Mapping) or not given:
+        if isinstance(argument, str):
+            argument = [argument]
+        if isinstance(argument, list | tuple) and all(isinstance(name, str) for name in argument):
+            argument = {name: name for name in argument}
+        if not isinstance(argument, Mapping) or not argument:
             raise InputError(
-                f"cost is {format_value(given)}, expected a dict from names of costs to columns or "
+                f"cost is {format_value(argument)}, expected a dict from names of costs to columns or "
                 "numbers, or to dicts of such by system"
             )
         columns, numbers = {}, {}
-        for cost, value in given.items():
+        for cost, value in argument.items():
             by_system = _costs_by_system(str(cost), value)
-            alone = {name: _is_number(one) for name, one in by_system.items()}
-            if any(alone.values()) and not all(alone.values()):
-                number = next(name for name, is_one in alone.items() if is_one)
-                column = next(name for name, is_one in alone.items() if not is_one)
+            is_number_by_system = {name: _is_number(entry) for name, entry in by_system.items()}
+            if any(is_number_by_system.values()) and not all(is_number_by_system.values()):
+                number = next(name for name, is_single in is_number_by_system.items() if is_single)
+                column = next(
+                    name for name, is_single in is_number_by_system.items() if not is_single
+                )
                 raise InputError(
                     f"{cost_column_name(cost)}: {number!r} has one number, {column!r} one for each "
                     "row; "
                     "expected either of all systems"
                 )
-            if all(alone.values()):
+            if all(is_number_by_system.values()):
                 numbers[str(cost)] = {
-                    n: _number(of, cost_column_name(cost, n)) for n, of in by_system.items()
+                    n: _number(amount, cost_column_name(cost, n)) for n, amount in by_system.items()
                 }
             else:
                 columns[str(cost)] = by_system
@@ -72,34 +74,45 @@ class Costs:
     @property
     def systems(self) -> tuple[str, ...]:
         """Names of the systems with a cost."""
-        names = (name for of in (self.columns, self.numbers) for by in of.values() for name in by)
+        names = (
+            name
+            for costs_by_name in (self.columns, self.numbers)
+            for by in costs_by_name.values()
+            for name in by
+        )
         return tuple(dict.fromkeys(names))
 
     def read(self, rows: int, repeated: Callable[[Any], Any]) -> Costs:
         """Convert the columns to numbers, with each row repeated by its frequency weight."""
-        made = {
+        columns = {
             cost: {
-                name: repeated(to_costs(of, cost_column_name(cost, name), rows))
-                for name, of in by.items()
+                name: repeated(to_costs(column, cost_column_name(cost, name), rows))
+                for name, column in by_system.items()
             }
-            for cost, by in self.columns.items()
+            for cost, by_system in self.columns.items()
         }
-        return Costs(made, self.numbers)
+        return Costs(columns, self.numbers)
 
     def by_system(self, systems: Sequence[str]) -> Costs:
         """Return the costs of exactly these systems."""
         return Costs(
-            {cost: _match_systems(cost, by, systems) for cost, by in self.columns.items()},
-            {cost: _match_systems(cost, by, systems) for cost, by in self.numbers.items()},
+            {
+                cost: _match_systems(cost, by_system, systems)
+                for cost, by_system in self.columns.items()
+            },
+            {
+                cost: _match_systems(cost, by_system, systems)
+                for cost, by_system in self.numbers.items()
+            },
         )
 
     def taken(self, rows: Any) -> Costs:
         """Return the costs of some of the rows."""
-        made = {
-            cost: {name: column[rows] for name, column in by.items()}
-            for cost, by in self.columns.items()
+        columns = {
+            cost: {name: column[rows] for name, column in by_system.items()}
+            for cost, by_system in self.columns.items()
         }
-        return Costs(made, self.numbers)
+        return Costs(columns, self.numbers)
 
 
 #: Where none are given.
@@ -123,45 +136,49 @@ def _costs_by_system(cost: str, value: Any) -> dict[str, Any]:
         return {ALONE: value}
     if not value:
         raise InputError(f"{cost_column_name(cost)}: an empty dict, expected at least one system")
-    return {str(name): of for name, of in value.items()}
+    return {str(name): costs for name, costs in value.items()}
 
 
-def _number(value: Any, what: str) -> float:
+def _number(value: Any, input_name: str) -> float:
     if not 0 <= value <= LARGEST:
         raise InputError(
-            f"{what}: is {format_value(value)}, expected a number from 0 to {LARGEST:g}"
+            f"{input_name}: is {format_value(value)}, expected a number from 0 to {LARGEST:g}"
         )
     return float(value)
 
 
-def to_costs(values: Any, what: str, rows: int) -> FloatArray:
+def to_costs(values: Any, input_name: str, rows: int) -> FloatArray:
     """Convert a column of costs to finite non-negative numbers."""
-    column = to_quantities(values, what)
-    check_length(column, rows, what, "there are")
-    wrong = np.flatnonzero(column < 0)
-    if len(wrong):
-        first = f"{column[wrong[0]]:g} in row {wrong[0]}{count_others(len(wrong))}"
-        raise InputError(f"{what}: is {first}, expected 0 or more")
+    column = to_quantities(values, input_name)
+    check_length(column, rows, input_name, "there are")
+    invalid_rows = np.flatnonzero(column < 0)
+    if len(invalid_rows):
+        first = (
+            f"{column[invalid_rows[0]]:g} in row {invalid_rows[0]}{count_others(len(invalid_rows))}"
+        )
+        raise InputError(f"{input_name}: is {first}, expected 0 or more")
     return column
 
 
-def _match_systems(cost: str, by: Mapping[str, Any], systems: Sequence[str]) -> dict[str, Any]:
-    if list(by) == [ALONE]:
+def _match_systems(
+    cost: str, by_system: Mapping[str, Any], systems: Sequence[str]
+) -> dict[str, Any]:
+    if list(by_system) == [ALONE]:
         if len(systems) > 1:
             raise InputError(
                 f"{cost_column_name(cost)}: there are {len(systems)} systems, "
                 f"{format_names(systems)}; expected a "
                 "dict from these to what each costs"
             )
-        return {systems[0]: by[ALONE]}
-    for name in by:
+        return {systems[0]: by_system[ALONE]}
+    for name in by_system:
         if name not in systems:
             raise InputError(
                 f"{cost_column_name(cost)}: {name!r} is no system; {did_you_mean(name, systems)}"
             )
     for name in systems:
-        if name not in by:
+        if name not in by_system:
             raise InputError(
                 f"{cost_column_name(cost)}: says nothing of {name!r}, expected all systems"
             )
-    return {name: by[name] for name in systems}
+    return {name: by_system[name] for name in systems}

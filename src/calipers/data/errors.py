@@ -45,8 +45,8 @@ def format_names(names: Sequence[str]) -> str:
 
 def format_first_names(names: Sequence[Any]) -> str:
     """Format the first three names and the number of others: ``'a', 'b', 'c' and 4 more``."""
-    first, more = ", ".join(map(repr, names[:3])), len(names) - 3
-    return first + (f" and {more} more" if more > 0 else "")
+    first, n_others = ", ".join(map(repr, names[:3])), len(names) - 3
+    return first + (f" and {n_others} more" if n_others > 0 else "")
 
 
 def find_duplicate(names: Sequence[str]) -> str:

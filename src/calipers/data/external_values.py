@@ -59,7 +59,7 @@ class ValueRow(NamedTuple):
 
 
 def read_values(
-    given: Any, measure: str = "value", *, repeated: Sequence[str] = (), unit: str = "topics"
+    source: Any, measure: str = "value", *, repeated: Sequence[str] = (), unit: str = "topics"
 ) -> ExternalValues:
     """Read values from any supported container.
 
@@ -72,17 +72,17 @@ def read_values(
     ``unit`` is "utterances".
     """
     units = _unit_names(unit)
-    if isinstance(given, str | os.PathLike):
-        given = [given]
-    if isinstance(given, list | tuple) and all(isinstance(p, str | os.PathLike) for p in given):
-        given = _files_by_name(given)
-    if not isinstance(given, Mapping) or _is_tidy(given):
-        table = _table(given)
+    if isinstance(source, str | os.PathLike):
+        source = [source]
+    if isinstance(source, list | tuple) and all(isinstance(p, str | os.PathLike) for p in source):
+        source = _files_by_name(source)
+    if not isinstance(source, Mapping) or _is_tidy(source):
+        table = _table(source)
         return _collect(_rows("values", table, None, measure, units, repeated=repeated))
-    if not given:
+    if not source:
         raise InputError("values: an empty dict, expected at least one system")
-    systems = {str(name): of for name, of in given.items()}
-    kinds = {_kind(of) for of in systems.values()}
+    systems = {str(name): system_values for name, system_values in source.items()}
+    kinds = {_kind(system_values) for system_values in systems.values()}
     if len(kinds) > 1:
         raise InputError(
             f"values: systems are given as {' and as '.join(sorted(kinds))}; expected one of these"
@@ -97,57 +97,57 @@ def read_values(
     if kinds == {"dicts"}:
         return _collect(
             ValueRow(f"values of {name!r}, unit {unit!r}", name, _label(unit), measure, value)
-            for name, of in systems.items()
-            for unit, value in of.items()
+            for name, system_values in systems.items()
+            for unit, value in system_values.items()
         )
     return _align_units(systems, measure)
 
 
 def _unit_names(unit: str) -> tuple[str, ...]:
     """Return the accepted names of the column of units."""
-    own = unit.lower().removesuffix("s"), unit.lower()
-    if not own[0] or own[0] in (*UNIT, *SYSTEM, *MEASURE, *VALUE, *REPETITION):
+    unit_names = unit.lower().removesuffix("s"), unit.lower()
+    if not unit_names[0] or unit_names[0] in (*UNIT, *SYSTEM, *MEASURE, *VALUE, *REPETITION):
         return UNIT
-    return (*dict.fromkeys(own), *UNIT)
+    return (*dict.fromkeys(unit_names), *UNIT)
 
 
 def _files_by_name(paths: Sequence[str | os.PathLike[str]]) -> dict[str, Any]:
     if not paths:
         raise InputError("values: an empty list, expected at least one file")
-    named = {run_name(path): path for path in paths}
-    if len(named) < len(paths):
+    path_by_name = {run_name(path): path for path in paths}
+    if len(path_by_name) < len(paths):
         raise InputError("values: two files have one name; give a dict from names to files")
-    return named
+    return path_by_name
 
 
-def _is_tidy(given: Mapping[Any, Any]) -> bool:
+def _is_tidy(columns: Mapping[Any, Any]) -> bool:
     """Return whether a dict is a tidy table; a system alone may well be called "model"."""
-    names = {str(name).lower() for name in given}
+    names = {str(name).lower() for name in columns}
     return bool(names & set(SYSTEM)) and bool(names & set(VALUE))
 
 
-def _table(given: Any) -> Any:
+def _table(source: Any) -> Any:
     try:
-        return tables.to_arrow(given)
+        return tables.to_arrow(source)
     except InputError:
-        if isinstance(given, Mapping):
+        if isinstance(source, Mapping):
             raise
         raise InputError(
-            f"values: {type(given).__name__} holds none; expected a dict from systems to values, a "
+            f"values: {type(source).__name__} holds none; expected a dict from systems to values, a "
             "data frame or dict of columns, or files"
         ) from None
 
 
-def _kind(of: Any) -> str:
+def _kind(values: Any) -> str:
     """Return in which form the values of one system are given."""
-    if isinstance(of, str | os.PathLike):
+    if isinstance(values, str | os.PathLike):
         return "files"
-    return "dicts" if isinstance(of, Mapping) else "columns"
+    return "dicts" if isinstance(values, Mapping) else "columns"
 
 
 def _align_units(systems: Mapping[str, Any], measure: str) -> ExternalValues:
     """Combine columns of values in one order of units, which are named by their numbers."""
-    columns = {name: _numbers(of, f"values of {name!r}") for name, of in systems.items()}
+    columns = {name: _numbers(values, f"values of {name!r}") for name, values in systems.items()}
     first, expected = next((name, len(column)) for name, column in columns.items())
     for name, column in columns.items():
         if len(column) != expected:
@@ -155,7 +155,7 @@ def _align_units(systems: Mapping[str, Any], measure: str) -> ExternalValues:
                 f"values of {name!r}: has {len(column)} units, {first!r} has {expected}; give a "
                 "dict from units to values where they differ"
             )
-    units = tuple(str(place + 1) for place in range(expected))
+    units = tuple(str(index + 1) for index in range(expected))
     return ExternalValues(units, {name: {measure: column} for name, column in columns.items()})
 
 
@@ -175,7 +175,7 @@ def _read_file(
 
 
 def _rows(
-    where: str,
+    input_name: str,
     table: Any,
     system: str | None,
     measure: str,
@@ -184,30 +184,30 @@ def _rows(
     repeated: Sequence[str],
 ) -> list[ValueRow]:
     """Read the rows of a tidy table; ``system`` is the default, the name of the file."""
-    places = [f"{where}, row {place + 1}" for place in range(table.num_rows)]
+    locations = [f"{input_name}, row {row + 1}" for row in range(table.num_rows)]
 
     def column(kinds: Sequence[str]) -> list[Any] | None:
-        name = _column_name(table.column_names, kinds, where)
+        name = _column_name(table.column_names, kinds, input_name)
         return None if name is None else tables.combine_chunks(table.column(name)).to_pylist()
 
     def labels(kinds: Sequence[str], default: str | None) -> list[str]:
-        found = column(kinds)
-        if found is None and default is None:
-            raise _no_column(where, table, kinds)
-        if found is None:
-            return [str(default)] * len(places)
-        for place, value in zip(places, found, strict=True):
+        cells = column(kinds)
+        if cells is None and default is None:
+            raise _no_column(input_name, table, kinds)
+        if cells is None:
+            return [str(default)] * len(locations)
+        for location, value in zip(locations, cells, strict=True):
             if value is None or value != value:
-                raise InputError(f"{place}: has no {kinds[0]}")
-        return [_label(value) for value in found]
+                raise InputError(f"{location}: has no {kinds[0]}")
+        return [_label(value) for value in cells]
 
     values, unless = column(VALUE), "" if tuple(repeated) in ((), REPETITION) else None
     if values is None:
-        raise _no_column(where, table, VALUE)
+        raise _no_column(input_name, table, VALUE)
     return list(
         map(
             ValueRow,
-            places,
+            locations,
             labels(SYSTEM, system),
             labels(units, None),
             labels(MEASURE, measure),
@@ -217,20 +217,20 @@ def _rows(
     )
 
 
-def _column_name(names: Sequence[str], kinds: Sequence[str], where: str) -> str | None:
+def _column_name(names: Sequence[str], kinds: Sequence[str], input_name: str) -> str | None:
     """Return the column that has one of the names of its kind."""
-    found = sorted((n for n in names if n.lower() in kinds), key=lambda n: kinds.index(n.lower()))
-    if len(found) > 1 and UNIT[0] not in kinds:
+    matches = sorted((n for n in names if n.lower() in kinds), key=lambda n: kinds.index(n.lower()))
+    if len(matches) > 1 and UNIT[0] not in kinds:
         raise InputError(
-            f"{where}: the columns {' and '.join(found)} may both be the {kinds[0]}; leave one out"
+            f"{input_name}: the columns {' and '.join(matches)} may both be the {kinds[0]}; leave one out"
         )
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
-def _no_column(where: str, table: Any, kinds: Sequence[str]) -> InputError:
-    what = "unit" if UNIT[0] in kinds else kinds[0]
+def _no_column(input_name: str, table: Any, kinds: Sequence[str]) -> InputError:
+    kind = "unit" if UNIT[0] in kinds else kinds[0]
     return InputError(
-        f"{where}: no column for the {what}; the table has {', '.join(table.column_names)}, "
+        f"{input_name}: no column for the {kind}; the table has {', '.join(table.column_names)}, "
         f"expected one of {', '.join(kinds)}"
     )
 
@@ -267,16 +267,16 @@ def _collect(rows: Iterable[ValueRow], origins: tuple[InputOrigin, ...] = ()) ->
     for row in rows:
         unit = (row.repetition, row.unit)
         units.setdefault(unit, len(units))
-        of = cells.setdefault(row.system, {}).setdefault(row.measure, {})
-        if unit in of:
+        entries = cells.setdefault(row.system, {}).setdefault(row.measure, {})
+        if unit in entries:
             raise InputError(
                 f"{row.where}: {row.measure} of {row.system!r} on {_unit(unit)!r} stands there a "
-                f"second time; the first is {of[unit][1]}"
+                f"second time; the first is {entries[unit][1]}"
             )
-        of[unit] = _number(row.value, row.where), row.where
+        entries[unit] = _number(row.value, row.where), row.where
     if not units:
         raise InputError("values: there are none")
-    measures = tuple(dict.fromkeys(measure for of in cells.values() for measure in of))
+    measures = tuple(dict.fromkeys(measure for entries in cells.values() for measure in entries))
     for system, columns in cells.items():
         _check_complete(system, columns, measures, list(units))
     return ExternalValues(
@@ -304,9 +304,9 @@ def _check_complete(
             raise InputError(f"{system!r} has no values of {measure}, other systems do")
         lacking = [_unit(unit) for unit in units if unit not in columns[measure]]
         if lacking:
-            shown = ", ".join(map(repr, lacking[:3])) + (", …" if len(lacking) > 3 else "")
+            examples = ", ".join(map(repr, lacking[:3])) + (", …" if len(lacking) > 3 else "")
             raise InputError(
-                f"{system!r} has no {measure} on {len(lacking)} of {len(units)} units ({shown}); "
+                f"{system!r} has no {measure} on {len(lacking)} of {len(units)} units ({examples}); "
                 "an empty value says that there is none"
             )
 
@@ -321,35 +321,35 @@ def _label(name: Any) -> str:
     return str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
 
 
-def _number(value: Any, where: str) -> float:
+def _number(value: Any, location: str) -> float:
     if is_missing(value) or (isinstance(value, str) and not value):
         return float("nan")
     try:
         number = float("" if isinstance(value, str) and "_" in value else value)
     except (TypeError, ValueError):
         raise InputError(
-            f"{where}: the value is {format_value(value)}, expected a number"
+            f"{location}: the value is {format_value(value)}, expected a number"
         ) from None
     if abs(number) > LARGEST:
         raise InputError(
-            f"{where}: the value is {format_value(value)}, expected a finite number, no larger "
+            f"{location}: the value is {format_value(value)}, expected a finite number, no larger "
             "than "
             f"{LARGEST:g}"
         )
     return number
 
 
-def _numbers(values: Any, what: str) -> Array:
+def _numbers(values: Any, input_name: str) -> Array:
     """Convert a column to numbers, with NaN for missing values."""
-    absent = missing_mask(values, what)
+    absent = missing_mask(values, input_name)
     out = np.full(len(absent), np.nan)
     if len(absent) and absent.all():
         return out
     present = np.flatnonzero(~absent)
-    given = to_array(take_rows(values, present), what).tolist()
+    cells = to_array(take_rows(values, present), input_name).tolist()
     out[present] = [
-        _number(value, f"{what}, unit {place + 1}")
-        for place, value in zip(present, given, strict=True)
+        _number(value, f"{input_name}, unit {index + 1}")
+        for index, value in zip(present, cells, strict=True)
     ]
     return out
 

@@ -180,10 +180,10 @@ def _compress_stream(stream: IO[bytes], packed: str) -> Any:
 def set_run_tag(table: pa.Table, tag: str) -> pa.Table:
     """Return a run with this tag in all rows."""
     column = _repeat_value(tag.encode(), table)
-    place = table.schema.get_field_index("tag")
-    if place < 0:
+    index = table.schema.get_field_index("tag")
+    if index < 0:
         return table.append_column("tag", column)
-    return table.set_column(place, "tag", column)
+    return table.set_column(index, "tag", column)
 
 
 def _repeat_value(text: bytes, table: pa.Table) -> Any:
@@ -199,8 +199,8 @@ def _is_default(table: pa.Table, kind: Kind, name: str) -> bool:
 
     if name != "iteration":
         return False
-    usual = pa.scalar(ITERATION[kind], pa.large_binary())
-    return bool(pc.all(pc.equal(table[name], usual)).as_py())
+    default = pa.scalar(ITERATION[kind], pa.large_binary())
+    return bool(pc.all(pc.equal(table[name], default)).as_py())
 
 
 def _add_ranks(table: pa.Table) -> pa.Table:
@@ -225,8 +225,8 @@ def _to_text(table: pa.Table, path: str | None = None) -> pa.Table:
     """Convert ids to text; those that are not UTF-8 stay bytes, or raise an error with ``path``."""
     import pyarrow as pa
 
-    for place, name in enumerate(table.column_names):
-        if pa.types.is_large_binary(table.schema.field(place).type):
+    for index, name in enumerate(table.column_names):
+        if pa.types.is_large_binary(table.schema.field(index).type):
             try:
                 text = table[name].cast(pa.large_string())
             except pa.ArrowInvalid:
@@ -236,15 +236,15 @@ def _to_text(table: pa.Table, path: str | None = None) -> pa.Table:
                     f"{path}: column {name!r} is not UTF-8, which this format needs; "
                     "TREC text, Parquet and Feather do not"
                 ) from None
-            table = table.set_column(place, name, text)
+            table = table.set_column(index, name, text)
     return table
 
 
 def _add_fields(table: pa.Table, kind: Kind, tag: str) -> pa.Table:
     """Add all columns of TREC text."""
-    for name, usual in (("iteration", ITERATION[kind]), ("tag", tag.encode())):
+    for name, default in (("iteration", ITERATION[kind]), ("tag", tag.encode())):
         if name in FURTHER[kind] and name not in table.column_names:
-            table = table.append_column(name, _repeat_value(usual, table))
+            table = table.append_column(name, _repeat_value(default, table))
     return table
 
 
@@ -260,16 +260,16 @@ def _check_fields(table: pa.Table, path: str) -> None:
         if not pa.types.is_large_binary(column.type):
             continue
         offsets, data = buffers(column)
-        wrong = np.diff(offsets) == 0
-        at = offsets[0] + np.flatnonzero(data[offsets[0] : offsets[-1]] <= ord(" "))
-        at = at[_SPLITS[data[at]]]
-        wrong[np.searchsorted(offsets, at, side="right") - 1] = True
+        invalid_mask = np.diff(offsets) == 0
+        blank_positions = offsets[0] + np.flatnonzero(data[offsets[0] : offsets[-1]] <= ord(" "))
+        blank_positions = blank_positions[_SPLITS[data[blank_positions]]]
+        invalid_mask[np.searchsorted(offsets, blank_positions, side="right") - 1] = True
         if name == "topic":
-            wrong[~wrong] = data[offsets[:-1][~wrong]] == ord("#")
+            invalid_mask[~invalid_mask] = data[offsets[:-1][~invalid_mask]] == ord("#")
             # At the start of a file it would be the mark of UTF-8.
-            wrong[0] |= column[0].as_py().startswith(b"\xef\xbb\xbf")
-        if wrong.any():
-            text = column[int(np.argmax(wrong))].as_py().decode("utf-8", "backslashreplace")
+            invalid_mask[0] |= column[0].as_py().startswith(b"\xef\xbb\xbf")
+        if invalid_mask.any():
+            text = column[int(np.argmax(invalid_mask))].as_py().decode("utf-8", "backslashreplace")
             raise InputError(
                 f"{path}: TREC text has no place for the {name} {text!r}: "
                 "its fields are not empty, have no blanks, and do not begin a line with #"
@@ -326,9 +326,9 @@ def _write_json(table: pa.Table, kind: Kind, stream: IO[bytes]) -> None:
     codes = tables.combine_chunks(table["topic"]).dictionary_encode()
     topics, code = codes.dictionary.to_pylist(), codes.indices.to_numpy()
     rows = table.take(np.argsort(code, kind="stable"))
-    ends = np.cumsum(np.bincount(code)).tolist()
+    stops = np.cumsum(np.bincount(code)).tolist()
     before, start = b"{\n", 0
-    for topic, end in zip(topics, ends, strict=True):
+    for topic, end in zip(topics, stops, strict=True):
         part = rows.slice(start, end - start)
         documents = part["doc"].to_pylist()
         values = part[VALUES[kind][0]].to_pylist()

@@ -58,10 +58,12 @@ class RowRepeats:
             return cls(rows)
         counts = np.ones(rows, np.int64) if count is None else to_counts(count, "count")
         check_length(counts, rows, "count")
-        places = np.repeat(np.arange(rows), counts if weights is None else counts * (weights > 0))
-        if not len(places):
+        row_indices = np.repeat(
+            np.arange(rows), counts if weights is None else counts * (weights > 0)
+        )
+        if not len(row_indices):
             raise InputError("count: is 0 wherever weight= is not")
-        return cls(rows, None if np.array_equal(places, np.arange(rows)) else places)
+        return cls(rows, None if np.array_equal(row_indices, np.arange(rows)) else row_indices)
 
     def __call__(self, column: Any) -> Any:
         """Repeat the rows of a column, a table or a dict of them by their counts."""
@@ -83,10 +85,10 @@ class RowRepeats:
             return None
         return () if names is None else take_rows(names, self.places)
 
-    def given(self, column: Any, what: str) -> Any:
+    def given(self, column: Any, input_name: str) -> Any:
         """Check the length of a given column, and repeat its rows."""
         if self.places is not None and hasattr(column, "__len__"):
-            check_length(column, self.rows, what)
+            check_length(column, self.rows, input_name)
         return self(column)
 
     def sliced(self, slices: Mapping[str, Mapping[str, Any]] | None) -> Any:
@@ -110,29 +112,29 @@ class RowRepeats:
         return self.rows if self.places is None else len(self.places)
 
 
-def to_counts(values: Any, what: str) -> npt.NDArray[np.int64]:
+def to_counts(values: Any, input_name: str) -> npt.NDArray[np.int64]:
     """Convert a column to counts: whole numbers, not all 0, with a sum of at most ``MOST_ROWS``."""
-    counts = check_counts(values, what)
+    counts = check_counts(values, input_name)
     total = counts.sum()
     if total > MOST_ROWS:
         raise InputError(
-            f"{what}: adds up to {total:,.0f} rows, expected {MOST_ROWS:,} at most; divide the "
+            f"{input_name}: adds up to {total:,.0f} rows, expected {MOST_ROWS:,} at most; divide the "
             "counts and round them (intervals get longer), or give them as weight= with "
             "interval='none' (values stay as they are)"
         )
     if not total:
-        raise InputError(f"{what}: all counts are 0")
+        raise InputError(f"{input_name}: all counts are 0")
     return counts.astype(np.int64)
 
 
-def check_counts(values: Any, what: str) -> npt.NDArray[np.float64]:
+def check_counts(values: Any, input_name: str) -> npt.NDArray[np.float64]:
     """Check that values are whole numbers of 0 or more, and return them."""
-    given = to_numbers(values, what).astype(np.float64)
-    wrong = np.flatnonzero((given < 0) | (given != np.floor(given)))
-    if len(wrong):
+    counts = to_numbers(values, input_name).astype(np.float64)
+    invalid_rows = np.flatnonzero((counts < 0) | (counts != np.floor(counts)))
+    if len(invalid_rows):
         raise InputError(
-            f"{what}: is {given[wrong[0]]:g} in row {wrong[0]}{count_others(len(wrong))}, expected "
+            f"{input_name}: is {counts[invalid_rows[0]]:g} in row {invalid_rows[0]}{count_others(len(invalid_rows))}, expected "
             "a whole "
             "number of rows, 0 or more; weight= takes other numbers"
         )
-    return given
+    return counts

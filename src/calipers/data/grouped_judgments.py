@@ -84,8 +84,8 @@ class JudgmentRows:
 
     def error(self, row: int, message: str) -> InputError:
         """Return the error for a row, with its location in the file, if any."""
-        where = "" if self.path is None else f"{self.path}:{self.line[row]}: "
-        return InputError(where + message)
+        location = "" if self.path is None else f"{self.path}:{self.line[row]}: "
+        return InputError(location + message)
 
 
 def read_groups(
@@ -117,33 +117,33 @@ def read_groups(
         return to_grouped_arrays(rows, origin, lenient, counted=lenient and lines != "qrels")
 
 
-def judge_groups(name: str, source: TrecSource, groups: GroupedJudgments, **how: Any) -> Run:
+def judge_groups(name: str, source: TrecSource, groups: GroupedJudgments, **options: Any) -> Run:
     """Evaluate a run against grouped judgments.
 
-    The run is read as by :func:`read_run` with the options ``how``. The result has the arrays of
+    The run is read as by :func:`read_run` with the options ``options``. The result has the arrays of
     ``GroupedRankings`` and what was dropped.
     """
-    run = read_run(name, source, groups.documents, **how)
-    found, documents = run.arrays, groups.arrays["documents"]
-    topic = np.repeat(np.arange(len(groups.topics)), np.diff(found["offsets"]))
-    at = documents[topic] + found["grade"]
+    run = read_run(name, source, groups.documents, **options)
+    run_arrays, documents = run.arrays, groups.arrays["documents"]
+    topic = np.repeat(np.arange(len(groups.topics)), np.diff(run_arrays["offsets"]))
+    indices = documents[topic] + run_arrays["grade"]
     spread = {}
     for column in ("rank", "tied_from", "tied_to"):
         spread[column] = np.zeros(documents[-1], np.int64)
-        spread[column][at] = found[column]
-    return replace(run, arrays={**groups.arrays, "retrieved": found["retrieved"], **spread})
+        spread[column][indices] = run_arrays[column]
+    return replace(run, arrays={**groups.arrays, "retrieved": run_arrays["retrieved"], **spread})
 
 
 def rows_of_file(path: str, lines: Lines, lenient: bool) -> tuple[JudgmentRows, Mapping[str, Any]]:
     """Read the rows of TREC text, and the properties of the file."""
     stored = _core.read_rows(path, lines, lenient)
-    whole = lines == "qrels"
+    is_qrels = lines == "qrels"
     rows = JudgmentRows(
         trec_tables.to_large_binary(*stored["topic"]),
-        trec_tables.to_large_binary(*stored["iteration" if whole else "group"]),
+        trec_tables.to_large_binary(*stored["iteration" if is_qrels else "group"]),
         trec_tables.to_large_binary(*stored["part"]) if "part" in stored else None,
         trec_tables.to_large_binary(*stored["doc"]),
-        stored["grade"].astype(np.float64) if whole else stored["level"],
+        stored["grade"].astype(np.float64) if is_qrels else stored["level"],
         path,
         stored["line"],
     )
@@ -157,24 +157,26 @@ def rows_of_dict(source: Mapping[Any, Any]) -> JudgmentRows:
     rows: list[tuple[bytes, bytes, bytes, Any]] = []
     for topic, groups in source.items():
         for group, levels in _entries(groups, f"topic {topic!r}", "group to documents"):
-            where = f"topic {topic!r}, group {group!r}"
-            for document, level in _entries(levels, where, "document to level"):
+            location = f"topic {topic!r}, group {group!r}"
+            for document, level in _entries(levels, location, "document to level"):
                 rows.append((_id(topic), _id(group), _id(document), level))
-                number = isinstance(level, (int, float, np.number)) and not isinstance(level, bool)
-                if not number or not np.isfinite(level):
-                    absent = is_missing(level) and not number
-                    told = "the level is missing" if absent else f"level {level!r}"
+                is_number = isinstance(level, (int, float, np.number)) and not isinstance(
+                    level, bool
+                )
+                if not is_number or not np.isfinite(level):
+                    absent = is_missing(level) and not is_number
+                    problem = "the level is missing" if absent else f"level {level!r}"
                     raise InputError(
-                        f"{where}, document {document!r}: {told}, expected a finite number"
+                        f"{location}, document {document!r}: {problem}, expected a finite number"
                     )
     topics, names, documents, levels = zip(*rows, strict=True) if rows else ((), (), (), ())
     topic, group, document = (pa.array(c, pa.large_binary()) for c in (topics, names, documents))
     return JudgmentRows(topic, group, None, document, np.array(levels, np.float64))
 
 
-def _entries(source: Any, where: str, expected: str) -> Iterator[tuple[Any, Any]]:
+def _entries(source: Any, location: str, expected: str) -> Iterator[tuple[Any, Any]]:
     if not isinstance(source, Mapping):
-        raise InputError(f"{where} holds {type(source).__name__}, expected a dict of {expected}")
+        raise InputError(f"{location} holds {type(source).__name__}, expected a dict of {expected}")
     return iter(source.items())
 
 
@@ -237,7 +239,7 @@ def to_grouped_arrays(
     part = np.zeros(len(topic), np.int64) if rows.part is None else encode_ids(rows.part)[1]
     order = np.lexsort((document, part, name, topic))
     group, group_of_row = np.unique(topic * len(names) + name, return_inverse=True)
-    pair, place = np.unique(topic * len(ids) + document, return_inverse=True)
+    pair, pair_of_row = np.unique(topic * len(ids) + document, return_inverse=True)
     of_topic = np.arange(len(topics) + 1)
     documents = np.searchsorted(pair, of_topic * len(ids))
     # Parts are numbered anew in each group.
@@ -254,13 +256,13 @@ def to_grouped_arrays(
         "groups": np.searchsorted(group, of_topic * len(names)),
         "group_names": tuple(decode_id(n) for n in names.take(group % len(names)).to_pylist()),
         "judgments": np.searchsorted(group_of_row[order], np.arange(len(group) + 1)),
-        "document": (place - documents[topic])[order],
+        "document": (pair_of_row - documents[topic])[order],
         "part": (part_of_row - first_part[group_of_row])[order],
         "level": rows.level[order],
     }
     if rows.inclusion is not None:
         arrays["inclusion"] = rows.inclusion[order]
-    wrong: dict[int, InputError] = {}
+    topic_errors: dict[int, InputError] = {}
     for row, message in chain(
         _no_levels(rows, lenient),
         _find_repeats(rows, order, np.stack([topic, name, part, document]), counted=counted),
@@ -269,15 +271,15 @@ def to_grouped_arrays(
         error = rows.error(row, message)
         if not lenient:
             raise error
-        wrong.setdefault(int(topic[row]), error)
+        topic_errors.setdefault(int(topic[row]), error)
     qrels = Qrels(judgments, arrays["topics"], *judgments.grades(), origin)
-    return GroupedJudgments(qrels, arrays, origin, wrong)
+    return GroupedJudgments(qrels, arrays, origin, topic_errors)
 
 
 def _no_levels(rows: JudgmentRows, lenient: bool) -> Iterator[tuple[int, str]]:
     """Yield levels that are not numbers; infinite ones are allowed only in lenient reading."""
-    wrong = np.isnan(rows.level) if lenient else ~np.isfinite(rows.level)
-    for row in np.flatnonzero(wrong).tolist():
+    invalid_mask = np.isnan(rows.level) if lenient else ~np.isfinite(rows.level)
+    for row in np.flatnonzero(invalid_mask).tolist():
         yield row, f"level {rows.level[row]} in {rows.place(row)} is not finite"
 
 
@@ -287,9 +289,9 @@ def encode_ids(column: Any) -> tuple[Any, Any]:
 
     encoded = column.dictionary_encode()
     order = from_arrow(pc.sort_indices(encoded.dictionary))
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    return encoded.dictionary.take(order), place[from_arrow(encoded.indices)]
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return encoded.dictionary.take(order), rank[from_arrow(encoded.indices)]
 
 
 def _text(column: Any, row: int) -> str:
@@ -320,30 +322,32 @@ def _contradictions(
     rows: JudgmentRows, order: Any, judgments: Any, part: Any
 ) -> Iterator[tuple[int, str]]:
     """Yield contradictions between the parts of a group."""
-    several = np.searchsorted(judgments, np.flatnonzero(part), "right") - 1
-    for g in np.unique(several):
-        own = slice(judgments[g], judgments[g + 1])
-        row = order[own].tolist()
-        where = f"topic {_text(rows.topic, row[0])}, group {_text(rows.group, row[0])}"
-        seen: dict[bytes, int] = {}
+    multi_part_groups = np.searchsorted(judgments, np.flatnonzero(part), "right") - 1
+    for group in np.unique(multi_part_groups):
+        group_slice = slice(judgments[group], judgments[group + 1])
+        group_rows = order[group_slice].tolist()
+        location = (
+            f"topic {_text(rows.topic, group_rows[0])}, group {_text(rows.group, group_rows[0])}"
+        )
+        row_by_document: dict[bytes, int] = {}
         classes: dict[tuple[int, float], list[bytes]] = {}
-        for r, number in zip(row, part[own].tolist(), strict=True):
-            document, level = rows.document[r].as_py(), float(rows.level[r])
+        for row, number in zip(group_rows, part[group_slice].tolist(), strict=True):
+            document, level = rows.document[row].as_py(), float(rows.level[row])
             classes.setdefault((number, -level), []).append(document)
-            before = seen.setdefault(document, r) if level >= 0 else r
+            before = row_by_document.setdefault(document, row) if level >= 0 else row
             if (rows.level[before] > 0) != (level > 0):
-                a, b = sorted((before, r))
+                a, b = sorted((before, row))
                 message = (
-                    f"{where}: document {_text(rows.document, r)} has level {rows.level[a]:g} in "
+                    f"{location}: document {_text(rows.document, row)} has level {rows.level[a]:g} in "
                     f"{rows.place(a)} and {rows.level[b]:g} in {rows.place(b)}, "
                     "expected 0 in every part or in none"
                 )
                 yield b, message
-        circle = _find_cycle(_preference_edges(classes))
-        if circle:
-            over = " over ".join(repr(decode_id(document)) for document in circle)
-            message = f"{where}: the parts contradict each other, {over}"
-            yield seen.get(circle[0], row[0]), message
+        cycle = _find_cycle(_preference_edges(classes))
+        if cycle:
+            cycle_text = " over ".join(repr(decode_id(document)) for document in cycle)
+            message = f"{location}: the parts contradict each other, {cycle_text}"
+            yield row_by_document.get(cycle[0], group_rows[0]), message
 
 
 def _preference_edges(classes: Mapping[tuple[int, float], list[bytes]]) -> dict[Any, list[Any]]:

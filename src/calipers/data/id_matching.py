@@ -56,22 +56,22 @@ def find_id_variant(first: Iterable[str], second: Iterable[str]) -> IdVariant | 
     ours, theirs = (list(dict.fromkeys(islice(names, MOST_IDS))) for names in (first, second))
     if not set(ours).isdisjoint(theirs):
         return None
-    for differ_by, plain in _WRITTEN:
-        known = {plain(name): name for name in reversed(theirs)}
-        found = next((name for name in ours if plain(name) in known), None)
-        if found is not None:
-            return IdVariant(found, known[plain(found)], differ_by)
+    for differ_by, normalize in _WRITTEN:
+        known = {normalize(name): name for name in reversed(theirs)}
+        match = next((name for name in ours if normalize(name) in known), None)
+        if match is not None:
+            return IdVariant(match, known[normalize(match)], differ_by)
     return _find_affix(ours, theirs) or _swap_sides(_find_affix(theirs, ours))
 
 
-def _swap_sides(found: IdVariant | None) -> IdVariant | None:
-    return found and IdVariant(found.second, found.first, found.differ_by)
+def _swap_sides(variant: IdVariant | None) -> IdVariant | None:
+    return variant and IdVariant(variant.second, variant.first, variant.differ_by)
 
 
 def _find_affix(longer: Sequence[str], shorter: Sequence[str]) -> IdVariant | None:
     """Find the most frequent prefix or suffix that makes ids of one side from ids of the other."""
     known = set(shorter)
-    seen: Counter[tuple[str, str]] = Counter()
+    affix_counts: Counter[tuple[str, str]] = Counter()
     example: dict[tuple[str, str], tuple[str, str]] = {}
     for name in longer:
         for cut in range(1, len(name)):
@@ -79,14 +79,14 @@ def _find_affix(longer: Sequence[str], shorter: Sequence[str]) -> IdVariant | No
             # A number is not taken apart: 12 is no 112 with a prefix.
             if head[-1].isdigit() and tail[0].isdigit():
                 continue
-            for what, rest, end in (("prefix", tail, head), ("suffix", head, tail)):
-                if rest in known:
-                    seen[what, end] += 1
-                    example.setdefault((what, end), (name, rest))
-    if not seen:
+            for kind, stem, affix in (("prefix", tail, head), ("suffix", head, tail)):
+                if stem in known:
+                    affix_counts[kind, affix] += 1
+                    example.setdefault((kind, affix), (name, stem))
+    if not affix_counts:
         return None
-    (what, end), _ = seen.most_common(1)[0]
-    return IdVariant(*example[what, end], f"the {what} '{end}'")
+    (kind, affix), _ = affix_counts.most_common(1)[0]
+    return IdVariant(*example[kind, affix], f"the {kind} '{affix}'")
 
 
 def find_document_id_variant(run: TrecSource, qrels: TrecSource) -> IdVariant | None:

@@ -25,7 +25,7 @@ def dataset_rows(source: str, kind: str) -> list[Any]:
     so missing data raise an :class:`InputError` that says how to get them.
     """
     name = source.removeprefix(PREFIX)
-    what, iterate = ROWS[kind]
+    export_name, iterate = ROWS[kind]
     try:
         import ir_datasets
     except ImportError:
@@ -34,14 +34,14 @@ def dataset_rows(source: str, kind: str) -> list[Any]:
         with _no_network():
             dataset = ir_datasets.load(name)
             if not hasattr(dataset, iterate):
-                raise InputError(f"{source}: this dataset has no {what}")
+                raise InputError(f"{source}: this dataset has no {export_name}")
             return list(getattr(dataset, iterate)())
     except InputError:
         raise
     except _RefusedError:
         raise InputError(
-            f"{source}: the {what} are not on this machine, and Calipers downloads nothing; "
-            f"`ir_datasets export {name} {what}` fetches and prints them"
+            f"{source}: the {export_name} are not on this machine, and Calipers downloads nothing; "
+            f"`ir_datasets export {name} {export_name}` fetches and prints them"
         ) from None
     except Exception as error:
         if isinstance(error, KeyError) and error.args == (name,):

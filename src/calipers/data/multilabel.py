@@ -32,49 +32,53 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-def to_table(values: Any, what: str) -> Any:
+def to_table(values: Any, input_name: str) -> Any:
     """Convert scores in memory to an array of shape (n, n_labels); return anything else unchanged.
 
     Scores are rows of numbers, or a list with an array of shape (n, 2) for each label, as returned
     by predict_proba of scikit-learn: the probabilities not to have the label, and to have it.
     """
     if isinstance(values, Mapping) and not is_columns_of_labels(values):
-        return {name: to_table(value, f"{what} {str(name)!r}") for name, value in values.items()}
+        return {
+            name: to_table(value, f"{input_name} {str(name)!r}") for name, value in values.items()
+        }
     if not isinstance(values, list | tuple) or not values:
         return values
     if all(getattr(part, "ndim", 1) == 2 for part in values):
-        return _from_class_pairs(values, what)
+        return _from_class_pairs(values, input_name)
     if all(isinstance(row, list | tuple | np.ndarray) for row in values):
         lengths = {len(row) for row in values}
         if len(lengths) > 1:
-            raise InputError(f"{what}: rows differ in length, expected a number for each label")
-        return to_matrix(values, what)
+            raise InputError(
+                f"{input_name}: rows differ in length, expected a number for each label"
+            )
+        return to_matrix(values, input_name)
     return values
 
 
-def _from_class_pairs(tables: Sequence[Any], what: str) -> Any:
-    made = [to_matrix(table, what) for table in tables]
-    for place, table in enumerate(made):
+def _from_class_pairs(tables: Sequence[Any], input_name: str) -> Any:
+    matrices = [to_matrix(table, input_name) for table in tables]
+    for index, table in enumerate(matrices):
         if table.shape[1] == 1:
             raise InputError(
-                f"{what}: the array of label {place} has one column, as predict_proba gives it "
+                f"{input_name}: the array of label {index} has one column, as predict_proba gives it "
                 "where the rows that a model was fitted on all agreed; expected two"
             )
         if (
-            table.shape != (len(made[0]), 2)
+            table.shape != (len(matrices[0]), 2)
             or (np.abs(table.sum(axis=1) - 1) > SUM_TOLERANCE).any()
         ):
             raise InputError(
-                f"{what}: the array of label {place} has shape {table.shape}; of a list of arrays, "
+                f"{input_name}: the array of label {index} has shape {table.shape}; of a list of arrays, "
                 "one for each label, expected the probabilities not to have it and to have it, "
                 "which sum to 1"
             )
-    return np.column_stack([table[:, 1] for table in made])
+    return np.column_stack([table[:, 1] for table in matrices])
 
 
-def is_columns_of_labels(given: Any) -> bool:
+def is_columns_of_labels(values: Any) -> bool:
     """Return whether a dict has a column of numbers or Booleans per label, rather than systems."""
-    return isinstance(given, Mapping) and bool(given) and all(map(_is_numbers, given.values()))
+    return isinstance(values, Mapping) and bool(values) and all(map(_is_numbers, values.values()))
 
 
 def _is_numbers(values: Any) -> bool:
@@ -96,8 +100,8 @@ def to_column(values: Any) -> Any:
     if not any(isinstance(row, list | tuple | set | frozenset | np.ndarray) for row in values):
         return values
     out = np.empty(len(values), object)
-    for at, row in enumerate(values):
-        out[at] = tuple(row) if isinstance(row, list | np.ndarray) else row
+    for index, row in enumerate(values):
+        out[index] = tuple(row) if isinstance(row, list | np.ndarray) else row
     return out
 
 
@@ -126,14 +130,14 @@ def is_list(kind: Any) -> bool:
     )
 
 
-def collect_names(given: Any) -> set[str]:
+def collect_names(nested_names: Any) -> set[str]:
     """Collect names of columns from a name, or from nested lists and dicts of names."""
-    if isinstance(given, str):
-        return {given}
-    inner = given.values() if isinstance(given, Mapping) else given
-    if not isinstance(given, Mapping | list | tuple):
+    if isinstance(nested_names, str):
+        return {nested_names}
+    inner = nested_names.values() if isinstance(nested_names, Mapping) else nested_names
+    if not isinstance(nested_names, Mapping | list | tuple):
         return set()
-    return {name for one in inner for name in collect_names(one)}
+    return {name for item in inner for name in collect_names(item)}
 
 
 def empty_as_no_labels(table: Any, names: Iterable[str]) -> Any:
@@ -187,18 +191,18 @@ LabelRows = LabelLists | LabelMatrix
 
 
 def read_rows(
-    given: Any, what: str, separator: str | None = None, indicators: bool | None = None
+    values: Any, input_name: str, separator: str | None = None, indicators: bool | None = None
 ) -> LabelRows:
     """Read the labels of each row, in any supported form.
 
     Parameters
     ----------
-    given : array-like, data frame or dict
+    values : array-like, data frame or dict
         A list (or a column of pandas, polars or Arrow) of sets or lists of labels; a column of
         text that ``separator`` splits into labels; or one column per label: a dict, a data frame,
         or an array of shape (n, n_labels), dense or sparse. Lists of equal length that contain
         only 0 and 1 are the rows of such an array.
-    what : str
+    input_name : str
         Name of the argument in messages.
     separator : str, optional
         Text between the labels of a row.
@@ -224,52 +228,54 @@ def read_rows(
     array([[0., 1.],
            [1., 0.]])
     """
-    names = probability_columns(given)
+    names = probability_columns(values)
     if names:
         if len(set(names)) < len(names):
-            raise InputError(f"{what}: two columns are called {find_duplicate(names)!r}")
-        return LabelMatrix(given, names, len(names))
-    if isinstance(given, Mapping) or getattr(given, "ndim", 1) == 2:
-        dense = given.toarray() if hasattr(given, "toarray") else given  # SciPy's sparse arrays
+            raise InputError(f"{input_name}: two columns are called {find_duplicate(names)!r}")
+        return LabelMatrix(values, names, len(names))
+    if isinstance(values, Mapping) or getattr(values, "ndim", 1) == 2:
+        dense = values.toarray() if hasattr(values, "toarray") else values  # SciPy's sparse arrays
         table = np.asanyarray(dense if not isinstance(dense, Mapping) else np.zeros((0, 0)))
         if table.size == 0:
-            raise InputError(f"{what}: is empty")
+            raise InputError(f"{input_name}: is empty")
         return LabelMatrix(table, None, table.shape[1])
-    if getattr(given, "ndim", 1) != 1:
-        raise InputError(f"{what}: has shape {given.shape}, expected (rows, labels)")
-    lengths, flat = flatten_labels(given, what, separator)
-    table = _indicators(given, lengths, flat) if indicators is None or indicators else None
+    if getattr(values, "ndim", 1) != 1:
+        raise InputError(f"{input_name}: has shape {values.shape}, expected (rows, labels)")
+    lengths, flat = flatten_labels(values, input_name, separator)
+    table = _indicators(values, lengths, flat) if indicators is None or indicators else None
     if table is not None:
         return LabelMatrix(table, None, table.shape[1], rows=True)
     if len(lengths) == 0 and indicators is None:
-        raise InputError(f"{what}: is empty")
+        raise InputError(f"{input_name}: is empty")
     if len(flat) == 0:
         return LabelLists(lengths, np.zeros(0, np.intp), (), ())
-    found = encode_labels(flat, f"labels of {what}")
-    odd = [label for label in found.labels if isinstance(label, float) and not label.is_integer()]
-    if odd:
+    encoded = encode_labels(flat, f"labels of {input_name}")
+    fractional = [
+        label for label in encoded.labels if isinstance(label, float) and not label.is_integer()
+    ]
+    if fractional:
         raise InputError(
-            f"{what}: holds {odd[0]!r}, expected labels; numbers for each label are given as "
+            f"{input_name}: holds {fractional[0]!r}, expected labels; numbers for each label are given as "
             "score= or probability="
         )
-    made = LabelLists(lengths, found.codes, found.labels, found.names)
-    cell = made.rows * len(found.labels) + found.codes
-    again = np.flatnonzero(np.bincount(cell) > 1) if len(cell) else cell
-    if len(again):
-        row, code = divmod(int(again[0]), len(found.labels))
+    label_lists = LabelLists(lengths, encoded.codes, encoded.labels, encoded.names)
+    cell = label_lists.rows * len(encoded.labels) + encoded.codes
+    repeated_cells = np.flatnonzero(np.bincount(cell) > 1) if len(cell) else cell
+    if len(repeated_cells):
+        row, code = divmod(int(repeated_cells[0]), len(encoded.labels))
         raise InputError(
-            f"{what}: {found.labels[code]!r} stands twice in row {row}; expected each label once "
+            f"{input_name}: {encoded.labels[code]!r} stands twice in row {row}; expected each label once "
             "(a column for each label, of 0 and 1, comes as an array or a data frame)"
         )
-    return made
+    return label_lists
 
 
-def _indicators(given: Any, lengths: npt.NDArray[np.intp], flat: Any) -> Floats | None:
+def _indicators(rows: Any, lengths: npt.NDArray[np.intp], flat: Any) -> Floats | None:
     """Convert rows of equal length with only 0 and 1 to a table; None for sets and all else."""
     if len(flat) == 0 or (lengths != lengths[0]).any():
         return None
-    if not type(given).__module__.startswith(("polars", "pyarrow")) and any(
-        isinstance(row, set | frozenset) for row in given
+    if not type(rows).__module__.startswith(("polars", "pyarrow")) and any(
+        isinstance(row, set | frozenset) for row in rows
     ):
         return None
     values = flat.tolist() if isinstance(flat, np.ndarray) else flat.unique().to_pylist()
@@ -279,7 +285,7 @@ def _indicators(given: Any, lengths: npt.NDArray[np.intp], flat: Any) -> Floats 
     return np.array(values, np.float64).reshape(len(lengths), -1)
 
 
-def empty_label_rows(distinct: Sequence[Any], length: int, what: str) -> LabelRows:
+def empty_label_rows(distinct: Sequence[Any], length: int, input_name: str) -> LabelRows:
     """Return the labels of a column without its rows.
 
     ``distinct`` are the distinct labels, and ``length`` is the length of the rows if all are lists
@@ -290,8 +296,8 @@ def empty_label_rows(distinct: Sequence[Any], length: int, what: str) -> LabelRo
     none = np.zeros(0, np.intp)
     if not distinct:
         return LabelLists(none, none, (), ())
-    found = encode_labels(list(distinct), f"labels of {what}")
-    return LabelLists(none, none, found.labels, found.names)
+    encoded = encode_labels(list(distinct), f"labels of {input_name}")
+    return LabelLists(none, none, encoded.labels, encoded.names)
 
 
 def _is_bit(value: Any) -> bool:
@@ -300,24 +306,24 @@ def _is_bit(value: Any) -> bool:
 
 def check_forms(rows: Mapping[str, LabelRows]) -> None:
     """Check that rows of 0 and 1 are not mixed with sets that contain the labels 0 or 1."""
-    listed = [one for one in rows.values() if isinstance(one, LabelLists)]
-    if not any({"0", "1"} & set(one.names) for one in listed):
+    listed = [label_rows for label_rows in rows.values() if isinstance(label_rows, LabelLists)]
+    if not any({"0", "1"} & set(label_rows.names) for label_rows in listed):
         return
-    for what, one in rows.items():
-        if isinstance(one, LabelMatrix) and one.rows:
+    for input_name, label_rows in rows.items():
+        if isinstance(label_rows, LabelMatrix) and label_rows.rows:
             raise InputError(
-                f"{what}: its rows hold 0 and 1 only, a column for each label, where others are "
+                f"{input_name}: its rows hold 0 and 1 only, a column for each label, where others are "
                 "sets of labels; give all as arrays, or all as sets such as {0, 1}"
             )
 
 
 def flatten_labels(
-    given: Any, what: str, separator: str | None
+    values: Any, input_name: str, separator: str | None
 ) -> tuple[npt.NDArray[np.intp], Any]:
     """Return the number of labels of each row, and the concatenated labels."""
-    column = _to_arrow(given)
+    column = _to_arrow(values)
     if column is None:
-        rows = _check_rows(given, what, separator)
+        rows = _check_rows(values, input_name, separator)
         if rows and isinstance(rows[0], str):
             import pyarrow as pa
 
@@ -328,47 +334,47 @@ def flatten_labels(
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    text = not is_list(column.type)
-    if text and separator is None:
-        shown = column[0].as_py() if len(column) else ""
+    is_text = not is_list(column.type)
+    if is_text and separator is None:
+        first_value = column[0].as_py() if len(column) else ""
         raise InputError(
-            f"{what}: is {shown!r} in row 0, {_EXPECTED}; of text say what stands between the "
+            f"{input_name}: is {first_value!r} in row 0, {_EXPECTED}; of text say what stands between the "
             "labels (separator='|')"
         )
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
         raise InputError(
-            f"{what}: {column.null_count} of {len(column)} values are missing, the first in row "
+            f"{input_name}: {column.null_count} of {len(column)} values are missing, the first in row "
             f"{row}; a row without labels is an empty list, or empty text"
         )
-    if text:
+    if is_text:
         if not pa.types.is_string(column.type):
             column = pc.cast(column, pa.string())
         column = pc.split_pattern(column, separator)
     lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False).astype(np.intp)
     flat = pc.list_flatten(column)
-    if text:
+    if is_text:
         flat = pc.utf8_trim_whitespace(flat)
         filled = pc.not_equal(flat, "").to_numpy(zero_copy_only=False)
         row_of = np.repeat(np.arange(len(lengths)), lengths)[filled]
         flat, lengths = flat.filter(pa.array(filled)), np.bincount(row_of, minlength=len(lengths))
     elif flat.null_count:
-        at = int(np.argmax(flat.is_null().to_numpy(zero_copy_only=False)))
-        row = int(np.searchsorted(np.cumsum(lengths), at, side="right"))
-        raise InputError(f"{what}: a label is missing in row {row}")
+        null_index = int(np.argmax(flat.is_null().to_numpy(zero_copy_only=False)))
+        row = int(np.searchsorted(np.cumsum(lengths), null_index, side="right"))
+        raise InputError(f"{input_name}: a label is missing in row {row}")
     return lengths, flat
 
 
-def _to_arrow(given: Any) -> Any:
+def _to_arrow(values: Any) -> Any:
     """Convert a column of pandas, polars or Arrow to an Arrow array; None for anything else."""
-    module = type(given).__module__.split(".")[0]
-    if module == "pandas" and str(given.dtype) == "object":
+    module = type(values).__module__.split(".")[0]
+    if module == "pandas" and str(values.dtype) == "object":
         return None
     if module not in ("pandas", "polars", "pyarrow"):
         return None
     import pyarrow as pa
 
-    column = given.to_arrow() if module == "polars" else given
+    column = values.to_arrow() if module == "polars" else values
     column = column if module != "pandas" else pa.array(column)
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
@@ -379,27 +385,27 @@ def _to_arrow(given: Any) -> Any:
     )
 
 
-def _check_rows(given: Any, what: str, separator: str | None) -> list[Any]:
+def _check_rows(values: Any, input_name: str, separator: str | None) -> list[Any]:
     """Check that rows in memory are all text, or all collections of labels."""
-    if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
-        raise InputError(f"{what}: {format_value(given)} is no column of label sets")
-    rows = list(given)
-    text = separator is not None and any(isinstance(row, str) for row in rows)
-    for place, row in enumerate(rows):
+    if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
+        raise InputError(f"{input_name}: {format_value(values)} is no column of label sets")
+    rows = list(values)
+    is_text = separator is not None and any(isinstance(row, str) for row in rows)
+    for row_index, row in enumerate(rows):
         if not hasattr(row, "__len__") and is_missing(row):
             raise InputError(
-                f"{what}: is missing in row {place}; a row without labels is an empty list, or "
+                f"{input_name}: is missing in row {row_index}; a row without labels is an empty list, or "
                 "empty text"
             )
-        if text and not isinstance(row, str):
+        if is_text and not isinstance(row, str):
             raise InputError(
-                f"{what}: is {format_value(row)} in row {place}, expected text as in row 0"
+                f"{input_name}: is {format_value(row)} in row {row_index}, expected text as in row 0"
             )
-        if not text and (isinstance(row, str | bytes) or not hasattr(row, "__len__")):
-            more = "; of text say what stands between the labels (separator='|')"
+        if not is_text and (isinstance(row, str | bytes) or not hasattr(row, "__len__")):
+            hint = "; of text say what stands between the labels (separator='|')"
             raise InputError(
-                f"{what}: is {format_value(row)} in row {place}, {_EXPECTED}"
-                + (more if isinstance(row, str) and separator is None else "")
+                f"{input_name}: is {format_value(row)} in row {row_index}, {_EXPECTED}"
+                + (hint if isinstance(row, str) and separator is None else "")
             )
     return rows
 
@@ -422,26 +428,28 @@ def label_names(rows: Sequence[LabelRows], labels: Sequence[Any] | None = None) 
     occur; for arrays, they are the column indices.
     """
     if labels is not None:
-        made = tuple(encode_labels([label], "labels").names[0] for label in labels)
-        if len(set(made)) < len(made):
-            raise InputError(f"labels: {find_duplicate(made)!r} stands there more than once")
-        return made
-    for one in rows:
-        if isinstance(one, LabelMatrix) and one.names is not None:
-            return one.names
-    listed = [one for one in rows if isinstance(one, LabelLists)]
+        names = tuple(encode_labels([label], "labels").names[0] for label in labels)
+        if len(set(names)) < len(names):
+            raise InputError(f"labels: {find_duplicate(names)!r} stands there more than once")
+        return names
+    for label_rows in rows:
+        if isinstance(label_rows, LabelMatrix) and label_rows.names is not None:
+            return label_rows.names
+    listed = [label_rows for label_rows in rows if isinstance(label_rows, LabelLists)]
     by_name = {
-        name: label for one in listed for name, label in zip(one.names, one.labels, strict=True)
+        name: label
+        for label_rows in listed
+        for name, label in zip(label_rows.names, label_rows.labels, strict=True)
     }
     if by_name:
         return tuple(map(label_name, sort_labels(by_name.values())))
-    for one in rows:
-        if isinstance(one, LabelMatrix):
-            return tuple(map(str, range(one.number)))
+    for label_rows in rows:
+        if isinstance(label_rows, LabelMatrix):
+            return tuple(map(str, range(label_rows.number)))
     raise InputError("truth: no label occurs anywhere")
 
 
-def to_indicators(rows: LabelRows, names: tuple[str, ...], what: str) -> Sets:
+def to_indicators(rows: LabelRows, names: tuple[str, ...], input_name: str) -> Sets:
     """Convert labels to an indicator matrix of shape (n, n_labels).
 
     Raises
@@ -450,72 +458,82 @@ def to_indicators(rows: LabelRows, names: tuple[str, ...], what: str) -> Sets:
         If a label is not among ``names``, or a column has values other than Booleans, 0 and 1.
     """
     if isinstance(rows, LabelMatrix):
-        table = _table(rows, names, what, to_numbers)
-        wrong = (table != 0) & (table != 1)
-        if wrong.any():
-            row, label = (int(x[0]) for x in np.nonzero(wrong))
+        table = _table(rows, names, input_name, to_numbers)
+        invalid_mask = (table != 0) & (table != 1)
+        if invalid_mask.any():
+            row, label = (int(x[0]) for x in np.nonzero(invalid_mask))
             raise InputError(
-                f"{what}: expected Booleans, or 0 and 1; is {table[row, label]:g} in row {row} of "
+                f"{input_name}: expected Booleans, or 0 and 1; is {table[row, label]:g} in row {row} of "
                 f"{names[label]!r}"
             )
         return table.astype(bool)
-    place = {name: at for at, name in enumerate(names)}
-    to = np.empty(len(rows.names), np.intp)
+    index_by_name = {name: index for index, name in enumerate(names)}
+    label_indices = np.empty(len(rows.names), np.intp)
     for code, name in enumerate(rows.names):
-        if name not in place:
-            at = int(rows.rows[np.argmax(rows.codes == code)])
+        if name not in index_by_name:
+            index = int(rows.rows[np.argmax(rows.codes == code)])
             raise InputError(
-                f"{what}: {rows.labels[code]!r} in row {at} is no label; "
+                f"{input_name}: {rows.labels[code]!r} in row {index} is no label; "
                 + did_you_mean(name, names)
             )
-        to[code] = place[name]
+        label_indices[code] = index_by_name[name]
     out = np.zeros((len(rows.lengths), len(names)), bool)
-    out[rows.rows, to[rows.codes]] = True
+    out[rows.rows, label_indices[rows.codes]] = True
     return out
 
 
-def to_scores(rows: LabelRows, names: tuple[str, ...], what: str, *, probability: bool) -> Floats:
+def to_scores(
+    rows: LabelRows, names: tuple[str, ...], input_name: str, *, probability: bool
+) -> Floats:
     """Convert scores to a matrix of shape (n, n_labels)."""
     if not isinstance(rows, LabelMatrix):
-        raise InputError(f"{what}: expected a column of numbers for each label, not sets of labels")
-    return _table(rows, names, what, to_probabilities if probability else to_numbers)
+        raise InputError(
+            f"{input_name}: expected a column of numbers for each label, not sets of labels"
+        )
+    return _table(rows, names, input_name, to_probabilities if probability else to_numbers)
 
 
-def _table(rows: LabelMatrix, names: tuple[str, ...], what: str, checked: Any) -> Floats:
+def _table(rows: LabelMatrix, names: tuple[str, ...], input_name: str, convert: Any) -> Floats:
     """Return the columns in the order of ``names``, each checked."""
     if rows.names is None:
         if rows.number != len(names):
             raise InputError(
-                f"{what}: has {rows.number} columns for {len(names)} labels: "
+                f"{input_name}: has {rows.number} columns for {len(names)} labels: "
                 f"{format_names(names)}; name "
                 "them in the order of the columns (labels=…)"
             )
-        whole = rows.columns
-        if whole.dtype.kind in "biuf":
-            return _check_matrix(whole, names, what, checked)
-        columns: Iterable[Any] = whole.T
+        matrix = rows.columns
+        if matrix.dtype.kind in "biuf":
+            return _check_matrix(matrix, names, input_name, convert)
+        columns: Iterable[Any] = matrix.T
     else:
-        odd = sorted(set(rows.names) ^ set(names))
-        if odd:
-            known = rows.names if odd[0] in names else names
-            why = "the label {!r} has no column" if odd[0] in names else "{!r} is no label"
-            raise InputError(f"{what}: {why.format(odd[0])}; {did_you_mean(odd[0], known)}")
+        unmatched = sorted(set(rows.names) ^ set(names))
+        if unmatched:
+            known = rows.names if unmatched[0] in names else names
+            problem = (
+                "the label {!r} has no column" if unmatched[0] in names else "{!r} is no label"
+            )
+            raise InputError(
+                f"{input_name}: {problem.format(unmatched[0])}; {did_you_mean(unmatched[0], known)}"
+            )
         by_name = dict(zip(rows.names, column_names(rows.columns), strict=True))
         columns = (rows.columns[by_name[name]] for name in names)
-    made = []
+    converted = []
     for name, column in zip(names, columns, strict=True):
-        made.append(checked(column, f"{what} of {name!r}"))
-        check_length(made[-1], len(made[0]), f"{what} of {name!r}")
-    return np.column_stack(made).astype(np.float64)
+        converted.append(convert(column, f"{input_name} of {name!r}"))
+        check_length(converted[-1], len(converted[0]), f"{input_name} of {name!r}")
+    return np.column_stack(converted).astype(np.float64)
 
 
-def _check_matrix(table: npt.NDArray[Any], names: Sequence[str], what: str, checked: Any) -> Floats:
+def _check_matrix(
+    table: npt.NDArray[Any], names: Sequence[str], input_name: str, convert: Any
+) -> Floats:
     """Check a whole array; if it has an invalid value, check column by column to locate it."""
     out = table.astype(np.float64)
     try:
-        checked(out.ravel(), what)
+        convert(out.ravel(), input_name)
     except InputError:
         for name, column in zip(names, out.T, strict=True):
-            checked(column, f"{what} of {name!r}")
+            convert(column, f"{input_name} of {name!r}")
         raise
     return out

@@ -170,10 +170,10 @@ def _numbers(values: list[bytes]) -> Any:
     """Convert values to integers, floats or text, the first that fits."""
     import pyarrow as pa
 
-    texts = pa.array([value.decode("utf-8", "replace") for value in values])
+    strings = pa.array([value.decode("utf-8", "replace") for value in values])
     for kind in (pa.int64(), pa.float64()):
         try:
-            return texts.cast(kind)
+            return strings.cast(kind)
         except pa.ArrowInvalid:
             continue
-    return texts
+    return strings

@@ -16,63 +16,67 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 _AT_ONCE = 4_000_000
 
 
-def to_points(values: Any, what: str, *, directions: bool = False) -> Floats:
+def to_points(values: Any, input_name: str, *, directions: bool = False) -> Floats:
     """Convert coordinates to an array of shape (n, d), from columns by name or from an array.
 
     With ``directions`` no point may be the origin.
     """
     if isinstance(values, Mapping):
-        values = {str(name): of for name, of in values.items()}
+        values = {str(name): coordinates for name, coordinates in values.items()}
         names = list(values)
-        columns = [to_quantities(values[name], f"{what} {name!r}") for name in names]
+        columns = [to_quantities(values[name], f"{input_name} {name!r}") for name in names]
         if not columns or len({len(column) for column in columns}) > 1:
-            raise InputError(f"{what}: expected one or more columns of one length")
+            raise InputError(f"{input_name}: expected one or more columns of one length")
         points = np.column_stack(columns)
     else:
         names = [str(name) for name in column_names(values)] if is_frame(values) else []
-        points = np.asarray(to_matrix(values, what), np.float64)
+        points = np.asarray(to_matrix(values, input_name), np.float64)
         points = points[:, None] if points.ndim == 1 else points
         if points.ndim != 2 or not points.size:
-            raise InputError(f"{what}: has the shape {points.shape}, expected points × features")
+            raise InputError(
+                f"{input_name}: has the shape {points.shape}, expected points × features"
+            )
     points = np.ascontiguousarray(points)
-    wrong = ~(np.abs(points) <= LARGEST)
-    if wrong.any():
-        row, column = (int(place[0]) for place in np.nonzero(wrong))
+    invalid_mask = ~(np.abs(points) <= LARGEST)
+    if invalid_mask.any():
+        row, column = (int(indices[0]) for indices in np.nonzero(invalid_mask))
         name = repr(names[column]) if names else f"column {column}"
         raise InputError(
-            f"{what}: is {points[row, column]} in row {row}, {name}; expected numbers from "
+            f"{input_name}: is {points[row, column]} in row {row}, {name}; expected numbers from "
             f"-{LARGEST:g} to {LARGEST:g}"
         )
-    if directions and (lost := np.flatnonzero(~points.any(axis=1))).size:
-        raise InputError(f"{what}: the point in row {lost[0]} is 0, which has no direction")
+    if directions and (zero_rows := np.flatnonzero(~points.any(axis=1))).size:
+        raise InputError(
+            f"{input_name}: the point in row {zero_rows[0]} is 0, which has no direction"
+        )
     return points
 
 
-def to_distances(values: Any, what: str) -> Any:
+def to_distances(values: Any, input_name: str) -> Any:
     """Check a distance matrix; it may be memory-mapped, so it is examined in blocks."""
-    matrix = values if isinstance(values, np.ndarray) else to_matrix(values, what)
+    matrix = values if isinstance(values, np.ndarray) else to_matrix(values, input_name)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
-        raise InputError(f"{what}: has the shape {matrix.shape}, expected a square matrix")
+        raise InputError(f"{input_name}: has the shape {matrix.shape}, expected a square matrix")
     if matrix.dtype.kind not in "fiu":
-        raise InputError(f"{what}: holds {format_value(matrix.flat[0])}, expected numbers")
+        raise InputError(f"{input_name}: holds {format_value(matrix.flat[0])}, expected numbers")
     n = len(matrix)
     step = max(1, _AT_ONCE // n)
     for begin in range(0, n, step):
-        some = np.asarray(matrix[begin : begin + step], np.float64)
-        other = np.asarray(matrix[:, begin : begin + step], np.float64).T
-        size = np.maximum(np.abs(some), np.abs(other))
-        own = np.arange(len(some)), np.arange(begin, begin + len(some))
-        diagonal = np.zeros(some.shape, bool)
-        diagonal[own] = some[own] != 0
-        for wrong, expected in (
-            (~((some >= 0) & (some <= LARGEST)), f"distances from 0 to {LARGEST:g}"),
+        block = np.asarray(matrix[begin : begin + step], np.float64)
+        mirrored = np.asarray(matrix[:, begin : begin + step], np.float64).T
+        size = np.maximum(np.abs(block), np.abs(mirrored))
+        diagonal_indices = np.arange(len(block)), np.arange(begin, begin + len(block))
+        diagonal = np.zeros(block.shape, bool)
+        diagonal[diagonal_indices] = block[diagonal_indices] != 0
+        for invalid_mask, expected in (
+            (~((block >= 0) & (block <= LARGEST)), f"distances from 0 to {LARGEST:g}"),
             (diagonal, "that a point has no distance from itself"),
-            (np.abs(some - other) > 1e-6 * size, "the same distance in both directions"),
+            (np.abs(block - mirrored) > 1e-6 * size, "the same distance in both directions"),
         ):
-            if wrong.any():
-                row, column = (int(place[0]) for place in np.nonzero(wrong))
+            if invalid_mask.any():
+                row, column = (int(indices[0]) for indices in np.nonzero(invalid_mask))
                 raise InputError(
-                    f"{what}: is {some[row, column]} in row {begin + row}, column {column}; "
+                    f"{input_name}: is {block[row, column]} in row {begin + row}, column {column}; "
                     f"expected {expected}"
                 )
     return matrix

@@ -38,14 +38,14 @@ class RankingRows:
     def read(cls, group: Any, truth: Any) -> RankingRows:
         """Read a column of names of groups and a column of grades."""
         grade = _grades(truth)
-        named = encode_labels(group, "group")
-        check_length(named.codes, len(grade), "group")
-        names = named.names
+        group_labels = encode_labels(group, "group")
+        check_length(group_labels.codes, len(grade), "group")
+        names = group_labels.names
         encoded = [name.encode("utf-8", "surrogatepass") for name in names]
         order = sorted(range(len(names)), key=encoded.__getitem__)
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
-        return cls(tuple(names[i] for i in order), place[named.codes], grade)
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        return cls(tuple(names[i] for i in order), rank[group_labels.codes], grade)
 
     def digest(self, ids: list[str] | None) -> str:
         """Compute a digest of the grades, with rows identified by their ids or indices."""
@@ -59,14 +59,14 @@ class RankingRows:
         """Count the documents of each group, in total and by grade, highest grade first."""
         step = int(self.grade.max()) + 1
         best_first = self.group * step + (step - 1 - self.grade)
-        found, counts = np.unique(best_first, return_counts=True)
+        keys, counts = np.unique(best_first, return_counts=True)
         size = np.bincount(self.group, minlength=len(self.groups))
-        levels = np.bincount(found // step, minlength=len(self.groups))
+        levels = np.bincount(keys // step, minlength=len(self.groups))
         return {
             "topics": self.groups,
             "retrieved": size,
             "judged_offsets": np.append(0, np.cumsum(levels)),
-            "judged_grade": step - 1 - found % step,
+            "judged_grade": step - 1 - keys % step,
             "judged_count": counts,
             "offsets": np.append(0, np.cumsum(size)),
         }
@@ -78,45 +78,47 @@ class RankingRows:
         that the result does not depend on the order of the rows.
         """
         order = np.lexsort((-self.grade, -score, self.group))
-        group, own = self.group[order], score[order]
-        place = np.arange(len(order))
+        group, sorted_scores = self.group[order], score[order]
+        position = np.arange(len(order))
         new = np.ones(len(order) + 1, bool)
-        new[1:-1] = (group[1:] != group[:-1]) | (own[1:] != own[:-1])
-        first = np.maximum.accumulate(np.where(new[:-1], place, 0))
-        last = np.minimum.accumulate(np.where(new[1:], place, len(order))[::-1])[::-1]
+        new[1:-1] = (group[1:] != group[:-1]) | (sorted_scores[1:] != sorted_scores[:-1])
+        first = np.maximum.accumulate(np.where(new[:-1], position, 0))
+        last = np.minimum.accumulate(np.where(new[1:], position, len(order))[::-1])[::-1]
         before = self._judged["offsets"][group] - 1
         return {
             **self._judged,
-            "rank": place - before,
+            "rank": position - before,
             "grade": self.grade[order],
             "tied_from": first - before,
             "tied_to": last - before,
         }
 
-    def of_groups(self, column: Any, what: str) -> Any:
+    def of_groups(self, column: Any, input_name: str) -> Any:
         """Reduce a column of rows to one value per group.
 
         All rows of a group have the same value, or none.
         """
-        absent = missing_mask(column, what)
-        check_length(absent, len(self.group), what)
+        absent = missing_mask(column, input_name)
+        check_length(absent, len(self.group), input_name)
         codes = np.full(len(absent), -1)
         if not absent.all():
-            codes[~absent] = encode_labels(take_rows(column, np.flatnonzero(~absent)), what).codes
+            codes[~absent] = encode_labels(
+                take_rows(column, np.flatnonzero(~absent)), input_name
+            ).codes
         first = np.full(len(self.groups), len(absent))
         np.minimum.at(first, self.group, np.arange(len(absent)))
         differs = codes != codes[first][self.group]
         if differs.any():
             row = int(np.argmax(differs))
             name, before = self.groups[self.group[row]], first[self.group[row]]
-            here, there = (
+            row_value, first_value = (
                 "no value"
                 if absent[i]
                 else format_value(next(iter(take_rows(column, np.array([i])))))
                 for i in (row, before)
             )
             raise InputError(
-                f"{what}: group {name!r} has {there} in row {before} and {here} in row {row}, "
+                f"{input_name}: group {name!r} has {first_value} in row {before} and {row_value} in row {row}, "
                 "expected one value for each group"
             )
         return take_rows(column, first)
@@ -126,15 +128,15 @@ class RankingRows:
         if weight is not None:
             weight = to_numbers(weight, "weight")
             check_length(weight, len(self.group), "weight")
-        given = {"weight": weight, "count": count, "cluster": cluster, "time": time}
-        for what in ("count", "cluster", "time"):
-            if given[what] is not None:
-                to_array(given[what], what)  # one value a row, and none missing
+        columns = {"weight": weight, "count": count, "cluster": cluster, "time": time}
+        for argument in ("count", "cluster", "time"):
+            if columns[argument] is not None:
+                to_array(columns[argument], argument)  # one value a row, and none missing
         return known_of_groups(
             self.groups,
             {
-                what: self.of_groups(column, what)
-                for what, column in given.items()
+                argument: self.of_groups(column, argument)
+                for argument, column in columns.items()
                 if column is not None
             },
         )
@@ -143,10 +145,10 @@ class RankingRows:
 def known_of_groups(groups: Sequence[str], columns: Mapping[str, Any]) -> UnitColumns:
     """Return weight, count, cluster and time of the groups from columns of groups."""
     by_name = {
-        what: dict(
+        argument: dict(
             zip(groups, column.to_pylist() if hasattr(column, "to_pylist") else column, strict=True)
         )
-        for what, column in columns.items()
+        for argument, column in columns.items()
     }
     return UnitColumns.of(groups, None, "group", **by_name)
 
@@ -154,12 +156,12 @@ def known_of_groups(groups: Sequence[str], columns: Mapping[str, Any]) -> UnitCo
 def _grades(truth: Any) -> IntArray:
     """Convert a column to grades: non-negative whole numbers."""
     grade = to_numbers(truth, "truth").astype(np.float64)
-    for wrong, why in (
+    for invalid_mask, problem in (
         (grade != np.trunc(grade), "is no whole number; grades are 0, 1, 2 and so on"),
         (grade < 0, "is negative, expected 0 or more"),
         (grade > HIGHEST_GRADE, f"is too high, expected {HIGHEST_GRADE} at most"),
     ):
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise InputError(f"truth: grade {grade[row]:g} in row {row} {why}")
+        if invalid_mask.any():
+            row = int(np.argmax(invalid_mask))
+            raise InputError(f"truth: grade {grade[row]:g} in row {row} {problem}")
     return grade.astype(np.int64)

@@ -29,14 +29,14 @@ class Categories:
     ordered: tuple[Any, ...]
 
     @classmethod
-    def of(cls, found: set[Any], order: Sequence[Any] | None, where: str = "") -> Categories:
+    def of(cls, ratings: set[Any], order: Sequence[Any] | None, prefix: str = "") -> Categories:
         """Check all distinct ratings, and sort them, in the ``order`` if it is given."""
-        for value in found:
+        for value in ratings:
             if not isinstance(value, str | int | float) or value in (math.inf, -math.inf):
                 raise InputError(
-                    f"{where}a rating is {format_value(value)}, expected text or a finite number"
+                    f"{prefix}a rating is {format_value(value)}, expected text or a finite number"
                 )
-        return cls(tuple(_order_categories(found, order, where)))
+        return cls(tuple(_order_categories(ratings, order, prefix)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -49,14 +49,14 @@ class Categories:
         is_text = any(isinstance(value, str) for value in self.ordered)
         return np.array([math.nan if is_text else float(value) for value in self.ordered])
 
-    def codes(self, column: Any, where: str = "") -> npt.NDArray[np.int64]:
+    def codes(self, column: Any, prefix: str = "") -> npt.NDArray[np.int64]:
         """Encode the ratings of a column as indices of their categories, −1 if missing."""
-        place = {value: k for k, value in enumerate(self.ordered)}
+        index_by_category = {value: k for k, value in enumerate(self.ordered)}
         values, which = _encode(column)
         for value in values:
-            if not is_missing(value) and value not in place:
-                raise InputError(f"{where}order: it lacks the category {str(value)!r}")
-        of_value = [-1 if is_missing(value) else place[value] for value in values]
+            if not is_missing(value) and value not in index_by_category:
+                raise InputError(f"{prefix}order: it lacks the category {str(value)!r}")
+        of_value = [-1 if is_missing(value) else index_by_category[value] for value in values]
         return np.array([*of_value, -1], np.int64)[which]
 
 
@@ -67,16 +67,16 @@ def _encode(column: Any) -> tuple[list[Any], npt.NDArray[np.int64]]:
     """
     import pyarrow as pa
 
-    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if isinstance(whole, pa.Array) and not pa.types.is_null(whole.type):
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(array, pa.Array) and not pa.types.is_null(array.type):
         try:
-            if not pa.types.is_dictionary(whole.type):
-                whole = whole.dictionary_encode()
-            found = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-            return whole.dictionary.to_pylist(), found.astype(np.int64)
+            if not pa.types.is_dictionary(array.type):
+                array = array.dictionary_encode()
+            indices = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+            return array.dictionary.to_pylist(), indices.astype(np.int64)
         except pa.ArrowNotImplementedError:  # of lists and such, which are no ratings
             pass
-    rows = whole.to_pylist() if hasattr(whole, "to_pylist") else list(whole)
+    rows = array.to_pylist() if hasattr(array, "to_pylist") else list(array)
     return rows, np.arange(len(rows))
 
 
@@ -85,9 +85,9 @@ def distinct_ratings(column: Any) -> set[Any]:
     try:
         return {value for value in _encode(column)[0] if not is_missing(value)}
     except TypeError:  # of a list or a dict
-        odd = next(v for v in _encode(column)[0] if isinstance(v, list | dict))
+        invalid = next(v for v in _encode(column)[0] if isinstance(v, list | dict))
         raise InputError(
-            f"a rating is {format_value(odd)}, expected text or a finite number"
+            f"a rating is {format_value(invalid)}, expected text or a finite number"
         ) from None
 
 
@@ -123,139 +123,145 @@ def read_ratings(
     the columns of the "rater" and the "rating", the table has one row per rating. ``raters`` are
     the raters of each set, by its name; None for all.
     """
-    path = isinstance(source, str | os.PathLike)
-    table = tables.read_table(os.fspath(source)) if path else tables.to_arrow(source)
-    where, origins = "", tuple[InputOrigin, ...]()
-    if path:
-        where = f"{os.fspath(source)}: "
+    is_path = isinstance(source, str | os.PathLike)
+    table = tables.read_table(os.fspath(source)) if is_path else tables.to_arrow(source)
+    prefix, origins = "", tuple[InputOrigin, ...]()
+    if is_path:
+        prefix = f"{os.fspath(source)}: "
         size, digest = tables.file_digest(source)
         origins = (InputOrigin("table", os.fspath(source), bytes=size, sha256=digest),)
-    for what, name in [*long.items(), *((what, name) for name, what in others.items())]:
+    for role, name in [*long.items(), *((role, name) for name, role in others.items())]:
         if name is not None and name not in table.column_names:
-            told = did_you_mean(name, table.column_names)
-            raise InputError(f"{where}{what}: there is no column {name!r}; {told}")
+            hint = did_you_mean(name, table.column_names)
+            raise InputError(f"{prefix}{role}: there is no column {name!r}; {hint}")
     if long["rater"] is not None or long["rating"] is not None:
-        lacking = [what for what, name in long.items() if name is None]
+        lacking = [role for role, name in long.items() if name is None]
         if lacking:
             raise InputError(
-                f"{where}{lacking[0]}= is not given: item=, rater= and rating= go together"
+                f"{prefix}{lacking[0]}= is not given: item=, rater= and rating= go together"
             )
-        columns, rows = _pivot(table, long, others, where)
+        columns, rows = _pivot(table, long, others, prefix)
     else:
         none = {*others, long["item"]}
         columns = {n: table.column(n) for n in table.column_names if n not in none}
         rows = table
-    ids = () if long["item"] is None else _ids(rows.column(long["item"]).to_pylist(), where)
-    sets = rater_sets(raters, list(columns), where)
-    names = list(dict.fromkeys(name for of in sets.values() for name in of))
-    found = set().union(*(distinct_ratings(columns[name]) for name in names))
-    categories = Categories.of(found, order, where)
+    ids = () if long["item"] is None else _ids(rows.column(long["item"]).to_pylist(), prefix)
+    sets = rater_sets(raters, list(columns), prefix)
+    names = list(dict.fromkeys(name for members in sets.values() for name in members))
+    ratings = set().union(*(distinct_ratings(columns[name]) for name in names))
+    categories = Categories.of(ratings, order, prefix)
     return RatedItems(
         tuple(names),
-        np.column_stack([categories.codes(columns[name], where) for name in names]),
+        np.column_stack([categories.codes(columns[name], prefix) for name in names]),
         categories,
-        {name: [names.index(one) for one in of] for name, of in sets.items()},
+        {name: [names.index(rater) for rater in members] for name, members in sets.items()},
         rows,
         ids,
         origins,
     )
 
 
-def _ids(items: Sequence[Any], where: str) -> tuple[str, ...]:
+def _ids(items: Sequence[Any], prefix: str) -> tuple[str, ...]:
     """Return the names of the items, which have to be unique."""
-    seen: dict[str, int] = {}
+    row_by_name: dict[str, int] = {}
     for row, item in enumerate(items, 1):
         if is_missing(item):
-            raise InputError(f"{where}item: row {row} has none")
-        first = seen.setdefault(label_name(item), row)
+            raise InputError(f"{prefix}item: row {row} has none")
+        first = row_by_name.setdefault(label_name(item), row)
         if first != row:
             raise InputError(
-                f"{where}row {row}: the item {format_value(item)} is in row {first} already; "
+                f"{prefix}row {row}: the item {format_value(item)} is in row {first} already; "
                 "expected a "
                 "row an item"
             )
-    return tuple(seen)
+    return tuple(row_by_name)
 
 
 def rater_sets(
-    given: Mapping[str, Any], known: Sequence[str], where: str = ""
+    raters: Mapping[str, Any], known: Sequence[str], prefix: str = ""
 ) -> dict[str, list[str]]:
     """Return the raters of each set, by its name."""
     sets = {}
-    for name, asked in given.items():
-        of = known if asked is None else asked
-        if isinstance(of, str) or not isinstance(of, Sequence):
-            raise InputError(f"{where}raters: found {format_value(of)}, expected names of raters")
-        for one in of:
-            if not isinstance(one, str) or one not in known:
-                told = did_you_mean(one, known) if isinstance(one, str) else "expected names"
-                raise InputError(f"{where}raters: there is no rater {format_value(one)}; {told}")
-        if len(set(of)) < 2:
-            who = "one rater only" if len(of) else "no rater"
-            who = f"there is {who}" if len(given) == 1 else f"raters {name!r}: there is {who}"
-            raise InputError(f"{where}{who}; agreement takes two or more")
-        sets[str(name)] = list(dict.fromkeys(of))
+    for name, requested in raters.items():
+        members = known if requested is None else requested
+        if isinstance(members, str) or not isinstance(members, Sequence):
+            raise InputError(
+                f"{prefix}raters: found {format_value(members)}, expected names of raters"
+            )
+        for rater in members:
+            if not isinstance(rater, str) or rater not in known:
+                hint = did_you_mean(rater, known) if isinstance(rater, str) else "expected names"
+                raise InputError(f"{prefix}raters: there is no rater {format_value(rater)}; {hint}")
+        if len(set(members)) < 2:
+            problem = "one rater only" if len(members) else "no rater"
+            problem = (
+                f"there is {problem}"
+                if len(raters) == 1
+                else f"raters {name!r}: there is {problem}"
+            )
+            raise InputError(f"{prefix}{problem}; agreement takes two or more")
+        sets[str(name)] = list(dict.fromkeys(members))
     return sets
 
 
 def _pivot(
-    table: pa.Table, long: Mapping[str, str | None], others: Mapping[str, str], where: str
+    table: pa.Table, long: Mapping[str, str | None], others: Mapping[str, str], prefix: str
 ) -> tuple[dict[str, list[Any]], pa.Table]:
     """Convert a long table to one column per rater, and the first row of each item."""
-    parts = {what: table.column(str(name)).to_pylist() for what, name in long.items()}
-    for what in ("item", "rater"):
-        for row, value in enumerate(parts[what], 1):
+    parts = {role: table.column(str(name)).to_pylist() for role, name in long.items()}
+    for role in ("item", "rater"):
+        for row, value in enumerate(parts[role], 1):
             if is_missing(value):
-                raise InputError(f"{where}{what}: row {row} has none")
+                raise InputError(f"{prefix}{role}: row {row} has none")
     items = {item: row for row, item in reversed(list(enumerate(parts["item"])))}
     first = sorted(items.values())
-    place = {parts["item"][row]: k for k, row in enumerate(first)}
+    index_by_item = {parts["item"][row]: k for k, row in enumerate(first)}
     columns: dict[str, list[Any]] = {}
-    seen: dict[tuple[Any, str], int] = {}
+    row_by_rating: dict[tuple[Any, str], int] = {}
     for row, (item, rater, rating) in enumerate(zip(*parts.values(), strict=True), 1):
         name = label_name(rater)
-        if (item, name) in seen:
+        if (item, name) in row_by_rating:
             raise InputError(
-                f"{where}row {row}: {format_value(rater)} rates {format_value(item)} again, as in "
+                f"{prefix}row {row}: {format_value(rater)} rates {format_value(item)} again, as in "
                 "row "
-                f"{seen[item, name]}; expected one rating of each"
+                f"{row_by_rating[item, name]}; expected one rating of each"
             )
-        seen[item, name] = row
-        columns.setdefault(name, [None] * len(first))[place[item]] = rating
-    for name, what in others.items():
-        given = [None if is_missing(x) else x for x in table.column(name).to_pylist()]
-        for row, (item, value) in enumerate(zip(parts["item"], given, strict=True), 1):
-            at = items[item]
-            if value != given[at]:
+        row_by_rating[item, name] = row
+        columns.setdefault(name, [None] * len(first))[index_by_item[item]] = rating
+    for name, role in others.items():
+        cells = [None if is_missing(x) else x for x in table.column(name).to_pylist()]
+        for row, (item, value) in enumerate(zip(parts["item"], cells, strict=True), 1):
+            first_row = items[item]
+            if value != cells[first_row]:
                 raise InputError(
-                    f"{where}{what}: {name!r} of {format_value(item)} is {format_value(value)} in "
+                    f"{prefix}{role}: {name!r} of {format_value(item)} is {format_value(value)} in "
                     f"row {row} and "
-                    f"{format_value(given[at])} in row {at + 1}; expected one for an item"
+                    f"{format_value(cells[first_row])} in row {first_row + 1}; expected one for an item"
                 )
     return columns, table.take(first)
 
 
-def _order_categories(found: set[Any], order: Sequence[Any] | None, where: str) -> list[Any]:
+def _order_categories(ratings: set[Any], order: Sequence[Any] | None, prefix: str) -> list[Any]:
     if order is not None:
-        if not any(isinstance(value, str) for value in found):
+        if not any(isinstance(value, str) for value in ratings):
             order = [_number(value) for value in order]
         order = [value.item() if isinstance(value, np.generic) else value for value in order]
-        odd = [value for value in order if not isinstance(value, str | int | float)]
-        if odd:
+        invalid = [value for value in order if not isinstance(value, str | int | float)]
+        if invalid:
             raise InputError(
-                f"order holds {format_value(odd[0])}, expected the categories in their order"
+                f"order holds {format_value(invalid[0])}, expected the categories in their order"
             )
-        lacking = sorted(str(value) for value in found - set(order))
+        lacking = sorted(str(value) for value in ratings - set(order))
         if lacking:
-            raise InputError(f"{where}order: it lacks the category {lacking[0]!r}")
+            raise InputError(f"{prefix}order: it lacks the category {lacking[0]!r}")
         return list(dict.fromkeys(order))
-    if len({isinstance(value, str) for value in found}) > 1:
-        text = next(value for value in found if isinstance(value, str))
+    if len({isinstance(value, str) for value in ratings}) > 1:
+        text = next(value for value in ratings if isinstance(value, str))
         raise InputError(
-            f"{where}ratings are numbers and text, such as {text!r}; expected one kind "
+            f"{prefix}ratings are numbers and text, such as {text!r}; expected one kind "
             "(is it a column of items? item= and --item name that one)"
         )
-    return sorted(found)
+    return sorted(ratings)
 
 
 def _number(value: Any) -> Any:

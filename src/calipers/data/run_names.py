@@ -19,8 +19,10 @@ def named_runs(runs: Any) -> dict[str, Any]:
         if not runs:
             raise InputError("runs: an empty dict, expected at least one run")
         first = next(iter(runs.values()))
-        one = isinstance(first, Mapping) and not (_nested_twice(first) or holds_columns(first))
-        if one or holds_columns(runs) or is_ids(first):
+        is_single_run = isinstance(first, Mapping) and not (
+            _nested_twice(first) or holds_columns(first)
+        )
+        if is_single_run or holds_columns(runs) or is_ids(first):
             return {"run": runs}  # not runs by name, but one run itself
         return {str(name): run for name, run in runs.items()}
     if isinstance(runs, list | tuple) and not hasattr(next(iter(runs), None), "query_id"):

@@ -66,7 +66,9 @@ def read_sampled_judgments(source: GroupSource) -> tuple[GroupedJudgments, dict[
             rows, stored = _read_file(data)
             grades, rows = rows.level, _set_inclusion(rows)
         elif isinstance(data, Mapping) and not trec_tables.holds_columns(data):
-            rows = rows_of_dict({t: {"": of} for t, of in data.items()} if _is_flat(data) else data)
+            rows = rows_of_dict(
+                {t: {"": documents} for t, documents in data.items()} if _is_flat(data) else data
+            )
         else:
             rows = _from_table(data)
         _check(rows)
@@ -81,8 +83,12 @@ def read_sampled_judgments(source: GroupSource) -> tuple[GroupedJudgments, dict[
 
 def _is_flat(source: Mapping[Any, Any]) -> bool:
     """Return whether topics map to grades rather than to strata."""
-    held = (next(iter(of.values()), 0) for of in source.values() if isinstance(of, Mapping))
-    return not any(isinstance(one, Mapping) for one in held)
+    first_values = (
+        next(iter(documents.values()), 0)
+        for documents in source.values()
+        if isinstance(documents, Mapping)
+    )
+    return not any(isinstance(value, Mapping) for value in first_values)
 
 
 def _read_file(path: str) -> tuple[JudgmentRows, Mapping[str, Any]]:
@@ -123,8 +129,10 @@ def _set_inclusion(rows: JudgmentRows) -> JudgmentRows:
     if rows.part is None or rows.inclusion is None:
         return rows
     method, topic = _parse_integers(rows.part, rows, "method"), encode_ids(rows.topic)[1]
-    held = rows.level > _NOT_SAMPLED
-    of_sample = np.bincount(topic, held & (method != _CHOSEN), int(topic.max(initial=-1)) + 1) > 0
+    sampled_mask = rows.level > _NOT_SAMPLED
+    of_sample = (
+        np.bincount(topic, sampled_mask & (method != _CHOSEN), int(topic.max(initial=-1)) + 1) > 0
+    )
     return replace(
         rows,
         part=None,
@@ -156,9 +164,9 @@ def _parse_number_column(table: Any, name: str) -> Any:
     """
     import pyarrow as pa
 
-    column, place = table.column(name), table.column_names.index(name)
+    column, index = table.column(name), table.column_names.index(name)
     try:
-        return table.set_column(place, name, column.cast(pa.float64()))
+        return table.set_column(index, name, column.cast(pa.float64()))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return table
 
@@ -170,28 +178,28 @@ def _single_stratum(rows: JudgmentRows) -> Any:
     return pa.array([b""] * len(rows.level), pa.large_binary())
 
 
-def _parse_integers(column: Any, rows: JudgmentRows, what: str = "grade") -> Any:
+def _parse_integers(column: Any, rows: JudgmentRows, field_name: str = "grade") -> Any:
     """Parse a column of text as integers."""
     out = np.zeros(len(column))
     for row, text in enumerate(column.to_pylist()):
         try:
             out[row] = int(text)
         except ValueError:
-            told = repr(trec_tables.decode_id(text))
-            raise rows.error(row, f"{what} {told} is no whole number") from None
+            value = repr(trec_tables.decode_id(text))
+            raise rows.error(row, f"{field_name} {value} is no whole number") from None
     return out
 
 
 def _check(rows: JudgmentRows) -> None:
     """Check that grades are whole, probabilities valid, and documents unique within a topic."""
-    odd = np.flatnonzero(rows.level != np.trunc(rows.level))
-    for row in odd[:1].tolist():
+    fractional_rows = np.flatnonzero(rows.level != np.trunc(rows.level))
+    for row in fractional_rows[:1].tolist():
         raise rows.error(row, f"grade {rows.level[row]:g} in {rows.place(row)} is no whole number")
     probability = rows.inclusion
     if probability is not None:
         # Of what was not drawn it may be 0.
-        wrong = ~((probability > 0) & (probability <= 1)) & (rows.level >= 0)
-        for row in np.flatnonzero(wrong)[:1].tolist():
+        invalid_mask = ~((probability > 0) & (probability <= 1)) & (rows.level >= 0)
+        for row in np.flatnonzero(invalid_mask)[:1].tolist():
             raise rows.error(
                 row,
                 f"inclusion probability {probability[row]:g} in {rows.place(row)}, expected more "
@@ -200,10 +208,10 @@ def _check(rows: JudgmentRows) -> None:
     topic, document = encode_ids(rows.topic)[1], encode_ids(rows.document)[1]
     order = np.lexsort((document, topic))
     same = (np.diff(topic[order]) == 0) & (np.diff(document[order]) == 0)
-    for at in np.flatnonzero(same)[:1].tolist():
-        a, b = sorted((int(order[at]), int(order[at + 1])))
-        of, twice = (
+    for index in np.flatnonzero(same)[:1].tolist():
+        a, b = sorted((int(order[index]), int(order[index + 1])))
+        topic_name, document_name = (
             repr(trec_tables.decode_id(column[a].as_py())) for column in (rows.topic, rows.document)
         )
-        where = f"{rows.place(a)} and in {rows.place(b)}"
-        raise rows.error(b, f"topic {of}: document {twice} stands in {where}")
+        locations = f"{rows.place(a)} and in {rows.place(b)}"
+        raise rows.error(b, f"topic {topic_name}: document {document_name} stands in {locations}")

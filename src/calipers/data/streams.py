@@ -52,22 +52,22 @@ def _common_type(name: str, parts: Sequence[BatchSource]) -> pa.DataType:
     import pyarrow as pa
 
     having = [part for part in parts if name in part.schema.names]
-    made = pa.schema([])
+    schema = pa.schema([])
     for part in having:
         field = pa.field(name, _value_type(part.schema.field(name).type))
         try:
-            made = pa.unify_schemas([made, pa.schema([field])], promote_options="permissive")
+            schema = pa.unify_schemas([schema, pa.schema([field])], promote_options="permissive")
         except (pa.ArrowTypeError, pa.ArrowInvalid):
             if all(other.guesses(name) for other in having):
                 return pa.string()  # as in one file in which they all stand
             raise InputError(
-                f"{part.name}: column {name!r} is {field.type}, and {made.field(name).type} in "
+                f"{part.name}: column {name!r} is {field.type}, and {schema.field(name).type} in "
                 f"{having[0].name}; expected one kind of values in all files"
             ) from None
-    found = made.field(name).type
+    data_type = schema.field(name).type
     # Where no value is seen yet, any may come.
-    unseen = pa.types.is_null(found) and any(part.guesses(name) for part in having)
-    return pa.string() if unseen else found
+    unseen = pa.types.is_null(data_type) and any(part.guesses(name) for part in having)
+    return pa.string() if unseen else data_type
 
 
 def _value_type(kind: pa.DataType) -> pa.DataType:
@@ -87,20 +87,20 @@ class ConformedBatches:
         self._schema = schema
         self._levels: dict[str, Any] = {}
 
-    def __call__(self, batch: pa.RecordBatch, where: str) -> list[pa.Array]:
+    def __call__(self, batch: pa.RecordBatch, origin: str) -> list[pa.Array]:
         """Return the columns in the order of the schema."""
         return [
-            self._column(batch.column(batch.schema.get_field_index(field.name)), field, where)
+            self._column(batch.column(batch.schema.get_field_index(field.name)), field, origin)
             for field in self._schema
         ]
 
-    def _column(self, array: pa.Array, field: pa.Field, where: str) -> pa.Array:
+    def _column(self, array: pa.Array, field: pa.Field, origin: str) -> pa.Array:
         import pyarrow as pa
 
         array.validate(full=True)
         if pa.types.is_dictionary(array.type):
             if pa.types.is_dictionary(field.type):
-                self._check_levels(array, field.name, where)
+                self._check_levels(array, field.name, origin)
             else:
                 array = array.dictionary_decode()
         if array.type == field.type:
@@ -108,13 +108,13 @@ class ConformedBatches:
         try:
             return array.cast(field.type)
         except pa.ArrowInvalid as error:
-            raise InputError(f"{where}: column {field.name!r}: {error}") from None
+            raise InputError(f"{origin}: column {field.name!r}: {error}") from None
 
-    def _check_levels(self, array: pa.DictionaryArray, name: str, where: str) -> None:
+    def _check_levels(self, array: pa.DictionaryArray, name: str, origin: str) -> None:
         levels = self._levels.setdefault(name, array.dictionary)
         if not levels.equals(array.dictionary):
             raise InputError(
-                f"{where}: column {name!r} has the ordered categories "
+                f"{origin}: column {name!r} has the ordered categories "
                 f"{array.dictionary.to_pylist()}, and {levels.to_pylist()} before; expected the "
                 "same ones throughout, or text"
             )
@@ -130,10 +130,16 @@ def partition_keys(folder: str, paths: Sequence[str]) -> list[dict[str, pa.Scala
 
     inner = [os.path.dirname(os.path.relpath(path, folder)).replace(os.sep, "/") for path in paths]
     names = dict.fromkeys(
-        step.partition("=")[0] for at in inner for step in at.split("/") if "=" in step
+        step.partition("=")[0]
+        for directory in inner
+        for step in directory.split("/")
+        if "=" in step
     )
-    found = dataset.partitioning(pa.schema([(n, pa.string()) for n in names]), flavor="hive")
-    keys = [_order_keys(dataset.get_partition_keys(found.parse(f"/{at}/")), names) for at in inner]
+    partitioning = dataset.partitioning(pa.schema([(n, pa.string()) for n in names]), flavor="hive")
+    keys = [
+        _order_keys(dataset.get_partition_keys(partitioning.parse(f"/{directory}/")), names)
+        for directory in inner
+    ]
     for name in names:
         values = pa.array([key.get(name) for key in keys], pa.string())
         with suppress(pa.ArrowInvalid):
@@ -181,19 +187,23 @@ def _machine_memory(root: Path) -> int:
 def _container_memory(root: Path) -> Iterator[int]:
     """Yield the remaining memory of each control group that this process belongs to."""
     groups = root / "sys/fs/cgroup"
-    own = {""}
+    group_paths = {""}
     with suppress(OSError, ValueError):
         for line in (root / "proc/self/cgroup").read_text("utf-8").splitlines():
             _, kinds, path = line.split(":", 2)
             if kinds in ("", "memory"):
                 inner = Path(path.strip("/"))
-                own.update(str(at) for at in (inner, *inner.parents))
+                group_paths.update(str(group_path) for group_path in (inner, *inner.parents))
     for base in (groups, groups / "memory"):
-        for at in sorted(own):
-            for limit, taken, cached in _LIMITS:
+        for group_path in sorted(group_paths):
+            for limit, usage, cached in _LIMITS:
                 with suppress(OSError, ValueError):  # "max" is no number
-                    most = _number(base / at / limit)
-                    yield most - _number(base / at / taken) + _cached_memory(base / at, cached)
+                    max_bytes = _number(base / group_path / limit)
+                    yield (
+                        max_bytes
+                        - _number(base / group_path / usage)
+                        + _cached_memory(base / group_path, cached)
+                    )
 
 
 def _number(path: Path) -> int:
@@ -245,8 +255,8 @@ class Batch:
 
     def told(self, error: InputError) -> InputError:
         """Return an error about its rows, with their indices in the whole stream."""
-        told = _ROW.sub(lambda found: str(int(found[0]) + self.first), str(error))
-        return InputError(f"{self.where}: {told}")
+        message = _ROW.sub(lambda match: str(int(match[0]) + self.first), str(error))
+        return InputError(f"{self.where}: {message}")
 
 
 class Stream:
@@ -291,12 +301,12 @@ class Stream:
             raise InputError(f"{name}: the table has no rows")
 
     @classmethod
-    def of(cls, given: Any, *, text: Collection[str] = ()) -> Stream:
+    def of(cls, source: Any, *, text: Collection[str] = ()) -> Stream:
         """Make a stream from a path, a dataset or a table.
 
         Parameters
         ----------
-        given : path, list of paths, stream, dataset, table or data frame
+        source : path, list of paths, stream, dataset, table or data frame
             The path of a file; a path with ``*``; a directory, whose subdirectories may be
             partitions (``year=2024``); a list of these; ``"-"`` (the standard input), a named pipe
             or a binary stream, of CSV, JSON Lines or Arrow IPC; a dataset, a table or a reader of
@@ -323,14 +333,14 @@ class Stream:
         >>> [batch.columns["score"].to_pylist() for batch in stream.batches(["score"], rows=2)]
         [[0.9, 0.4], [0.6]]
         """
-        if isinstance(given, Stream):
-            return given
-        if _is_path(given):
-            parts = _from_path(os.fspath(given), text)
-            return cls(parts, parts[0].name if given == STDIN else os.fspath(given))
-        if isinstance(given, list | tuple) and given and all(map(_is_path, given)):
-            return cls(_from_paths(list(map(os.fspath, given)), text), _name(given))
-        part = _from_object(given, text)
+        if isinstance(source, Stream):
+            return source
+        if _is_path(source):
+            parts = _from_path(os.fspath(source), text)
+            return cls(parts, parts[0].name if source == STDIN else os.fspath(source))
+        if isinstance(source, list | tuple) and source and all(map(_is_path, source)):
+            return cls(_from_paths(list(map(os.fspath, source)), text), _name(source))
+        part = _from_object(source, text)
         return cls([part], part.name)
 
     def batches(self, columns: Sequence[str], rows: int = ROWS) -> Iterator[Batch]:
@@ -393,19 +403,19 @@ class Stream:
 
     def _read(self, schema: pa.Schema, rows: int) -> Generator[Batch]:
         """Yield batches of exactly ``rows`` rows, except for the last."""
-        held: list[tuple[str, list[pa.Array]]] = []
+        pieces: list[tuple[str, list[pa.Array]]] = []
         first = count = 0
-        for where, arrays in self._conformed(schema, rows):
+        for origin, arrays in self._conformed(schema, rows):
             start, length = 0, len(arrays[0])
             while start < length:
-                taken = min(rows - count, length - start)
-                held.append((where, [array.slice(start, taken) for array in arrays]))
-                start, count = start + taken, count + taken
+                slice_length = min(rows - count, length - start)
+                pieces.append((origin, [array.slice(start, slice_length) for array in arrays]))
+                start, count = start + slice_length, count + slice_length
                 if count == rows:
-                    yield _combine(schema.names, held, first)
-                    first, count, held = first + count, 0, []
-        if held:
-            yield _combine(schema.names, held, first)
+                    yield _combine(schema.names, pieces, first)
+                    first, count, pieces = first + count, 0, []
+        if pieces:
+            yield _combine(schema.names, pieces, first)
         elif first == 0:
             raise InputError(f"{self.name}: the table has no rows")
 
@@ -414,19 +424,19 @@ class Stream:
         for part in self._parts:
             with tables.read_errors(part.name, "a table"):
                 part.check_unchanged()
-                for where, batch in part.batches(schema, rows):
+                for origin, batch in part.batches(schema, rows):
                     if batch.num_rows:
-                        yield where, conformed(batch, where)
+                        yield origin, conformed(batch, origin)
                 part.check_unchanged()
 
 
 def _combine(
-    names: Sequence[str], held: Sequence[tuple[str, Sequence[pa.Array]]], first: int
+    names: Sequence[str], pieces: Sequence[tuple[str, Sequence[pa.Array]]], first: int
 ) -> Batch:
     import pyarrow as pa
 
-    begin, end = held[0][0], held[-1][0]
-    columns = zip(*(arrays for _, arrays in held), strict=True)
+    begin, end = pieces[0][0], pieces[-1][0]
+    columns = zip(*(arrays for _, arrays in pieces), strict=True)
     return Batch(
         {
             name: arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
@@ -437,16 +447,16 @@ def _combine(
     )
 
 
-def _prefetch(made: Generator[T], stop: Callable[[], None]) -> Iterator[T]:
+def _prefetch(items: Generator[T], stop: Callable[[], None]) -> Iterator[T]:
     """Yield items while the next one is computed in a thread.
 
     The caller waits in Python code, where an interrupt can be handled.
     """
     with ThreadPoolExecutor(1, "calipers-read") as pool:
         try:
-            coming = pool.submit(next, made, None)
+            coming = pool.submit(next, items, None)
             while (item := coming.result()) is not None:
-                coming = pool.submit(next, made, None)
+                coming = pool.submit(next, items, None)
                 yield item
                 del item
         except BaseException:
@@ -454,11 +464,11 @@ def _prefetch(made: Generator[T], stop: Callable[[], None]) -> Iterator[T]:
             raise
         finally:
             pool.shutdown()
-            made.close()
+            items.close()
 
 
-def _is_path(given: Any) -> bool:
-    return isinstance(given, str | os.PathLike)
+def _is_path(source: Any) -> bool:
+    return isinstance(source, str | os.PathLike)
 
 
 def _name(paths: Sequence[Any]) -> str:
@@ -466,42 +476,42 @@ def _name(paths: Sequence[Any]) -> str:
     return first if len(paths) == 1 else f"{first} and {len(paths) - 1} more"
 
 
-def _from_object(given: Any, text: Collection[str]) -> BatchSource:
+def _from_object(source: Any, text: Collection[str]) -> BatchSource:
     """Make a source from an object that is not a path."""
     import pyarrow as pa
     from pyarrow import dataset
 
-    if isinstance(given, dataset.Dataset):
-        return DatasetSource(given)
-    if isinstance(given, pa.RecordBatchReader):
-        return ReaderSource(given, "the batches")
-    if hasattr(given, "read"):
-        return _from_pipe(given, text)
+    if isinstance(source, dataset.Dataset):
+        return DatasetSource(source)
+    if isinstance(source, pa.RecordBatchReader):
+        return ReaderSource(source, "the batches")
+    if hasattr(source, "read"):
+        return _from_pipe(source, text)
     try:
-        return TableSource(tables.to_arrow(given), "the table")
+        return TableSource(tables.to_arrow(source), "the table")
     except InputError as error:
         if "is no source of judgments" not in str(error):
             raise
         raise InputError(
-            f"{format_value(given)} is no table; expected the path of a file or a directory, a "
+            f"{format_value(source)} is no table; expected the path of a file or a directory, a "
             "list of "
             "paths, a stream of bytes, or a table, dataset or data frame"
         ) from None
 
 
-def _from_pipe(given: Any, text: Collection[str]) -> BatchSource:
-    name = given if isinstance(given, str) else "the stream"
+def _from_pipe(source: Any, text: Collection[str]) -> BatchSource:
+    name = source if isinstance(source, str) else "the stream"
     with tables.read_errors(name, "a table"):
-        return TextStream(given, text)
+        return TextStream(source, text)
 
 
 def _from_paths(paths: Sequence[str], text: Collection[str]) -> list[BatchSource]:
     parts = [part for path in paths for part in _from_path(path, text)]
-    seen: set[str] = set()
+    visited: set[str] = set()
     for path in (path for part in parts for path in part.files):
-        if (same := os.path.realpath(path)) in seen:
+        if (same := os.path.realpath(path)) in visited:
             raise InputError(f"{path}: the file is there more than once")
-        seen.add(same)
+        visited.add(same)
     return parts
 
 
@@ -510,10 +520,10 @@ def _from_path(path: str, text: Collection[str]) -> list[BatchSource]:
     if path == STDIN:
         return [_from_pipe(path, text)]
     if "*" in path and not os.path.exists(path):
-        found = sorted(glob.glob(path, recursive=True))
-        if not found:
+        matches = sorted(glob.glob(path, recursive=True))
+        if not matches:
             raise InputError(f"{path}: no file is called so")
-        return _from_paths(found, text)
+        return _from_paths(matches, text)
     if path and os.path.isdir(path):
         return _from_directory(path, text)
     tables.check_file(path, f"a table: {tables.formats_text()}")
@@ -524,8 +534,8 @@ def _from_path(path: str, text: Collection[str]) -> list[BatchSource]:
 
 def _from_file(path: str, text: Collection[str]) -> BatchSource:
     kind, packed = tables.file_extension(path)
-    found = tables.TABLE_FORMATS.get(kind)
-    if found is None or (packed and not found.is_text):
+    table_format = tables.TABLE_FORMATS.get(kind)
+    if table_format is None or (packed and not table_format.is_text):
         raise InputError(f"{path}: unknown kind of table; expected {tables.formats_text()}")
     with tables.read_errors(path, "a table"):
         if os.path.getsize(path) == 0:
@@ -538,15 +548,15 @@ def _from_file(path: str, text: Collection[str]) -> BatchSource:
 
 
 def _from_directory(folder: str, text: Collection[str]) -> list[BatchSource]:
-    found = tables.list_folder(folder)
-    if not found:
+    paths = tables.list_folder(folder)
+    if not paths:
         raise InputError(
             f"{folder}: there is no table in the directory; expected {tables.formats_text()}"
         )
-    keys = partition_keys(folder, found)
+    keys = partition_keys(folder, paths)
     return [
         PartitionedSource(_from_file(path, text), key) if key else _from_file(path, text)
-        for path, key in zip(found, keys, strict=True)
+        for path, key in zip(paths, keys, strict=True)
     ]
 
 
@@ -554,12 +564,12 @@ _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _BYTES = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(?:([kmgt])(i?))?b?\s*", re.IGNORECASE)
 
 
-def memory_budget(given: int | str | None) -> int:
+def memory_budget(memory: int | str | None) -> int:
     """Parse the number of bytes of memory that may be used.
 
     Parameters
     ----------
-    given : int or str, optional
+    memory : int or str, optional
         A number of bytes, or text: ``"2 GB"``, ``"512MiB"``, ``"1.5g"``. K, M, G and T are powers
         of 1000, and KiB, MiB, GiB and TiB of 1024. By default half of the available memory.
 
@@ -578,23 +588,23 @@ def memory_budget(given: int | str | None) -> int:
     >>> memory_budget("1.5g"), memory_budget("512 MiB")
     (1500000000, 536870912)
     """
-    if given is None:
+    if memory is None:
         return free_memory() // 2
     size = 0
-    if isinstance(given, str) and (found := _BYTES.fullmatch(given)):
-        number, unit, binary = found.groups("")
+    if isinstance(memory, str) and (match := _BYTES.fullmatch(memory)):
+        number, unit, binary = match.groups("")
         size = int(float(number) * (1024 if binary else 1000) ** _UNITS[unit.lower()])
-    elif isinstance(given, int) and not isinstance(given, bool):
-        size = given
+    elif isinstance(memory, int) and not isinstance(memory, bool):
+        size = memory
     if size < 1:
         raise InputError(
-            f"memory is {format_value(given)}, expected a number of bytes such as 2 GB, 512MiB or "
+            f"memory is {format_value(memory)}, expected a number of bytes such as 2 GB, 512MiB or "
             "1.5g"
         )
     return size
 
 
-def is_large(given: Any, columns: Sequence[str], budget: int) -> bool:
+def is_large(source: Any, columns: Sequence[str], budget: int) -> bool:
     """Return whether columns of files would take more than ``budget`` bytes of memory.
 
     The files are not read: the size is known from the metadata of Parquet and Feather, and
@@ -606,15 +616,15 @@ def is_large(given: Any, columns: Sequence[str], budget: int) -> bool:
     InputError
         If there is no such file or column.
     """
-    paths = given if isinstance(given, list | tuple) else [given]
-    if not isinstance(given, Stream) and not (paths and all(map(_is_file, paths))):
+    paths = source if isinstance(source, list | tuple) else [source]
+    if not isinstance(source, Stream) and not (paths and all(map(_is_file, paths))):
         return False
-    return Stream.of(given).size(columns) > budget
+    return Stream.of(source).size(columns) > budget
 
 
-def _is_file(given: Any) -> bool:
+def _is_file(source: Any) -> bool:
     """Return whether the argument is a path of files rather than of a pipe."""
-    if not _is_path(given) or os.fspath(given) == STDIN:
+    if not _is_path(source) or os.fspath(source) == STDIN:
         return False
-    path = os.fspath(given)
+    path = os.fspath(source)
     return os.path.isfile(path) or os.path.isdir(path) or not os.path.exists(path)

@@ -99,11 +99,11 @@ def register_format(
         ...
     calipers.plugins.NameTakenError: the format of tables '.csv' is taken by Calipers
     """
-    for one in extensions:
-        if not re.fullmatch(r"\.[a-z0-9_-]+", one) or one in COMPRESSED:
-            raise ValueError(f"{one!r} is no extension of a format; expected one like '.xyz'")
-    for one in extensions:
-        TABLE_FORMATS.register(one, TableFormat(read, is_text), replace=replace)
+    for extension in extensions:
+        if not re.fullmatch(r"\.[a-z0-9_-]+", extension) or extension in COMPRESSED:
+            raise ValueError(f"{extension!r} is no extension of a format; expected one like '.xyz'")
+    for extension in extensions:
+        TABLE_FORMATS.register(extension, TableFormat(read, is_text), replace=replace)
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:
@@ -113,7 +113,11 @@ def is_table(path: str | os.PathLike[str]) -> bool:
 
 def formats_text() -> str:
     """Return the extensions of tables as text for messages."""
-    further = [one for one in TABLE_FORMATS if one not in TEXTS and one not in BINARIES]
+    further = [
+        extension
+        for extension in TABLE_FORMATS
+        if extension not in TEXTS and extension not in BINARIES
+    ]
     return ", ".join([FORMATS, *further])
 
 
@@ -124,7 +128,7 @@ def file_extension(path: str | os.PathLike[str]) -> tuple[str, str]:
 
 
 def read_table(
-    given: ByteSource | str | os.PathLike[str] | BinaryIO,
+    source: ByteSource | str | os.PathLike[str] | BinaryIO,
     *,
     text: Collection[str] = (),
     choose: Callable[[Sequence[str]], Sequence[str]] | None = None,
@@ -140,16 +144,16 @@ def read_table(
     InputError
         If the file does not exist, is corrupt, or has no rows.
     """
-    source = ByteSource.of(given)
-    if source.is_file:
-        check_file(source.name, f"a table: {formats_text()}")
-    with read_errors(source.name, "a table"):
-        if source.is_empty:
-            raise InputError(f"{source.name}: the {source.kind} is empty")
-        table = _read(source, text, choose or (lambda names: names))
+    byte_source = ByteSource.of(source)
+    if byte_source.is_file:
+        check_file(byte_source.name, f"a table: {formats_text()}")
+    with read_errors(byte_source.name, "a table"):
+        if byte_source.is_empty:
+            raise InputError(f"{byte_source.name}: the {byte_source.kind} is empty")
+        table = _read(byte_source, text, choose or (lambda names: names))
         table.validate(full=True)
     if table.num_rows == 0:
-        raise InputError(f"{source.name}: the table has no rows")
+        raise InputError(f"{byte_source.name}: the table has no rows")
     _release(table.nbytes)
     return table
 
@@ -174,14 +178,14 @@ def check_file(name: str, expected: str) -> None:
     if not name:
         raise InputError(f"the name of a file is empty, expected {expected}")
     try:
-        found = os.stat(name)
+        status = os.stat(name)
     except FileNotFoundError:
         raise InputError(f"{name}: no such file") from None
     except OSError as error:
         raise InputError(f"{name}: {error.strerror}") from None
     except ValueError:  # a NUL, or half a character
         raise InputError(f"{name!a}: no file can be called so") from None
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise InputError(f"{name}: is a directory, expected {expected}")
 
 
@@ -203,8 +207,8 @@ def read_errors(name: str, expected: str) -> Iterator[None]:
 
 def _is_absurd(error: MemoryError) -> bool:
     """Return whether a requested allocation is so large that only a corrupt file can specify it."""
-    asked = re.search(r"of size (\d+)", str(error))
-    return asked is not None and int(asked[1]) >= 1 << 36
+    match = re.search(r"of size (\d+)", str(error))
+    return match is not None and int(match[1]) >= 1 << 36
 
 
 def _read(
@@ -214,8 +218,8 @@ def _read(
     kind, compressed = file_extension(name)
     if not source.is_file and kind not in TABLE_FORMATS:
         kind, compressed = source.guessed(), ""
-    found = TABLE_FORMATS.get(kind)
-    if found is None or (compressed and not found.is_text):
+    table_format = TABLE_FORMATS.get(kind)
+    if table_format is None or (compressed and not table_format.is_text):
         raise InputError(f"{name}: unknown kind of table; expected {formats_text()}")
     if BINARIES.get(kind) == "parquet":
         from pyarrow import parquet
@@ -224,7 +228,7 @@ def _read(
             names = file.schema_arrow.names
             check_names(name, names)
             return file.read(columns=list(choose(names)))
-    table = to_arrow(found.read(source, text))
+    table = to_arrow(table_format.read(source, text))
     check_names(name, table.column_names)
     return table.select(choose(table.column_names))
 
@@ -309,8 +313,8 @@ def _read_json_lines(source: ByteSource, text: Collection[str]) -> pa.Table:
     import pyarrow as pa
     from pyarrow import json as arrow_json
 
-    def read(texts: Sequence[str], block: int) -> pa.Table:
-        schema = pa.schema([(column, pa.string()) for column in texts])
+    def read(text_columns: Sequence[str], block: int) -> pa.Table:
+        schema = pa.schema([(column, pa.string()) for column in text_columns])
         with source.text() as stream:
             return arrow_json.read_json(
                 pa.PythonFile(JsonLines(source.name, stream), "r"),
@@ -339,14 +343,16 @@ def check_json_lines(source: ByteSource) -> None:
         for number, line in stream.lines():
             if not line.strip():
                 continue
-            where = f"{source.name}:{number}"
+            location = f"{source.name}:{number}"
             try:
                 row = json.loads(line, object_pairs_hook=_check_unique_keys)
             except (ValueError, RecursionError) as error:
-                why = getattr(error, "msg", error)
-                raise InputError(f"{where}: expected a JSON object: {why}") from None
+                reason = getattr(error, "msg", error)
+                raise InputError(f"{location}: expected a JSON object: {reason}") from None
             if not isinstance(row, dict):
-                raise InputError(f"{where}: expected a JSON object, is {_JSON.get(type(row), row)}")
+                raise InputError(
+                    f"{location}: expected a JSON object, is {_JSON.get(type(row), row)}"
+                )
             for name, value in row.items():
                 if value is None:
                     continue
@@ -354,7 +360,7 @@ def check_json_lines(source: ByteSource) -> None:
                 before, first = kinds.setdefault(name, (kind, number))
                 if before != kind:
                     raise InputError(
-                        f"{where}: {name!r} is {_add_article(kind)}, and {_add_article(before)} in "
+                        f"{location}: {name!r} is {_add_article(kind)}, and {_add_article(before)} in "
                         f"line {first}; "
                         "expected values of one kind"
                     )
@@ -364,11 +370,11 @@ def _add_article(kind: str) -> str:
     return kind if kind == "text" else f"{'an' if kind == 'object' else 'a'} {kind}"
 
 
-def check_names(where: str, names: Sequence[str]) -> None:
+def check_names(input_name: str, names: Sequence[str]) -> None:
     """Check that names of columns are unique."""
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
-        raise InputError(f"{where}: column {min(repeated)!r} stands there more than once")
+        raise InputError(f"{input_name}: column {min(repeated)!r} stands there more than once")
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:
@@ -383,17 +389,19 @@ def read_json(path: str | os.PathLike[str]) -> Any:
 
 
 def _check_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    by_key = dict(pairs)
+    if len(by_key) < len(pairs):
         twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
         raise ValueError(f"the key {twice!r} stands more than once in one object")
-    return made
+    return by_key
 
 
-def column(table: pa.Table, name: str, where: str) -> Any:
+def column(table: pa.Table, name: str, input_name: str) -> Any:
     """Return one column of a table as an Arrow array; the error for an unknown name has a hint."""
     if name not in table.column_names:
-        raise InputError(f"{where}: no column {name!r}; {did_you_mean(name, table.column_names)}")
+        raise InputError(
+            f"{input_name}: no column {name!r}; {did_you_mean(name, table.column_names)}"
+        )
     return combine_chunks(table.column(name))
 
 
@@ -409,11 +417,11 @@ def to_arrow(frame: Any) -> pa.Table:
     if isinstance(frame, pa.Table):
         return frame
     if isinstance(frame, Mapping):
-        made = {str(name): _arrow_column(str(name), values) for name, values in frame.items()}
-        if len({len(values) for values in made.values()}) > 1:
-            lengths = ", ".join(f"{name!r} has {len(values)}" for name, values in made.items())
+        columns = {str(name): _arrow_column(str(name), values) for name, values in frame.items()}
+        if len({len(values) for values in columns.values()}) > 1:
+            lengths = ", ".join(f"{name!r} has {len(values)}" for name, values in columns.items())
             raise InputError(f"the columns differ in length: {lengths} rows")
-        return pa.table(made)
+        return pa.table(columns)
     is_pandas = type(frame).__module__.startswith("pandas")
     try:
         if is_pandas and hasattr(frame, "columns"):  # whose stream has the index as a column
@@ -439,8 +447,8 @@ def _arrow_column(name: str, values: Any) -> Any:
     if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
         raise InputError(f"column {name!r}: {format_value(values)} is no column of values")
     if isinstance(values, list | tuple):
-        odd = {type(value) for value in values} - {str, int, float, bool, type(None)}
-        if any(kind.__name__ in ("MaskedConstant", "NAType", "NaTType") for kind in odd):
+        other_types = {type(value) for value in values} - {str, int, float, bool, type(None)}
+        if any(kind.__name__ in ("MaskedConstant", "NAType", "NaTType") for kind in other_types):
             values = [None if is_missing(value) else value for value in values]
     try:
         return pa.array(values)
@@ -461,8 +469,8 @@ def add_location(path: str) -> Iterator[None]:
         if isinstance(error, FileError) or str(error).startswith(path):
             raise
         counted = " (rows count from 0, without the header)" if _ROW.search(str(error)) else ""
-        said = str(error).removeprefix("data: ")  # which is the table in that file
-        raise InputError(f"{path}: {said}{counted}") from None
+        message = str(error).removeprefix("data: ")  # which is the table in that file
+        raise InputError(f"{path}: {message}{counted}") from None
 
 
 _ROW = re.compile(r"\brows? \d")
@@ -476,7 +484,7 @@ def file_digest(path: str | os.PathLike[str]) -> tuple[int, str]:
 def list_files(path: str) -> list[str]:
     """Return the files of a path: for a directory or a pattern, those that would be read."""
     if "*" in path and not os.path.exists(path):
-        return [file for found in glob.glob(path, recursive=True) for file in list_files(found)]
+        return [file for match in glob.glob(path, recursive=True) for file in list_files(match)]
     return list_folder(path) if os.path.isdir(path) else [path]
 
 
@@ -487,9 +495,11 @@ def list_folder(folder: str) -> list[str]:
     them.
     """
     paths: list[str] = []
-    for at, inner, files in os.walk(folder):
+    for directory, inner, files in os.walk(folder):
         inner[:] = sorted(name for name in inner if not name.startswith(("_", ".")))
-        paths += (os.path.join(at, name) for name in files if not name.startswith(("_", ".")))
+        paths += (
+            os.path.join(directory, name) for name in files if not name.startswith(("_", "."))
+        )
     return sorted(path for path in paths if is_table(path))
 
 

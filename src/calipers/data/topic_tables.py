@@ -62,8 +62,8 @@ class UnitColumns:
         from calipers.data.times import time_codes
 
         clusters, times = (
-            None if given is None else _column(given, units, table, unit, what)
-            for what, given in (("cluster", cluster), ("time", time))
+            None if source is None else _column(source, units, table, unit, argument)
+            for argument, source in (("cluster", cluster), ("time", time))
         )
         try:
             _ = None if times is None else time_codes(times)
@@ -83,27 +83,27 @@ _ROW = re.compile(r"\bin row (\d+)")
 
 def _name_unit(message: str, units: Sequence[str], unit: str) -> str:
     """Replace the row in a message about a column of units by the name of the unit."""
-    return _ROW.sub(lambda found: f"of {unit} {units[int(found[1])]!r}", message)
+    return _ROW.sub(lambda match: f"of {unit} {units[int(match[1])]!r}", message)
 
 
 def unit_counts(
-    given: Any, units: Sequence[str], table: TopicTable | None = None, unit: str = "topic"
+    source: Any, units: Sequence[str], table: TopicTable | None = None, unit: str = "topic"
 ) -> npt.NDArray[np.int64] | None:
     """Return the frequency weight of each unit, some above 0; None if nothing is given."""
-    if given is None:
+    if source is None:
         return None
-    found, at = _unit_values(given, units, table, unit, f"a column of {unit}_table=", "count")
-    counts = np.array([np.nan if (x := _number(value)) is None else x for value in found])
-    for place in np.flatnonzero(~((counts >= 0) & (counts == np.floor(counts)))).tolist():
-        name = units[place]
-        said = "is missing" if is_missing(found[place]) else f"is {format_value(found[place])}"
+    cells, locate = _unit_values(source, units, table, unit, f"a column of {unit}_table=", "count")
+    counts = np.array([np.nan if (x := _number(value)) is None else x for value in cells])
+    for index in np.flatnonzero(~((counts >= 0) & (counts == np.floor(counts)))).tolist():
+        name = units[index]
+        problem = "is missing" if is_missing(cells[index]) else f"is {format_value(cells[index])}"
         raise InputError(
-            f"{at(name)}: the count of {unit} {name!r} {said}, expected a whole number of {unit}s, "
+            f"{locate(name)}: the count of {unit} {name!r} {problem}, expected a whole number of {unit}s, "
             "0 or more; weight= takes other numbers"
         )
     if not 0 < counts.sum() <= MOST_ROWS:
         raise InputError(
-            f"{at('')}: the counts of all {unit}s add up to {counts.sum():,.0f}, expected 1 to "
+            f"{locate('')}: the counts of all {unit}s add up to {counts.sum():,.0f}, expected 1 to "
             f"{MOST_ROWS:,}"
         )
     return counts.astype(np.int64)
@@ -120,18 +120,18 @@ def _number(value: Any) -> float | None:
 
 
 def _column(
-    given: Any, units: Sequence[str], table: TopicTable | None, unit: str, what: str
+    source: Any, units: Sequence[str], table: TopicTable | None, unit: str, argument: str
 ) -> list[Any]:
     """Return a value for each unit, none of them missing."""
-    found, at = _unit_values(given, units, table, unit, f"a column of {unit}_table=", what)
-    for name, value in zip(units, found, strict=True):
+    cells, locate = _unit_values(source, units, table, unit, f"a column of {unit}_table=", argument)
+    for name, value in zip(units, cells, strict=True):
         if is_missing(value):
-            raise InputError(f"{at(name)}: the {what} of {unit} {name!r} is missing")
-    return found
+            raise InputError(f"{locate(name)}: the {argument} of {unit} {name!r} is missing")
+    return cells
 
 
 def unit_weights(
-    given: Any,
+    source: Any,
     units: Sequence[str],
     table: TopicTable | None = None,
     unit: str = "topic",
@@ -140,32 +140,32 @@ def unit_weights(
 ) -> FloatArray | None:
     """Return the weight of each unit; None if nothing is given, or if all weights are equal.
 
-    At least one weight is above 0. ``given`` is a dict from units to numbers, or the name of a
+    At least one weight is above 0. ``source`` is a dict from units to numbers, or the name of a
     column of the table; or, if units are ``in_order``, a column of numbers.
     """
-    if given is None:
+    if source is None:
         return None
-    if in_order and not isinstance(given, Mapping | str):
-        column = to_array(given, "weight")
+    if in_order and not isinstance(source, Mapping | str):
+        column = to_array(source, "weight")
         check_length(column, len(units), "weight", "the values of each system are")
-        given = dict(zip(units, column.tolist(), strict=True))
-    else_ = "an array in their order" if in_order else "a column of topic_table="
-    found, at = _unit_values(given, units, table, unit, else_, "weight")
-    weight = np.array([np.nan if (x := to_number(value)) is None else x for value in found])
+        source = dict(zip(units, column.tolist(), strict=True))
+    alternative = "an array in their order" if in_order else "a column of topic_table="
+    cells, locate = _unit_values(source, units, table, unit, alternative, "weight")
+    weight = np.array([np.nan if (x := to_number(value)) is None else x for value in cells])
     number = "expected a finite number, 0 or more"
-    wrong = [
+    checks = [
         # One word makes a column of text of all numbers beside it.
-        (np.array([isinstance(x, str) and not _is_numeric(x) for x in found]), number),
+        (np.array([isinstance(x, str) and not _is_numeric(x) for x in cells]), number),
         (~np.isfinite(weight), number),
         *wrong_weights(np.where(np.isfinite(weight), weight, 0.0)),
     ]
-    for where, expected in wrong:
-        for place in np.flatnonzero(where)[:1]:
-            name, value = units[place], found[place]
-            said = "is missing" if value is None else f"is {format_value(value)}"
-            raise InputError(f"{at(name)}: the weight of {unit} {name!r} {said}, {expected}")
+    for invalid_mask, expected in checks:
+        for index in np.flatnonzero(invalid_mask)[:1]:
+            name, value = units[index], cells[index]
+            problem = "is missing" if value is None else f"is {format_value(value)}"
+            raise InputError(f"{locate(name)}: the weight of {unit} {name!r} {problem}, {expected}")
     if not weight.any():
-        raise InputError(f"{at('')}: the weights of all {unit}s are 0")
+        raise InputError(f"{locate('')}: the weights of all {unit}s are 0")
     return None if (weight == weight[0]).all() else weight
 
 
@@ -178,31 +178,36 @@ def _is_numeric(text: str) -> bool:
 
 
 def _unit_values(
-    given: Any, units: Sequence[str], table: TopicTable | None, unit: str, else_: str, what: str
+    source: Any,
+    units: Sequence[str],
+    table: TopicTable | None,
+    unit: str,
+    alternative: str,
+    argument: str,
 ) -> tuple[list[Any], Callable[[str], str]]:
     """Return the value of each unit, and the function that locates it in messages."""
-    at: Callable[[str], str]
-    if isinstance(given, Mapping):
-        by_name = {str(name): value for name, value in given.items()}
-        if len(by_name) < len(given):
-            raise InputError(f"{what}: a {unit} stands there twice, as text and otherwise")
-        known, at = set(by_name), lambda _: what
+    locate: Callable[[str], str]
+    if isinstance(source, Mapping):
+        by_name = {str(name): value for name, value in source.items()}
+        if len(by_name) < len(source):
+            raise InputError(f"{argument}: a {unit} stands there twice, as text and otherwise")
+        known, locate = set(by_name), lambda _: argument
         values = [by_name.get(name) for name in units]
-    elif isinstance(given, str) and table is not None:
-        known, at = set(table.row_of), table.at
-        values = table.column(given, units).to_pylist()
+    elif isinstance(source, str) and table is not None:
+        known, locate = set(table.row_of), table.at
+        values = table.column(source, units).to_pylist()
     else:
         raise InputError(
-            f"{what} is {format_value(given)}, expected a dict from {unit}s to {what}s, or {else_}"
+            f"{argument} is {format_value(source)}, expected a dict from {unit}s to {argument}s, or {alternative}"
         )
     absent = [name for name in units if name not in known]
     if absent:
         others = f" (nor have {len(absent) - 1} more)" if len(absent) > 1 else ""
         raise InputError(
-            f"{at(absent[0])}: {unit} {absent[0]!r} has no {what}{others}, expected one for every "
-            f"{unit}{'; 0 leaves it out' if what in ('weight', 'count') else ''}"
+            f"{locate(absent[0])}: {unit} {absent[0]!r} has no {argument}{others}, expected one for every "
+            f"{unit}{'; 0 leaves it out' if argument in ('weight', 'count') else ''}"
         )
-    return values, at
+    return values, locate
 
 
 #: How messages call a table in memory.
@@ -227,8 +232,8 @@ class TopicTable:
         """Return one column in the order of these topics, with null for topics that are absent."""
         import pyarrow as pa
 
-        places = pa.array([self.row_of.get(topic) for topic in topics], pa.int64())
-        return column(self.rows, name, self.where).take(places)
+        row_indices = pa.array([self.row_of.get(topic) for topic in topics], pa.int64())
+        return column(self.rows, name, self.where).take(row_indices)
 
     def at(self, topic: str) -> str:
         """Return the location of a topic for a message."""
@@ -244,25 +249,25 @@ class TopicTable:
         others = [topic for topic in self.row_of if topic not in known]
         if not others:
             return []
-        named, more = ", ".join(others[:3]), ", …" if len(others) > 3 else ""
-        said = f"has {len(others)} topics without judgments ({named}{more})"
-        return [f"{self.where} {said}; they are left out."]
+        examples, suffix = ", ".join(others[:3]), ", …" if len(others) > 3 else ""
+        description = f"has {len(others)} topics without judgments ({examples}{suffix})"
+        return [f"{self.where} {description}; they are left out."]
 
 
-def read_topic_table(given: Any) -> TopicTable:
+def read_topic_table(data: Any) -> TopicTable:
     """Read a table of topics from a path, a data frame or a dict of columns.
 
     Files are CSV, JSON Lines, Parquet or Feather. The column of topics has one of its usual names.
     """
-    if not isinstance(given, str | os.PathLike):
+    if not isinstance(data, str | os.PathLike):
         with add_location(IN_MEMORY):
-            rows = to_arrow(given)
+            rows = to_arrow(data)
             names = [
                 decode_id(name)
                 for name in id_array(rows, find_column(rows.column_names, TOPIC)).to_pylist()
             ]
         return TopicTable(InputOrigin(IN_MEMORY), rows, _row_index(names, IN_MEMORY, None))
-    path = os.fspath(given)
+    path = os.fspath(data)
     source = ByteSource.of(path)
     with add_location(source.name):
         rows = read_table(source, text=TOPIC)
@@ -278,16 +283,18 @@ def read_topic_table(given: Any) -> TopicTable:
     return TopicTable(origin, rows, row_of, source)
 
 
-def _row_index(names: Sequence[str], where: str, source: ByteSource | None) -> dict[str, int]:
+def _row_index(names: Sequence[str], input_name: str, source: ByteSource | None) -> dict[str, int]:
     """Return the row of each topic; a duplicate topic is an error."""
     out: dict[str, int] = {}
     for row, name in enumerate(names):
         first = out.setdefault(name, row)
         if first != row:
             lines = None if source is None else _table_lines(source, len(names))
-            at = f"{where}: row {row}" if lines is None else f"{where}:{lines[row]}"
+            location = f"{input_name}: row {row}" if lines is None else f"{input_name}:{lines[row]}"
             before = f"row {first}" if lines is None else f"line {lines[first]}"
-            raise InputError(f"{at}: topic {format_value(name)} stands there already, in {before}")
+            raise InputError(
+                f"{location}: topic {format_value(name)} stands there already, in {before}"
+            )
     return out
 
 
@@ -303,7 +310,7 @@ def _table_lines(source: ByteSource, rows: int) -> list[int] | None:
 
 
 def read_topic_costs(
-    given: Any,
+    argument: Any,
     topics: Sequence[str],
     systems: Sequence[str],
     table: TopicTable | None = None,
@@ -314,29 +321,29 @@ def read_topic_costs(
     A column is a dict from topics to numbers, the name of a column of the ``table``, a file, or
     numbers in the order of the topics.
     """
-    if given is None:
+    if argument is None:
         return NO_COSTS, []
-    if isinstance(given, Mapping):
-        given = {cost: _wrap_single_system(value, systems) for cost, value in given.items()}
-        shared = {cost for cost, value in given.items() if _is_file(value, table)}
-        given |= {cost: dict.fromkeys(systems, given[cost]) for cost in shared}
-    costs = Costs.of(given).by_system(systems)
+    if isinstance(argument, Mapping):
+        argument = {cost: _wrap_single_system(value, systems) for cost, value in argument.items()}
+        shared = {cost for cost, value in argument.items() if _is_file(value, table)}
+        argument |= {cost: dict.fromkeys(systems, argument[cost]) for cost in shared}
+    costs = Costs.of(argument).by_system(systems)
     origins: list[Any] = []
     columns: dict[str, dict[str, FloatArray]] = {}
-    for cost, by in costs.columns.items():
+    for cost, by_system in costs.columns.items():
         columns[cost] = {}
-        for name, value in by.items():
-            at = _constant_location(cost_column_name(cost, name if len(systems) > 1 else ALONE))
-            found = value
+        for name, value in by_system.items():
+            locate = _constant_location(cost_column_name(cost, name if len(systems) > 1 else ALONE))
+            unit_values = value
             if _is_file(value, table):
                 alone = len(systems) == 1 or cost not in shared
-                usual = (cost, "cost", "value") if alone else ()
-                found, at, origin = _file(os.fspath(value), (name, *usual), unit)
+                default_names = (cost, "cost", "value") if alone else ()
+                unit_values, locate, origin = _file(os.fspath(value), (name, *default_names), unit)
                 origins += [] if origin in origins else [origin]
             elif isinstance(value, str | os.PathLike) and table is not None:
                 cells = table.column(os.fspath(value), list(table.row_of)).to_pylist()
-                found, at = dict(zip(table.row_of, cells, strict=True)), table.at
-            columns[cost][name] = _unit_costs(found, at, topics, unit)
+                unit_values, locate = dict(zip(table.row_of, cells, strict=True)), table.at
+            columns[cost][name] = _unit_costs(unit_values, locate, topics, unit)
     return Costs(columns, costs.numbers), origins
 
 
@@ -348,38 +355,38 @@ def _wrap_single_system(value: Any, systems: Sequence[str]) -> Any:
 
 def _is_file(value: Any, table: TopicTable | None) -> bool:
     """Return whether the value is the name of a file, rather than of a column."""
-    named = isinstance(value, str | os.PathLike)
-    return named and (table is None or os.fspath(value) not in table.rows.column_names)
+    is_name = isinstance(value, str | os.PathLike)
+    return is_name and (table is None or os.fspath(value) not in table.rows.column_names)
 
 
-def _constant_location(what: str) -> Callable[[str], str]:
-    return lambda _: what
+def _constant_location(location: str) -> Callable[[str], str]:
+    return lambda _: location
 
 
 def _unit_costs(
-    found: Any, at: Callable[[str], str], units: Sequence[str], unit: str
+    values: Any, locate: Callable[[str], str], units: Sequence[str], unit: str
 ) -> FloatArray:
     """Return a cost for each unit, from a dict, or from values in their order."""
-    if not isinstance(found, Mapping):
-        return to_costs(found, at(""), len(units))
-    by_name = {str(name): value for name, value in found.items()}
-    made = np.empty(len(units))
-    for place, name in enumerate(units):
+    if not isinstance(values, Mapping):
+        return to_costs(values, locate(""), len(units))
+    by_name = {str(name): value for name, value in values.items()}
+    costs = np.empty(len(units))
+    for index, name in enumerate(units):
         if by_name.get(name) is None:
             absent = sum(by_name.get(other) is None for other in units)
             others = f" (nor have {absent - 1} more)" if absent > 1 else ""
             raise InputError(
-                f"{at(name)}: {unit} {name!r} has no cost{others}, expected one for every {unit}"
+                f"{locate(name)}: {unit} {name!r} has no cost{others}, expected one for every {unit}"
             )
         number = _read(by_name[name])
         if not 0 <= number < np.inf:
             raise InputError(
-                f"{at(name)}: the cost of {unit} {name!r} is {format_value(by_name[name])}, "
+                f"{locate(name)}: the cost of {unit} {name!r} is {format_value(by_name[name])}, "
                 "expected a "
                 "number, 0 or more"
             )
-        made[place] = number
-    return to_costs(made, at(""), len(units))
+        costs[index] = number
+    return to_costs(costs, locate(""), len(units))
 
 
 def _read(value: Any) -> float:
@@ -388,10 +395,10 @@ def _read(value: Any) -> float:
     A single word in a column makes all numbers in it text.
     """
     try:
-        found = float(value) if isinstance(value, str) else to_number(value)
+        number = float(value) if isinstance(value, str) else to_number(value)
     except ValueError:
-        found = None
-    return np.nan if found is None else found
+        number = None
+    return np.nan if number is None else number
 
 
 def _file(
@@ -404,11 +411,11 @@ def _file(
     check_file(path, "a file of costs")
     if is_table(path):
         table = read_topic_table(path)
-        there = table.rows.column_names
-        name = next((own for own in names if own in there), None)
+        columns = table.rows.column_names
+        name = next((candidate for candidate in names if candidate in columns), None)
         if name is None:
             raise InputError(
-                f"{path}: has the columns {format_names(there)}; expected one that is called "
+                f"{path}: has the columns {format_names(columns)}; expected one that is called "
                 + " or ".join(map(repr, names))
             )
         cells = table.column(name, list(table.row_of)).to_pylist()
@@ -419,17 +426,17 @@ def _file(
             "a file for each, or a table (CSV, JSON Lines, Parquet, Feather) with a column for each"
         )
     source = ByteSource.of(path)
-    found: dict[str, float] = {}
+    costs: dict[str, float] = {}
     lines: dict[str, int] = {}
     for number, topic, value in _cost_lines(source, unit):
-        if topic in found:
+        if topic in costs:
             raise InputError(
                 f"{path}:{number}: {unit} {topic!r} stands there already, in line {lines[topic]}"
             )
-        found[topic], lines[topic] = value, number
+        costs[topic], lines[topic] = value, number
     size, digest = source.digest()
     origin = InputOrigin("cost", path, bytes=size, sha256=digest)
-    return found, lambda topic: f"{path}:{lines[topic]}" if topic in lines else path, origin
+    return costs, lambda topic: f"{path}:{lines[topic]}" if topic in lines else path, origin
 
 
 def _cost_lines(source: ByteSource, unit: str) -> Iterator[tuple[int, str, float]]:

@@ -164,7 +164,9 @@ def read_runs(
     at_once = max(1, min(len(sources), cores))
     stop = _core.Stop()
     # Here, where Ctrl-C is understood, and not where other threads would wait for a writer.
-    sources = {n: peek(of) if isinstance(of, str) else of for n, of in sources.items()}
+    sources = {
+        n: peek(source) if isinstance(source, str) else source for n, source in sources.items()
+    }
 
     def read(name: str) -> Run:
         threads = cores // at_once
@@ -254,10 +256,10 @@ def read_run(
             judged = qrels.judgments.rank_columns(
                 buffers(topics), buffers(documents), scores, float32, ascending=ascending
             )
-    known = ("topics", "judged_offsets", "judged_grade", "judged_count")
-    seen = ("retrieved", "offsets", "rank", "grade", "tied_from", "tied_to")
-    arrays = {name: getattr(qrels, name) for name in known}
-    arrays |= {name: getattr(judged, name) for name in seen}
+    qrels_fields = ("topics", "judged_offsets", "judged_grade", "judged_count")
+    run_fields = ("retrieved", "offsets", "rank", "grade", "tied_from", "tied_to")
+    arrays = {name: getattr(qrels, name) for name in qrels_fields}
+    arrays |= {name: getattr(judged, name) for name in run_fields}
     return Run(
         arrays,
         judged.unjudged_topics if rows else 0,
@@ -293,11 +295,11 @@ def open_source(
         return path, InputOrigin(name, path)
     if path.startswith(PREFIX):
         return dataset_rows(path, kind), InputOrigin(name, path)
-    with resolve_path(source if isinstance(source, str) else path, kind) as place:
-        data = _read_file(place, kind, also)
+    with resolve_path(source if isinstance(source, str) else path, kind) as local_path:
+        data = _read_file(local_path, kind, also)
         if isinstance(data, str):
             return data, InputOrigin(name, path)
-        size, digest = tables.file_digest(place)
+        size, digest = tables.file_digest(local_path)
         return data, InputOrigin(name, path, bytes=size, sha256=digest)
 
 
@@ -351,8 +353,8 @@ def _read_file(path: str, kind: Kind, also: Sequence[str]) -> Any:
             )
         return data
     if not tables.is_table(path) or (suffix == ".tsv" and not names_columns(first_line(path))):
-        found = read_plain(path, kind) if path != STDIN else None
-        return path if found is None else found
+        table = read_plain(path, kind) if path != STDIN else None
+        return path if table is None else table
     with tables.add_location(path):
         return tables.read_table(
             path,
@@ -396,11 +398,11 @@ def read_rows(
     with add_origin(data, origin):
         if isinstance(data, str):
             rows = _core.read_rows(data, kind)
-            texts = {
+            id_columns = {
                 column: trec_tables.to_large_binary(*rows[column])
                 for column in ("topic", "doc", *trec_tables.FURTHER[kind])
             }
-            table = pa.table(texts | {value: rows[value]})
+            table = pa.table(id_columns | {value: rows[value]})
             _check_rows(table, kind, data, rows["line"])
             return table, update_origin(origin, rows["source"])
         if isinstance(data, Mapping) and not trec_tables.holds_columns(data):
@@ -411,14 +413,14 @@ def read_rows(
                 "doc": [document for documents in data.values() for document in documents],
                 value: [number for documents in data.values() for number in documents.values()],
             }
-        given = trec_tables.to_table(data, kind)
-        if kind == "run" and not sets and trec_tables.is_unordered(given.column_names):
+        source_table = trec_tables.to_table(data, kind)
+        if kind == "run" and not sets and trec_tables.is_unordered(source_table.column_names):
             raise InputError("holds no scores, but topics and documents alone")
-        topics, documents, values = trec_tables.columns(given, kind)
+        topics, documents, values = trec_tables.columns(source_table, kind)
         further = {
-            name: trec_tables.id_array(given, name)
+            name: trec_tables.id_array(source_table, name)
             for name in trec_tables.FURTHER[kind]
-            if name in given.column_names
+            if name in source_table.column_names
         }
         table = pa.table(further | {"topic": topics, "doc": documents, value: values})
         _check_rows(table, kind)
@@ -453,9 +455,9 @@ def _check_rows(table: pa.Table, kind: Kind, path: str = "", lines: Any = None) 
     except ValueError as error:
         if lines is None:
             raise
-        told = re.sub(r"(?m)^row (\d+)", lambda m: f"{path}:{lines[int(m[1])]}", str(error))
-        told = re.sub(r"(?m)at row (\d+)\)$", lambda m: f"at line {lines[int(m[1])]})", told)
-        raise InputError(told) from None
+        message = re.sub(r"(?m)^row (\d+)", lambda m: f"{path}:{lines[int(m[1])]}", str(error))
+        message = re.sub(r"(?m)at row (\d+)\)$", lambda m: f"at line {lines[int(m[1])]})", message)
+        raise InputError(message) from None
 
 
 def run_name(source: str | os.PathLike[str]) -> str:
@@ -495,16 +497,16 @@ def peek(path: str) -> str:
     """
     if isinstance(path, PeekedPipe) or not _is_pipe(path):
         return path
-    made = PeekedPipe(path)
+    peeked = PeekedPipe(path)
     try:
-        made.file = os.dup(0) if path == STDIN else os.open(path, os.O_RDONLY)
-        made.head = made.begun = _head(made.file)
-        if stat.S_ISREG(os.fstat(made.file).st_mode):  # behind the standard input
-            os.lseek(made.file, -len(made.head), os.SEEK_CUR)
-            made.begun = b""
+        peeked.file = os.dup(0) if path == STDIN else os.open(path, os.O_RDONLY)
+        peeked.head = peeked.begun = _head(peeked.file)
+        if stat.S_ISREG(os.fstat(peeked.file).st_mode):  # behind the standard input
+            os.lseek(peeked.file, -len(peeked.head), os.SEEK_CUR)
+            peeked.begun = b""
     except OSError:  # others tell
         return path
-    return made
+    return peeked
 
 
 def _is_pipe(path: str) -> bool:
@@ -567,18 +569,18 @@ def resolve_path(path: str, kind: Kind) -> Iterator[str]:
     Errors name the pipe instead of the copy.
     """
     path = peek(path)
-    shown = "<stdin>" if path == STDIN else str(path)
-    suffix = _extension(path.head, kind, shown) if isinstance(path, PeekedPipe) else None
+    display_path = "<stdin>" if path == STDIN else str(path)
+    suffix = _extension(path.head, kind, display_path) if isinstance(path, PeekedPipe) else None
     if suffix is None:
         yield path
         return
     assert isinstance(path, PeekedPipe)
     with tempfile.TemporaryDirectory(prefix="calipers-") as folder:
         copy = os.path.join(folder, "input" + suffix)
-        with open(copy, "wb") as out, open(path.file, "rb", closefd=False) as rest:
+        with open(copy, "wb") as out, open(path.file, "rb", closefd=False) as pipe:
             out.write(path.begun)
-            shutil.copyfileobj(rest, out)
+            shutil.copyfileobj(pipe, out)
         try:
             yield copy
         except InputError as error:
-            raise InputError(str(error).replace(copy, shown)) from None
+            raise InputError(str(error).replace(copy, display_path)) from None

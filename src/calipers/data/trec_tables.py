@@ -78,18 +78,18 @@ def columns(source: Any, kind: Kind) -> tuple[Any, Any, Any]:
 
 def is_unordered(names: Sequence[str]) -> bool:
     """Return whether a run has only columns of topics and documents, so that it has no order."""
-    rest = set(names) - {*TOPIC, *DOCUMENT, *FURTHER["run"]}
-    return not rest and bool(names)
+    other_columns = set(names) - {*TOPIC, *DOCUMENT, *FURTHER["run"]}
+    return not other_columns and bool(names)
 
 
 def find_columns(names: Sequence[str], kind: Kind) -> tuple[str, ...]:
     """Return the names of the columns of topics, documents, and grades, scores or ranks, if any."""
-    places = find_column(names, TOPIC), find_column(names, DOCUMENT)
+    id_columns = find_column(names, TOPIC), find_column(names, DOCUMENT)
     if kind == "run" and is_unordered(names):
-        return places
+        return id_columns
     if kind == "run" and "rank" in names and not set(SCORE) & set(names):
-        return (*places, "rank")
-    return (*places, find_column(names, VALUES[kind]))
+        return (*id_columns, "rank")
+    return (*id_columns, find_column(names, VALUES[kind]))
 
 
 def _without_letters(table: pa.Table, name: str) -> pa.Table:
@@ -97,12 +97,12 @@ def _without_letters(table: pa.Table, name: str) -> pa.Table:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    column, place = table.column(name), table.column_names.index(name)
+    column, index = table.column(name), table.column_names.index(name)
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return table
     if not pc.all(pc.match_substring_regex(column, r"^L\d{1,9}$")).as_py():
         return table
-    return table.set_column(place, name, pc.utf8_ltrim(column, "L").cast(pa.int64()))
+    return table.set_column(index, name, pc.utf8_ltrim(column, "L").cast(pa.int64()))
 
 
 def _scores_from_ranks(topics: Any, ranks: Any) -> Any:
@@ -112,10 +112,10 @@ def _scores_from_ranks(topics: Any, ranks: Any) -> Any:
     topic, rank = codes[order], ranks[order]
     first = np.ones(len(topic), bool)
     first[1:] = topic[1:] != topic[:-1]
-    wrong = first & (rank != 1)
-    wrong[1:] |= ~first[1:] & (rank[1:] == rank[:-1])
-    if wrong.any():
-        row = int(order[np.argmax(wrong)])
+    invalid_mask = first & (rank != 1)
+    invalid_mask[1:] |= ~first[1:] & (rank[1:] == rank[:-1])
+    if invalid_mask.any():
+        row = int(order[np.argmax(invalid_mask)])
         raise InputError(
             f"topic {decode_id(topics[row].as_py())!r}: {ranks[row]:g} is no rank; in a run "
             "without "
@@ -128,7 +128,7 @@ def _scores_from_ranks(topics: Any, ranks: Any) -> Any:
 def is_ids(documents: Any) -> bool:
     """Return whether the value is a list or a set of ids."""
     collection = isinstance(documents, list | tuple | set | frozenset)
-    return collection and all(isinstance(one, str | int) for one in documents)
+    return collection and all(isinstance(item, str | int) for item in documents)
 
 
 def ids_of_topics(source: Mapping[Any, Any]) -> dict[str, list[Any]] | None:
@@ -262,14 +262,14 @@ def _is_number(value: Any) -> bool:
 def _to_int(grades: Any) -> Any:
     limits = np.iinfo(np.int32)
     with np.errstate(invalid="ignore"):
-        for wrong, text in (
+        for invalid_mask, text in (
             (grades != np.trunc(grades), "is no whole number"),
             (
                 ~((grades >= limits.min) & (grades <= limits.max)),
                 f"is out of range, expected {limits.min} to {limits.max}",
             ),
         ):
-            if wrong.any():
-                row = int(np.argmax(wrong))
+            if invalid_mask.any():
+                row = int(np.argmax(invalid_mask))
                 raise InputError(f"grade {grades[row]} in row {row} {text}")
     return grades.astype(np.int64)

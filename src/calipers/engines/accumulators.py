@@ -42,16 +42,19 @@ class PairwiseSum(Generic[T]):
         """Add one part."""
         size, part = 1, self.limit(part)
         while self._partial_sums and self._partial_sums[-1][0] <= size:
-            of, before = self._partial_sums.pop()
-            size, part = size + of, self.limit(before + part)
+            previous_size, previous = self._partial_sums.pop()
+            size, part = size + previous_size, self.limit(previous + part)
         self._partial_sums.append((size, part))
 
     @property
     def total(self) -> T:
         """Sum of all parts."""
         while len(self._partial_sums) > 1:
-            (size, part), (of, before) = self._partial_sums.pop(), self._partial_sums.pop()
-            self._partial_sums.append((size + of, self.limit(before + part)))
+            (size, part), (previous_size, previous) = (
+                self._partial_sums.pop(),
+                self._partial_sums.pop(),
+            )
+            self._partial_sums.append((size + previous_size, self.limit(previous + part)))
         return self._partial_sums[-1][1]
 
 
@@ -92,8 +95,8 @@ class WeightMoments(Mergeable):
         """Compute the moments of some rows."""
         if weight is None or not rows:
             return cls(float(rows), float(rows))
-        ends = float(weight.min()), float(weight.max())
-        return cls(float(weight.sum()), dot(weight, weight), *ends)
+        limits = float(weight.min()), float(weight.max())
+        return cls(float(weight.sum()), dot(weight, weight), *limits)
 
     def __add__(self, other: WeightMoments) -> WeightMoments:
         sums = self.total + other.total, self.squares + other.squares
@@ -118,14 +121,14 @@ class DistinctValues(Mergeable):
         """Find the distinct values of an Arrow array."""
         import pyarrow as pa
 
-        found = _few_integers(values)
-        if found is None:
+        distinct = _few_integers(values)
+        if distinct is None:
             import pyarrow.compute as pc
 
-            found = pc.unique(values)
-        if pa.types.is_dictionary(found.type):
-            found = found.dictionary_decode()
-        return cls(_serialize_table(pa.table({"values": found})))
+            distinct = pc.unique(values)
+        if pa.types.is_dictionary(distinct.type):
+            distinct = distinct.dictionary_decode()
+        return cls(_serialize_table(pa.table({"values": distinct})))
 
     @property
     def values(self) -> Any:
@@ -147,15 +150,15 @@ def _few_integers(values: Any) -> Any:
 
     if not pa.types.is_integer(values.type) or values.null_count:
         return None
-    left, found = from_arrow(values), list[Any]()
-    while len(left):
-        if len(found) == FEW:
+    remaining, distinct = from_arrow(values), list[Any]()
+    while len(remaining):
+        if len(distinct) == FEW:
             return None
-        found.append(left[0])
-        left = left[left != left[0]]
+        distinct.append(remaining[0])
+        remaining = remaining[remaining != remaining[0]]
     # `pa.array` would import pandas.
-    buffer = pa.py_buffer(np.array(found, left.dtype))
-    return pa.Array.from_buffers(values.type, len(found), [None, buffer])
+    buffer = pa.py_buffer(np.array(distinct, remaining.dtype))
+    return pa.Array.from_buffers(values.type, len(distinct), [None, buffer])
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,9 +182,9 @@ class RowTable(Mergeable):
     def __add__(self, other: RowTable) -> RowTable:
         import pyarrow as pa
 
-        both = [self.table, other.table]
+        tables = [self.table, other.table]
         # Of a column without any value nobody knows the type.
-        return RowTable(_serialize_table(pa.concat_tables(both, promote_options="permissive")))
+        return RowTable(_serialize_table(pa.concat_tables(tables, promote_options="permissive")))
 
 
 def _serialize_table(table: pa.Table) -> npt.NDArray[np.uint8]:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 P = TypeVar("P", bound="Mergeable")
 
 
-def identity(given: Any) -> Any:
+def identity(value: Any) -> Any:
     """Return the argument."""
-    return given
+    return value
 
 
 class Mergeable:
@@ -62,22 +62,27 @@ def deserialize(data: bytes) -> Any:
     """Deserialize the bytes written by :func:`serialize`."""
     from calipers.statistics.serialization import CorruptError, from_bytes
 
-    told, _, packed = data.partition(b"\n")
-    homes = told.decode().split(",")
-    for home in homes:
-        if not home.startswith(_HOME):
+    header, _, packed = data.partition(b"\n")
+    module_names = header.decode().split(",")
+    for module_name in module_names:
+        if not module_name.startswith(_HOME):
             raise CorruptError("holds nothing of calipers")
-        import_module(home)
+        import_module(module_name)
     return from_bytes(
-        packed, also=tuple(of for of in _all_subclasses(Mergeable) if of.__module__ in homes)
+        packed,
+        also=tuple(
+            subclass
+            for subclass in _all_subclasses(Mergeable)
+            if subclass.__module__ in module_names
+        ),
     )
 
 
-def _all_subclasses(of: type) -> Iterator[type]:
-    below: list[type] = of.__subclasses__()
-    for kind in below:
-        yield kind
-        yield from _all_subclasses(kind)
+def _all_subclasses(parent: type) -> Iterator[type]:
+    subclasses: list[type] = parent.__subclasses__()
+    for subclass in subclasses:
+        yield subclass
+        yield from _all_subclasses(subclass)
 
 
 class Engine:
@@ -114,7 +119,7 @@ class Engine:
         """Arrow schema of the columns."""
         raise NotImplementedError
 
-    def group_batches(self, by: str) -> Engine:
+    def group_batches(self, group_column: str) -> Engine:
         """Return an engine for the same rows, with all rows of a value of a column in one batch."""
         raise NotImplementedError
 
@@ -122,8 +127,8 @@ class Engine:
         self,
         work: Callable[[Any], P],
         columns: Sequence[str] = (),
-        kept: Callable[[P], P] = identity,
-        what: str = "reading",
+        limit: Callable[[P], P] = identity,
+        description: str = "reading",
     ) -> P:
         """Apply a function to all batches, and add the results.
 
@@ -138,10 +143,10 @@ class Engine:
             with other processes pickle it; its results are sent as bytes.
         columns : sequence of str
             Names of the columns to read.
-        kept : callable, optional
+        limit : callable, optional
             Function that is applied to a result before and after it is added to another, such as
             one that limits its size.
-        what : str, default='reading'
+        description : str, default='reading'
             Description of the pass, for the display of progress.
 
         Returns

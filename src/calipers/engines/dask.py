@@ -56,9 +56,9 @@ class DaskEngine(RemoteEngine):
         frame: DataFrame,
         name: str = "the data frame",
         files: Sequence[str] = (),
-        by: str | None = None,
+        group_column: str | None = None,
     ) -> None:
-        self.frame, self.name, self.files, self._by = frame, name, tuple(files), by
+        self.frame, self.name, self.files, self._by = frame, name, tuple(files), group_column
         self.names = tuple(map(str, frame.columns))
         check_unique(name, self.names)
 
@@ -69,13 +69,13 @@ class DaskEngine(RemoteEngine):
 
     @classmethod
     def from_source(
-        cls, given: Any, session: None = None, text: Collection[str] = ()
+        cls, source: Any, session: None = None, text: Collection[str] = ()
     ) -> DaskEngine:
         """Create an engine from a data frame, or from the tables at some paths.
 
         Parameters
         ----------
-        given : data frame, path, or list of path
+        source : data frame, path, or list of path
             Dask data frame; path of Parquet, CSV, TSV or JSON Lines, a pattern or a directory (of
             Parquet) that the workers can read; or a list of paths.
         session : None
@@ -93,9 +93,9 @@ class DaskEngine(RemoteEngine):
         InputError
             If Dask is not installed, or cannot read the input.
         """
-        if is_dask(given):
-            return cls(given)
-        files, name = resolve_paths(given, "Dask")
+        if is_dask(source):
+            return cls(source)
+        files, name = resolve_paths(source, "Dask")
         return cls(_read(files, name, text), name, files)
 
     @classmethod
@@ -112,49 +112,52 @@ class DaskEngine(RemoteEngine):
         from dask.bytes import read_bytes
         from dask.delayed import delayed
 
-        one = tables.file_extension(path)[1] != ""  # is unpacked as a whole
+        is_compressed = tables.file_extension(path)[1] != ""  # is unpacked as a whole
         try:
-            found = read_bytes(
+            nested_blocks = read_bytes(
                 path,
                 delimiter=b"\n",
-                blocksize=None if one else _BLOCK,
+                blocksize=None if is_compressed else _BLOCK,
                 sample=False,
                 compression="infer",
             )[1]
         except (OSError, ValueError) as error:
             raise InputError(f"{path}: {error}") from None
-        blocks = [block for of in found for block in of]
+        blocks = [block for file_blocks in nested_blocks for block in file_blocks]
         reading = delayed(_read_lines)
         parts = [reading(read, f"{path}, part {k}", block) for k, block in enumerate(blocks)]
         meta = _to_pandas(read.schema.empty_table())
         return cls(dd.from_delayed(parts, meta=meta, verify_meta=False), path, [path])
 
     def select_columns(
-        self, texts: Mapping[str, str], numbers: Mapping[str, str], constants: Mapping[str, Any]
+        self,
+        text_columns: Mapping[str, str],
+        numbers: Mapping[str, str],
+        constants: Mapping[str, Any],
     ) -> DaskEngine:
         """Rename and cast columns; see :meth:`RemoteEngine.select_columns`."""
-        taken = {**texts, **numbers}
-        frame = self.frame[list(dict.fromkeys(taken.values()))]
-        columns = {name: frame[of] for name, of in taken.items()}
-        typed = {**dict.fromkeys(texts, _TEXT), **dict.fromkeys(numbers, "float64")}
+        source_by_name = {**text_columns, **numbers}
+        frame = self.frame[list(dict.fromkeys(source_by_name.values()))]
+        columns = {name: frame[source] for name, source in source_by_name.items()}
+        typed = {**dict.fromkeys(text_columns, _TEXT), **dict.fromkeys(numbers, "float64")}
         constant = {n: _TEXT for n, value in constants.items() if isinstance(value, str)}
-        made = frame.assign(**columns, **constants)[[*taken, *constants]]
-        return DaskEngine(made.astype({**typed, **constant}), self.name, self.files)
+        renamed = frame.assign(**columns, **constants)[[*source_by_name, *constants]]
+        return DaskEngine(renamed.astype({**typed, **constant}), self.name, self.files)
 
     def concat(self, others: Sequence[DaskEngine], name: str) -> DaskEngine:
         """Concatenate the rows of engines; see :meth:`RemoteEngine.concat`."""
         import dask.dataframe as dd
 
-        frames = [of.frame.clear_divisions() for of in (self, *others)]
+        frames = [engine.frame.clear_divisions() for engine in (self, *others)]
         return DaskEngine(
-            dd.concat(frames), name, [path for of in (self, *others) for path in of.files]
+            dd.concat(frames), name, [path for engine in (self, *others) for path in engine.files]
         )
 
-    def group_batches(self, by: str) -> DaskEngine:
+    def group_batches(self, group_column: str) -> DaskEngine:
         """Group the rows by a column; see :meth:`Engine.group_batches`."""
-        column = dict(zip(self.names, self.frame.columns, strict=True))[by]
+        column = dict(zip(self.names, self.frame.columns, strict=True))[group_column]
         frame = self.frame.shuffle(on=column).map_partitions(_sort_frame, column)
-        return DaskEngine(frame, self.name, self.files, by)
+        return DaskEngine(frame, self.name, self.files, group_column)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -167,8 +170,8 @@ class DaskEngine(RemoteEngine):
         self,
         work: Callable[[Any], P],
         columns: Sequence[str] = (),
-        kept: Callable[[P], P] = identity,
-        what: str = "reading",
+        limit: Callable[[P], P] = identity,
+        description: str = "reading",
     ) -> P:
         """Apply a function to all batches and add the results, in the order of the partitions.
 
@@ -182,18 +185,18 @@ class DaskEngine(RemoteEngine):
         check_workers()
         # Sent once, and not with every partition.
         task = delayed(
-            PartitionTask(work, kept, streams.ROWS, self.name, tuple(columns), self._by),
+            PartitionTask(work, limit, streams.ROWS, self.name, tuple(columns), self._by),
             traverse=False,
         )
-        merge = MergeTask(kept, self.name)
-        partition, met = delayed(_partition), delayed(_merge_parts)
-        named = dict(zip(self.names, self.frame.columns, strict=True))
-        frames = self.frame[[named[name] for name in columns]].to_delayed()
-        parts = [partition(task, place, frame) for place, frame in enumerate(frames)]
+        merge = MergeTask(limit, self.name)
+        partition, merge_parts = delayed(_partition), delayed(_merge_parts)
+        column_by_name = dict(zip(self.names, self.frame.columns, strict=True))
+        frames = self.frame[[column_by_name[name] for name in columns]].to_delayed()
+        parts = [partition(task, index, frame) for index, frame in enumerate(frames)]
         while len(parts) > _MEET:
-            parts = [met(merge, parts[k : k + _MEET]) for k in range(0, len(parts), _MEET)]
-        (found,) = compute(parts)
-        return merge.total(part for part in found if part is not None)  # type: ignore[no-any-return]
+            parts = [merge_parts(merge, parts[k : k + _MEET]) for k in range(0, len(parts), _MEET)]
+        (results,) = compute(parts)
+        return merge.total(part for part in results if part is not None)  # type: ignore[no-any-return]
 
 
 def connect(scheduler: str | None) -> None:
@@ -225,21 +228,26 @@ def check_workers() -> None:
     if client.asynchronous:
         return
     scheduler = client.scheduler.address
-    new = [at for at in client.nthreads() if (scheduler, at) not in _ABLE]
-    if not new:
+    new_addresses = [address for address in client.nthreads() if (scheduler, address) not in _ABLE]
+    if not new_addresses:
         return
-    found = client.get_versions()["workers"]
-    pythons = {at: found[at]["host"]["python"].split()[0] for at in new if at in found}
+    versions = client.get_versions()["workers"]
+    pythons = {
+        address: versions[address]["host"]["python"].split()[0]
+        for address in new_addresses
+        if address in versions
+    }
     # A function that another Python has pickled may take a worker down.
-    asked = [at for at, python in pythons.items() if remote.same_python(python)]
-    answers = client.run(remote.describe_worker(), workers=asked) if asked else {}
+    compatible = [address for address, python in pythons.items() if remote.same_python(python)]
+    answers = client.run(remote.describe_worker(), workers=compatible) if compatible else {}
     remote.check_workers("Dask", (remote.Worker(*answer) for answer in answers.values()))
-    others = pythons.keys() - set(asked)
-    own = calipers.__version__
+    others = pythons.keys() - set(compatible)
+    own_version = calipers.__version__
     remote.check_workers(
-        "Dask", (remote.Worker(at, "python", pythons[at], own, "") for at in others)
+        "Dask",
+        (remote.Worker(address, "python", pythons[address], own_version, "") for address in others),
     )
-    _ABLE.update((scheduler, at) for at in asked)
+    _ABLE.update((scheduler, address) for address in compatible)
 
 
 def _import_dask() -> Any:
@@ -257,19 +265,21 @@ def _read(files: Sequence[str], name: str, text: Collection[str]) -> DataFrame:
     import dask.dataframe as dd
 
     kind = table_kind(files, name, "Dask")
-    given = files[0] if len(files) == 1 else list(files)
+    source = files[0] if len(files) == 1 else list(files)
     try:
         if kind == "parquet":
-            return dd.read_parquet(given)
+            return dd.read_parquet(source)
         if kind == "jsonl":
-            return dd.read_json(given, lines=True)
+            return dd.read_json(source, lines=True)
         separator = "," if kind == "csv" else "\t"
-        found = dd.read_csv(given, sep=separator)
-        texts = {column: _TEXT for column in found.columns if column in text}
-        if not texts:
-            return found
+        frame = dd.read_csv(source, sep=separator)
+        text_types = {column: _TEXT for column in frame.columns if column in text}
+        if not text_types:
+            return frame
         # An id may be called NA.
-        return dd.read_csv(given, sep=separator, dtype=texts, keep_default_na=False, na_values=[""])
+        return dd.read_csv(
+            source, sep=separator, dtype=text_types, keep_default_na=False, na_values=[""]
+        )
     except FileNotFoundError:  # which Dask tells by the path alone
         raise InputError(f"{name}: Dask finds no such file or directory") from None
     except (OSError, ValueError) as error:
@@ -285,25 +295,25 @@ def _to_pandas(rows: pa.Table) -> Any:
     return rows.to_pandas(types_mapper=kinds.get)
 
 
-def _read_lines(read: TextTask, where: str, block: bytes) -> Any:
+def _read_lines(read: TextTask, location: str, block: bytes) -> Any:
     import pyarrow as pa
 
-    return _to_pandas(pa.Table.from_batches([read.read_batch(where, 1, block)]))
+    return _to_pandas(pa.Table.from_batches([read.read_batch(location, 1, block)]))
 
 
 def _sort_frame(frame: Any, column: Any) -> Any:
     return frame.sort_values(column, kind="stable")
 
 
-def _partition(task: PartitionTask, place: int, frame: Any) -> PartitionResult | None:
+def _partition(task: PartitionTask, index: int, frame: Any) -> PartitionResult | None:
     import pyarrow as pa
 
     table = pa.Table.from_pandas(frame, preserve_index=False)
-    return task.partition(place, table.to_batches(max_chunksize=task.rows))
+    return task.partition(index, table.to_batches(max_chunksize=task.rows))
 
 
 def _merge_parts(
     merge: MergeTask, parts: Sequence[PartitionResult | None]
 ) -> PartitionResult | None:
-    found = [part for part in parts if part is not None]
-    return merge.merge(found) if found else None
+    results = [part for part in parts if part is not None]
+    return merge.merge(results) if results else None

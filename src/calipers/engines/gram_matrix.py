@@ -29,38 +29,38 @@ CANCELS = 1e-10
 def inner_products(columns: Sequence[FloatArray]) -> FloatArray:
     """Compute the inner products of all pairs of columns on one thread (BLAS uses all threads)."""
     out = np.zeros((len(columns), len(columns)))
-    for j, one in enumerate(columns):
-        for k, other in enumerate(columns[: j + 1]):
-            out[j, k] = out[k, j] = dot(one, other)
+    for j, first in enumerate(columns):
+        for k, second in enumerate(columns[: j + 1]):
+            out[j, k] = out[k, j] = dot(first, second)
     return out
 
 
-def _reference(own: Asked, asked: Iterable[Asked]) -> Asked:
+def _reference(request: Asked, requests: Iterable[Asked]) -> Asked:
     """Return the first system with the same measure, which is the reference of the others.
 
     For the other systems, the difference from the reference is stored, because the difference of
     two nearly equal values cannot be recovered from their squares.
     """
-    return next(other for other in asked if other[1] == own[1])
+    return next(other for other in requests if other[1] == request[1])
 
 
-def gram_columns(found: Mapping[Asked, Influence]) -> dict[Asked, FloatArray]:
+def gram_columns(influences: Mapping[Asked, Influence]) -> dict[Asked, FloatArray]:
     """Return the columns whose inner products are stored.
 
     For each measure these are the reference and the differences of the other systems from it.
     """
-    plain = {asked: of.corrected.column for asked, of in found.items()}
+    plain = {request: influence.corrected.column for request, influence in influences.items()}
     out = {}
-    for asked, column in plain.items():
-        reference = _reference(asked, plain)
-        out[asked] = column if reference == asked else column - plain[reference]
+    for request, column in plain.items():
+        reference = _reference(request, plain)
+        out[request] = column if reference == request else column - plain[reference]
     return out
 
 
-def as_linear_combination(own: Asked, asked: Sequence[Asked]) -> FloatArray:
+def as_linear_combination(request: Asked, requests: Sequence[Asked]) -> FloatArray:
     """Return the coefficients that express a value by these columns."""
-    reference = _reference(own, asked)
-    return np.array([float(other in (own, reference)) for other in asked])
+    reference = _reference(request, requests)
+    return np.array([float(other in (request, reference)) for other in requests])
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,34 +141,40 @@ class ClusterInfluence(TwoClassVariance):
         )
 
 
-def sums_by_cluster(of: Influence) -> FloatArray:
+def sums_by_cluster(influence: Influence) -> FloatArray:
     """Sum influence values, weights and parts of the denominator by cluster.
 
     The result has the shape (3, 2·C); if there are classes, the second half has the positive rows.
     """
-    space, clusters = of.space, of.space.clusters
+    space, clusters = influence.space, influence.space.clusters
     assert clusters is not None
     split = (
         space.positive
         if isinstance(space, TwoClassVariance)
         else np.zeros(len(clusters.code), bool)
     )
-    place = clusters.code + split * np.int64(clusters.size)
-    weight = np.ones(len(place)) if space.weight is None else space.weight
-    columns = of.influence_values, weight, weight if space.held is None else space.held
-    return np.stack([np.bincount(place, column, 2 * clusters.size) for column in columns])
+    index = clusters.code + split * np.int64(clusters.size)
+    weight = np.ones(len(index)) if space.weight is None else space.weight
+    columns = influence.influence_values, weight, weight if space.held is None else space.held
+    return np.stack([np.bincount(index, column, 2 * clusters.size) for column in columns])
 
 
 def cluster_influence(sums: FloatArray, name: str, *, pairs: bool) -> Influence:
     """Return the influence function from :func:`sums_by_cluster` of all rows."""
-    moved, weight, held = sums
-    size = len(moved) // 2
+    influence_values, weight, denominator = sums
+    size = len(influence_values) // 2
     if not weight[size:].any():
-        moved, weight, held = (of[:size] for of in (moved, weight, held))
+        influence_values, weight, denominator = (
+            column[:size] for column in (influence_values, weight, denominator)
+        )
         clusters = ClusterIndex(np.arange(size, dtype=np.uint32), size, weight)
-        return Influence(moved, VarianceEstimator(weight, clusters, held=held), name)
-    place = np.arange(2 * size)
-    clusters = ClusterIndex((place % size).astype(np.uint32), size, weight)
+        return Influence(
+            influence_values, VarianceEstimator(weight, clusters, held=denominator), name
+        )
+    index = np.arange(2 * size)
+    clusters = ClusterIndex((index % size).astype(np.uint32), size, weight)
     return Influence(
-        moved, ClusterInfluence(weight, clusters, positive=place >= size, is_pairwise=pairs), name
+        influence_values,
+        ClusterInfluence(weight, clusters, positive=index >= size, is_pairwise=pairs),
+        name,
     )

@@ -58,8 +58,10 @@ class JudgedTopics(Mergeable):
         rankings = {**self.rankings, **other.rankings}
         for name in self.rankings.keys() & other.rankings.keys():
             rankings[name] = self.rankings[name] + other.rankings[name]
-        unjudged = {name: of + other.unjudged[name] for name, of in self.unjudged.items()}
-        names = {name: _first_names(of + other.names[name]) for name, of in self.names.items()}
+        unjudged = {name: value + other.unjudged[name] for name, value in self.unjudged.items()}
+        names = {
+            name: _first_names(value + other.names[name]) for name, value in self.names.items()
+        }
         return JudgedTopics(rankings, unjudged, names)
 
 
@@ -84,9 +86,9 @@ class _JudgeBatch:
         """Judge the runs on the topics of a batch."""
         import pyarrow.compute as pc
 
-        for wrong in pc.unique(batch.columns["wrong"]).to_pylist():
-            if wrong:
-                raise InputError(wrong)
+        for message in pc.unique(batch.columns["wrong"]).to_pylist():
+            if message:
+                raise InputError(message)
         try:
             return self._judge(batch)
         except InputError as error:
@@ -97,65 +99,73 @@ class _JudgeBatch:
         import pyarrow.compute as pc
 
         rows = pa.table(batch.columns)
-        own = [rows.filter(pc.equal(rows["source"], k)) for k in range(len(self.runs) + 1)]
+        source_rows = [rows.filter(pc.equal(rows["source"], k)) for k in range(len(self.runs) + 1)]
         tables = [
-            pa.table({"topic": of["topic"], "doc": of["doc"], called: of["value"]})
-            for of, called in zip(own, ("grade", *self.values), strict=True)
+            pa.table({"topic": table["topic"], "doc": table["doc"], value_name: table["value"]})
+            for table, value_name in zip(source_rows, ("grade", *self.values), strict=True)
         ]
         if not tables[0].num_rows:
-            alone = {
-                name: pc.unique(of["topic"]).to_pylist()
-                for name, of in zip(self.runs, tables[1:], strict=True)
+            topics_by_run = {
+                name: pc.unique(table["topic"]).to_pylist()
+                for name, table in zip(self.runs, tables[1:], strict=True)
             }
-            counts = {name: len(of) for name, of in alone.items()}
-            return JudgedTopics({}, counts, {name: _first_names(of) for name, of in alone.items()})
+            counts = {name: len(table) for name, table in topics_by_run.items()}
+            return JudgedTopics(
+                {}, counts, {name: _first_names(table) for name, table in topics_by_run.items()}
+            )
         qrels = trec.read_qrels(tables[0])
         # A run has to hold something: where it retrieves nothing here, a topic that nobody judged.
-        other = max(qrels.topics) + "."
+        unjudged_topic = max(qrels.topics) + "."
         rankings, unjudged, names = {}, {}, {}
-        for name, of in zip(self.runs, tables[1:], strict=True):
-            held = of if of.num_rows else {other: {"": 0.0}}
-            run = trec.read_run(name, held, qrels, float32=self.is_float32)
+        for name, table in zip(self.runs, tables[1:], strict=True):
+            run_rows = table if table.num_rows else {unjudged_topic: {"": 0.0}}
+            run = trec.read_run(name, run_rows, qrels, float32=self.is_float32)
             rankings[name] = JudgedRankings(**run.arrays)
-            unjudged[name] = run.unjudged_topics if of.num_rows else 0
-            names[name] = _first_names(run.unjudged_topic_names) if of.num_rows else ()
+            unjudged[name] = run.unjudged_topics if table.num_rows else 0
+            names[name] = _first_names(run.unjudged_topic_names) if table.num_rows else ()
         return JudgedTopics(rankings, unjudged, names)
 
 
 def judge_runs(
-    kind: str, qrels: Any, runs: Mapping[str, Any], wanted: set[type], *, float32: bool, paths: bool
+    kind: str,
+    qrels: Any,
+    runs: Mapping[str, Any],
+    statistic_types: set[type],
+    *,
+    float32: bool,
+    paths: bool,
 ) -> tuple[dict[str, trec.Run], dict[str, Any], trec.InputOrigin]:
     """Judge runs, and return them as :func:`~calipers.data.trec.read_runs`, with statistics.
 
-    ``wanted`` are the types of the statistics. If some inputs are data frames of the engine, the
+    ``statistic_types`` are the types of the statistics. If some inputs are data frames of the engine, the
     others may be of any readable form; ``paths`` states that the engine reads paths, rather than
     this process.
     """
-    if wanted != {JudgedRankings}:
+    if statistic_types != {JudgedRankings}:
         raise InputError(
             "measures of judgments in groups or by stratum take judgments and runs in memory, and "
             f"not engine={kind!r}"
         )
-    home = _HOMES[kind]
-    given = {"qrels": qrels, **{f"run {name}": run for name, run in runs.items()}}
-    session = home.session([of for of in given.values() if is_spark(of)])
+    engine_type = _HOMES[kind]
+    inputs = {"qrels": qrels, **{f"run {name}": run for name, run in runs.items()}}
+    session = engine_type.session([item for item in inputs.values() if is_spark(item)])
     sources = []
-    for place, ((_, source), name) in enumerate(zip(given.items(), ("qrels", *runs), strict=True)):
-        sources.append(_Source.from_object(home, session, name, source, place, paths=paths))
-    rows = sources[0].rows.concat([of.rows for of in sources[1:]], "the runs and judgments")
-    values = tuple(of.value for of in sources[1:])
-    found = rows.group_batches("topic").reduce(
+    for index, ((_, source), name) in enumerate(zip(inputs.items(), ("qrels", *runs), strict=True)):
+        sources.append(_Source.from_object(engine_type, session, name, source, index, paths=paths))
+    rows = sources[0].rows.concat([item.rows for item in sources[1:]], "the runs and judgments")
+    values = tuple(item.value for item in sources[1:])
+    judged = rows.group_batches("topic").reduce(
         _JudgeBatch(tuple(runs), values, float32), rows.names
     )
-    if not found.rankings:
+    if not judged.rankings:
         raise InputError("qrels: there are no judgments")
-    rankings = {name: found.rankings[name] for name in runs}
-    origins = [of.origin for of in sources]
+    rankings = {name: judged.rankings[name] for name in runs}
+    origins = [item.origin for item in sources]
     read = {
-        name: trec.Run(of._parts(), found.unjudged[name], found.names[name], None, origin)
-        for (name, of), origin in zip(rankings.items(), origins[1:], strict=True)
+        name: trec.Run(item._parts(), judged.unjudged[name], judged.names[name], None, origin)
+        for (name, item), origin in zip(rankings.items(), origins[1:], strict=True)
     }
-    systems = {name: {JudgedRankings: of} for name, of in rankings.items()}
+    systems = {name: {JudgedRankings: item} for name, item in rankings.items()}
     return read, systems, origins[0]
 
 
@@ -173,52 +183,55 @@ class _Source:
     @classmethod
     def from_object(
         cls,
-        home: type[RemoteEngine],
+        engine_type: type[RemoteEngine],
         session: Any,
         name: str,
-        given: Any,
-        place: int,
+        data: Any,
+        index: int,
         *,
         paths: bool,
     ) -> _Source:
         """Create the source from any input, given its index among all inputs."""
-        kind: Kind = "run" if place else "qrels"
-        wrong: dict[str, str] = {}
+        kind: Kind = "run" if index else "qrels"
+        error_column: dict[str, str] = {}
         origin = trec.InputOrigin(name)
-        if is_spark(given) or is_dask(given):
-            rows = home.from_source(given, session)
-        elif paths and _is_path(given):
-            path = os.fspath(given)
+        if is_spark(data) or is_dask(data):
+            rows = engine_type.from_source(data, session)
+        elif paths and _is_path(data):
+            path = os.fspath(data)
             origin = trec.InputOrigin(name, path)
             if _is_text(path):
                 lines = TextTask(partial(_lines, kind), ("topic", "doc", "wrong"), _VALUE[kind])
-                rows, wrong = home.from_lines(path, lines, session), {"wrong": "wrong"}
+                rows, error_column = (
+                    engine_type.from_lines(path, lines, session),
+                    {"wrong": "wrong"},
+                )
             else:
-                rows = home.from_source(path, session, (*TOPIC, *DOCUMENT))
+                rows = engine_type.from_source(path, session, (*TOPIC, *DOCUMENT))
         else:
-            table, origin = trec.read_rows(name, given, kind)
+            table, origin = trec.read_rows(name, data, kind)
             for column in ("topic", "doc"):
-                at = table.column_names.index(column)
-                table = table.set_column(at, column, table[column].cast("large_string"))
-            rows = home.from_table(table, session)
+                column_index = table.column_names.index(column)
+                table = table.set_column(column_index, column, table[column].cast("large_string"))
+            rows = engine_type.from_table(table, session)
         topic, document, value = _columns(name, rows, kind)
-        also: dict[str, Any] = {"source": place, **({} if wrong else {"wrong": ""})}
-        made = rows.select_columns(
-            {"topic": topic, "doc": document, **wrong}, {"value": value}, also
+        constants: dict[str, Any] = {"source": index, **({} if error_column else {"wrong": ""})}
+        selected = rows.select_columns(
+            {"topic": topic, "doc": document, **error_column}, {"value": value}, constants
         )
-        called = "grade" if kind == "qrels" else "rank" if value == "rank" else "score"
-        return cls(made, called, origin)
+        value_name = "grade" if kind == "qrels" else "rank" if value == "rank" else "score"
+        return cls(selected, value_name, origin)
 
 
 #: What the column of values is called, of lines of text.
 _VALUE: Mapping[Kind, str] = {"qrels": "grade", "run": "score"}
 
 
-def _is_path(given: Any) -> bool:
+def _is_path(value: Any) -> bool:
     """Return whether this is the path of a file that a cluster can read."""
-    if not isinstance(given, str | os.PathLike):
+    if not isinstance(value, str | os.PathLike):
         return False
-    path = os.fspath(given)
+    path = os.fspath(value)
     return path != STDIN and not path.startswith(PREFIX)
 
 
@@ -247,13 +260,15 @@ def _columns(name: str, rows: RemoteEngine, kind: Kind) -> tuple[str, str, str]:
         (document, text, "text or whole numbers"),
         (value, number, "numbers"),
     ):
-        found = rows.schema.field(column).type
-        if not any(is_such(found) for is_such in kinds):
-            raise InputError(f"{name}: column {column!r} is of type {found}, expected {expected}")
+        data_type = rows.schema.field(column).type
+        if not any(is_such(data_type) for is_such in kinds):
+            raise InputError(
+                f"{name}: column {column!r} is of type {data_type}, expected {expected}"
+            )
     return topic, document, value
 
 
-def _lines(kind: Kind, where: str, first: int, text: bytes) -> pa.RecordBatch:
+def _lines(kind: Kind, location: str, first: int, text: bytes) -> pa.RecordBatch:
     """Parse lines of TREC text into topics, documents and values.
 
     They are parsed as a file is; the column ``wrong`` has the first error, if any.
@@ -264,7 +279,7 @@ def _lines(kind: Kind, where: str, first: int, text: bytes) -> pa.RecordBatch:
     names = "topic", "doc", "wrong", value
     kinds = pa.string(), pa.string(), pa.string(), pa.float64()
     if not text.strip():
-        return pa.record_batch([pa.array([], of) for of in kinds], names)
+        return pa.record_batch([pa.array([], item) for item in kinds], names)
     with tempfile.NamedTemporaryFile() as file:
         file.write(text)
         file.flush()
@@ -272,13 +287,17 @@ def _lines(kind: Kind, where: str, first: int, text: bytes) -> pa.RecordBatch:
             rows = _core.read_rows(file.name, kind)
             ids = [to_large_binary(*rows[name]).cast(pa.string()) for name in ("topic", "doc")]
         except pa.ArrowInvalid:
-            wrong = f"{where}: has bytes that are no UTF-8, which takes engine='memory'"
+            message = f"{location}: has bytes that are no UTF-8, which takes engine='memory'"
         except ValueError as error:
-            told = re.compile(re.escape(file.name) + r":(\d+)")
-            line = told.sub(lambda found: f"{where}, line {int(found[1]) + first - 1}", str(error))
-            wrong = line.replace(file.name, where)
+            line_pattern = re.compile(re.escape(file.name) + r":(\d+)")
+            line = line_pattern.sub(
+                lambda match: f"{location}, line {int(match[1]) + first - 1}", str(error)
+            )
+            message = line.replace(file.name, location)
         else:
             none = pa.array([""] * len(rows[value]), pa.string())
             return pa.record_batch([*ids, none, pa.array(rows[value], pa.float64())], names)
-    one = [pa.array([of], kind) for of, kind in zip(("", "", wrong, 0.0), kinds, strict=True)]
-    return pa.record_batch(one, names)
+    error_row = [
+        pa.array([item], kind) for item, kind in zip(("", "", message, 0.0), kinds, strict=True)
+    ]
+    return pa.record_batch(error_row, names)

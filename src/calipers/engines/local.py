@@ -48,23 +48,23 @@ class LocalEngine(Engine):
         self,
         work: Callable[[Any], P],
         columns: Sequence[str] = (),
-        kept: Callable[[P], P] = identity,
-        what: str = "reading",
+        limit: Callable[[P], P] = identity,
+        description: str = "reading",
     ) -> P:
         """Apply a function to all batches and add the results, on one thread.
 
         See :meth:`Engine.reduce`.
         """
-        return self._sum(work, self._batches(), kept, 1)
+        return self._sum(work, self._batches(), limit, 1)
 
     @staticmethod
     def _sum(
-        work: Callable[[Any], P], batches: Iterable[Any], kept: Callable[[P], P], threads: int
+        work: Callable[[Any], P], batches: Iterable[Any], limit: Callable[[P], P], threads: int
     ) -> P:
-        found: PairwiseSum[P] = PairwiseSum(kept)
+        sums: PairwiseSum[P] = PairwiseSum(limit)
         for part in map_in_order(work, batches, threads):
-            found.add(part)
-        return found.total
+            sums.add(part)
+        return sums.total
 
 
 class StreamEngine(LocalEngine):
@@ -78,17 +78,17 @@ class StreamEngine(LocalEngine):
         Column of which all rows with one value are in one batch.
     """
 
-    def __init__(self, stream: Stream, by: str | None = None) -> None:
-        self.stream, self.by = stream, by
+    def __init__(self, stream: Stream, group_column: str | None = None) -> None:
+        self.stream, self.by = stream, group_column
         self.name, self.names, self.rows = stream.name, stream.names, stream.rows
         self.is_rereadable, self.files, self.stamps = stream.again, stream.files, stream.stamps
 
-    def group_batches(self, by: str) -> StreamEngine:
+    def group_batches(self, group_column: str) -> StreamEngine:
         """Return an engine for the same rows, in batches that end where the value of a column does.
 
         Rows of one value have to be contiguous; otherwise an error is raised.
         """
-        return StreamEngine(self.stream, by)
+        return StreamEngine(self.stream, group_column)
 
     @property
     def schema(self) -> pa.Schema:
@@ -99,8 +99,8 @@ class StreamEngine(LocalEngine):
         self,
         work: Callable[[Any], P],
         columns: Sequence[str] = (),
-        kept: Callable[[P], P] = identity,
-        what: str = "reading",
+        limit: Callable[[P], P] = identity,
+        description: str = "reading",
     ) -> P:
         """Apply a function to all batches and add the results, on several threads.
 
@@ -109,40 +109,40 @@ class StreamEngine(LocalEngine):
         from calipers.data import streams
 
         wide = max(len(columns), FEW_COLUMNS)
-        found = self.stream.batches(columns, max(1, streams.ROWS * FEW_COLUMNS // wide))
-        watched = track_rows(found, what, self.rows, lambda batch: batch.rows)
+        batches = self.stream.batches(columns, max(1, streams.ROWS * FEW_COLUMNS // wide))
+        watched = track_rows(batches, description, self.rows, lambda batch: batch.rows)
         watched = watched if self.by is None else _align_batches(watched, self.by)
-        return self._sum(work, watched, kept, min(os.cpu_count() or 1, MOST_THREADS))
+        return self._sum(work, watched, limit, min(os.cpu_count() or 1, MOST_THREADS))
 
 
-def _align_batches(batches: Iterable[Batch], by: str) -> Iterator[Batch]:
+def _align_batches(batches: Iterable[Batch], group_column: str) -> Iterator[Batch]:
     """Yield the rows in batches that end where the value of a column does.
 
     The rows of the last value are held back until the next batch shows where they end.
     """
-    held: list[Batch] = []
-    seen: dict[Any, int] = {}
+    pending: list[Batch] = []
+    first_rows: dict[Any, int] = {}
     last: Any = None
     for batch in batches:
-        starts, values = _run_starts(batch.columns[by])
+        starts, values = _run_starts(batch.columns[group_column])
         for start, value in zip(starts.tolist(), values, strict=True):
             row = batch.first + start
-            if start == 0 and held and value == last:
+            if start == 0 and pending and value == last:
                 continue
-            if seen.setdefault(value, row) != row and value is not None:
+            if first_rows.setdefault(value, row) != row and value is not None:
                 raise InputError(
-                    f"{batch.where}: {by} {format_value(value)} begins in row {seen[value]} and is "
+                    f"{batch.where}: {group_column} {format_value(value)} begins in row {first_rows[value]} and is "
                     "there "
                     f"again in row {row}, after others; batches take the rows of a group one after "
-                    f"the other: sort them by {by!r}, or take engine='memory'"
+                    f"the other: sort them by {group_column!r}, or take engine='memory'"
                 )
-        if len(starts) > 1 or (held and values[0] != last):
-            yield _concat_batches([*held, _slice_batch(batch, 0, int(starts[-1]))])
-            held = []
-        held.append(_slice_batch(batch, int(starts[-1]) if not held else 0, batch.rows))
+        if len(starts) > 1 or (pending and values[0] != last):
+            yield _concat_batches([*pending, _slice_batch(batch, 0, int(starts[-1]))])
+            pending = []
+        pending.append(_slice_batch(batch, int(starts[-1]) if not pending else 0, batch.rows))
         last = values[-1]
-    if held:
-        yield _concat_batches(held)
+    if pending:
+        yield _concat_batches(pending)
 
 
 def _run_starts(column: pa.Array) -> tuple[Any, list[Any]]:
@@ -157,17 +157,17 @@ def _slice_batch(batch: Batch, start: int, end: int) -> Batch:
     """Return a range of rows of a batch."""
     if (start, end) == (0, batch.rows):
         return batch
-    columns = {name: of.slice(start, end - start) for name, of in batch.columns.items()}
+    columns = {name: column.slice(start, end - start) for name, column in batch.columns.items()}
     return replace(batch, columns=columns, first=batch.first + start)
 
 
-def _concat_batches(held: Sequence[Batch]) -> Batch:
+def _concat_batches(batches: Sequence[Batch]) -> Batch:
     """Concatenate batches."""
-    held = [batch for batch in held if batch.rows]
-    if len(held) == 1:
-        return held[0]
+    batches = [batch for batch in batches if batch.rows]
+    if len(batches) == 1:
+        return batches[0]
     import pyarrow as pa
 
-    names = held[0].columns
-    columns = {name: pa.concat_arrays([of.columns[name] for of in held]) for name in names}
-    return replace(held[0], columns=columns)
+    names = batches[0].columns
+    columns = {name: pa.concat_arrays([batch.columns[name] for batch in batches]) for name in names}
+    return replace(batches[0], columns=columns)

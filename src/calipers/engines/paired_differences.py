@@ -77,21 +77,21 @@ class JointConfusion(Mergeable):
     @classmethod
     def from_batch(cls, first: ClassCounts, second: ClassCounts) -> JointConfusion:
         """Count the rows of a batch."""
-        one, k = first.cells, first.matrix.classes
-        flat = np.asarray(one.flat * k + second.cells.flat % k, np.int64)
-        cells = MultinomialCells.from_flat(flat, (k, k, k), one.weight)
-        if one.weight is None:
+        first_cells, k = first.cells, first.matrix.classes
+        flat = np.asarray(first_cells.flat * k + second.cells.flat % k, np.int64)
+        cells = MultinomialCells.from_flat(flat, (k, k, k), first_cells.weight)
+        if first_cells.weight is None:
             return cls(cells.cell_index, np.stack([cells.counts] * 3))
         rows = np.bincount(cells.row(), minlength=len(cells.cell_index)).astype(np.float64)
         return cls(cells.cell_index, np.stack([rows, cells.counts, cells.squares]))
 
     def __add__(self, other: JointConfusion) -> JointConfusion:
-        place, inverse = np.unique(
+        cell_index, inverse = np.unique(
             np.append(self.cell_index, other.cell_index), return_inverse=True
         )
-        both = np.concatenate([self.row_counts, other.row_counts], axis=1)
-        sums = [np.bincount(inverse, of, len(place)) for of in both]
-        return JointConfusion(place, np.stack(sums).astype(np.float64))
+        row_counts = np.concatenate([self.row_counts, other.row_counts], axis=1)
+        sums = [np.bincount(inverse, column, len(cell_index)) for column in row_counts]
+        return JointConfusion(cell_index, np.stack(sums).astype(np.float64))
 
     def cells(self, classes: int, unit: float, *, uneven: bool) -> MultinomialCells:
         """Return the cells; if all rows weigh a ``unit``, their weight is 1."""
@@ -120,108 +120,120 @@ class PairDifferences(Mergeable):
         cls,
         pairs: Sequence[Pair],
         systems: Mapping[str, SystemOutput],
-        moved: Mapping[Asked, Influence],
+        influences: Mapping[Asked, Influence],
         total: float,
-        whole: Mapping[Asked, Statistic],
+        statistics: Mapping[Asked, Statistic],
     ) -> PairDifferences:
         """Compute the differences of the rows of a batch.
 
-        ``moved`` are the influence values of the rows, and ``whole`` the statistics of all rows.
+        ``influences`` are the influence values of the rows, and ``statistics`` the statistics of all rows.
         """
-        met: dict[int, JointConfusion] = {}
-        for at, pair in distinct_pairs(pairs):
+        joint_confusions: dict[int, JointConfusion] = {}
+        for index, pair in distinct_pairs(pairs):
             first, second = (_counts(systems[name], pair.measure) for name in pair.systems)
             if first is not None and second is not None:
-                met[at] = JointConfusion.from_batch(first, second)
-        found = {}
-        for at, pair in enumerate(pairs):
-            one, other = (moved.get(asked) for asked in pair.requests)
+                joint_confusions[index] = JointConfusion.from_batch(first, second)
+        unit_differences = {}
+        for index, pair in enumerate(pairs):
+            first_influence, second_influence = (
+                influences.get(request) for request in pair.requests
+            )
             values = [_values(systems[name], pair.measure) for name in pair.systems]
             if pair.has_clusters:
-                signs = _signs(pair, systems, whole)
+                signs = _signs(pair, systems, statistics)
                 if signs is not None:
-                    found[at] = UnitDifferences.from_signs(signs)
+                    unit_differences[index] = UnitDifferences.from_signs(signs)
                 continue
             if values[0] is not None and values[1] is not None:
                 if pair.is_unit_based:
-                    found[at] = _subtract_values(values[0], values[1])
+                    unit_differences[index] = _subtract_values(values[0], values[1])
                     continue
-                if one is not None and other is not None:
-                    means: list[Any] = [whole[asked] for asked in pair.requests]
-                    one, other = (
-                        of.moving(mean.mean, mean.weight)
-                        for of, mean in zip(values, means, strict=True)
-                        if of is not None
+                if first_influence is not None and second_influence is not None:
+                    means: list[Any] = [statistics[request] for request in pair.requests]
+                    first_influence, second_influence = (
+                        row_values.moving(mean.mean, mean.weight)
+                        for row_values, mean in zip(values, means, strict=True)
+                        if row_values is not None
                     )
-            if pair.is_row_based and one is not None and other is not None:
+            if pair.is_row_based and first_influence is not None and second_influence is not None:
                 # Of averages no row is of either class, also where those of a batch are of one.
-                averaged = isinstance(whole[pair.requests[0]], ClassTables | StatisticVector)
+                averaged = isinstance(statistics[pair.requests[0]], ClassTables | StatisticVector)
                 rated = [_items(systems[name], pair.measure) for name in pair.systems]
-                spread = _differences(pair, one, other, total, rated, by_class=not averaged)
-                signs = _signs(pair, systems, whole)
-                found[at] = spread if signs is None else replace(spread, signs=signs)
-        return cls(found, met)
+                spread = _differences(
+                    pair, first_influence, second_influence, total, rated, by_class=not averaged
+                )
+                signs = _signs(pair, systems, statistics)
+                unit_differences[index] = spread if signs is None else replace(spread, signs=signs)
+        return cls(unit_differences, joint_confusions)
 
     def __add__(self, other: PairDifferences) -> PairDifferences:
         return PairDifferences(
-            {k: of + other.unit_differences[k] for k, of in self.unit_differences.items()},
-            {k: of + other.met[k] for k, of in self.met.items()},
+            {k: value + other.unit_differences[k] for k, value in self.unit_differences.items()},
+            {k: value + other.met[k] for k, value in self.met.items()},
         )
 
 
 def distinct_pairs(pairs: Sequence[Pair]) -> Iterator[tuple[int, Pair]]:
     """Yield the first pair of each two statistics, with its index."""
-    seen = set()
-    for at, pair in enumerate(pairs):
-        if pair.table not in seen:
-            seen.add(pair.table)
-            yield at, pair
+    visited = set()
+    for index, pair in enumerate(pairs):
+        if pair.table not in visited:
+            visited.add(pair.table)
+            yield index, pair
 
 
 def _resolve_measure(system: SystemOutput, measure: Measure) -> tuple[Any, Measure]:
     """Return the sample that a measure takes, and the measure as applied to it."""
-    one, own = system.delegate(measure)
-    return one.sample_for(own), own
+    delegate, applied_measure = system.delegate(measure)
+    return delegate.sample_for(applied_measure), applied_measure
 
 
 def _counts(system: SystemOutput, measure: Measure) -> ClassCounts | None:
     """Return the confusion counts of independent rows for a measure, or None."""
-    of, _ = _resolve_measure(system, measure)
-    return of if isinstance(of, ClassCounts) and of.clusters is None else None
+    sample, _ = _resolve_measure(system, measure)
+    return sample if isinstance(sample, ClassCounts) and sample.clusters is None else None
 
 
 def _values(system: SystemOutput, measure: Measure) -> RowValues | None:
     """Return the values of rows, some of which may be undefined, if the measure is their mean."""
-    of, own = _resolve_measure(system, measure)
-    return of if isinstance(of, RowValues) and is_mean(own) else None
+    sample, applied_measure = _resolve_measure(system, measure)
+    return sample if isinstance(sample, RowValues) and is_mean(applied_measure) else None
 
 
-def _row_values(pair: Pair, system: SystemOutput, whole: Statistic) -> FloatArray | None:
+def _row_values(pair: Pair, system: SystemOutput, statistic: Statistic) -> FloatArray | None:
     """Return the values of rows of whose mean the measure is a function."""
     measure = pair.measure
-    of, own = _resolve_measure(system, measure)
-    if pair.is_unit_based and isinstance(of, RowValues):
-        return of.values
-    if isinstance(whole, StatisticVector):
-        terms = system.delegate(measure)[0].terms(own)
-        return terms.combined_loss(own, whole) if isinstance(terms, StreamedOutputs) else None
-    return of.values if isinstance(of, RowLosses) else None
+    sample, applied_measure = _resolve_measure(system, measure)
+    if pair.is_unit_based and isinstance(sample, RowValues):
+        return sample.values
+    if isinstance(statistic, StatisticVector):
+        terms = system.delegate(measure)[0].terms(applied_measure)
+        return (
+            terms.combined_loss(applied_measure, statistic)
+            if isinstance(terms, StreamedOutputs)
+            else None
+        )
+    return sample.values if isinstance(sample, RowLosses) else None
 
 
 def _rating_sample(system: SystemOutput, measure: Measure) -> RatingSample | None:
     """Return the sample of ratings for a measure, or None."""
-    of, _ = _resolve_measure(system, measure)
-    return of if isinstance(of, RatingSample) else None
+    sample, _ = _resolve_measure(system, measure)
+    return sample if isinstance(sample, RatingSample) else None
 
 
 def _items(system: SystemOutput, measure: Measure) -> npt.NDArray[np.bool_] | None:
     """Return which items a measure of raters includes, or None."""
-    of, own = _resolve_measure(system, measure)
-    return counted_items(own, of.statistic) if isinstance(of, RatingSample) else None
+    sample, applied_measure = _resolve_measure(system, measure)
+    return (
+        counted_items(applied_measure, sample.statistic)
+        if isinstance(sample, RatingSample)
+        else None
+    )
 
 
 def _signs(
-    pair: Pair, systems: Mapping[str, SystemOutput], whole: Mapping[Asked, Statistic]
+    pair: Pair, systems: Mapping[str, SystemOutput], statistics: Mapping[Asked, Statistic]
 ) -> Signs | None:
     """Return the numbers of rows on which the first system is higher, equal and lower.
 
@@ -230,8 +242,14 @@ def _signs(
     first, second = (_rating_sample(systems[name], pair.measure) for name in pair.systems)
     if first is not None and second is not None:
         return first.signs(second)
-    one, other = (_row_values(pair, systems[asked[0]], whole[asked]) for asked in pair.requests)
-    return None if one is None or other is None else count_signs(one - other)
+    first_values, second_values = (
+        _row_values(pair, systems[request[0]], statistics[request]) for request in pair.requests
+    )
+    return (
+        None
+        if first_values is None or second_values is None
+        else count_signs(first_values - second_values)
+    )
 
 
 def _subtract_values(first: RowValues, second: RowValues) -> UnitDifferences:
@@ -256,14 +274,14 @@ def _differences(
     For means these are differences of the values of rows; for raters, of the items that either set
     ``rated``.
     """
-    apart = first - second
-    values, weight = apart.unit_values(total), apart.space.weight
-    positive = getattr(apart.space, "positive", None) if by_class else None
+    difference = first - second
+    values, weight = difference.unit_values(total), difference.space.weight
+    positive = getattr(difference.space, "positive", None) if by_class else None
     either = None if rated[0] is None or rated[1] is None else rated[0] | rated[1]
     if weight is not None:
-        there = weight > 0
-        weight, positive = weight[there], None if positive is None else positive[there]
-        either = None if either is None else either[there]
+        used_mask = weight > 0
+        weight, positive = weight[used_mask], None if positive is None else positive[used_mask]
+        either = None if either is None else either[used_mask]
     if pair.is_unit_based:
         return UnitDifferences.from_values(values, weight)
     if either is None:

@@ -54,7 +54,9 @@ class FirstPassResult(Mergeable):
     seen: Any = 0
 
     def __add__(self, other: FirstPassResult) -> FirstPassResult:
-        statistics = {k: of + other.statistics[k] for k, of in self.statistics.items()}
+        statistics = {
+            k: statistic + other.statistics[k] for k, statistic in self.statistics.items()
+        }
         return FirstPassResult(
             statistics,
             self.rows + other.rows,
@@ -67,10 +69,12 @@ class FirstPassResult(Mergeable):
 
     def settled(self, bounded: Callable[[Any], Any]) -> FirstPassResult:
         """Return the result with final statistics, whose size is limited by ``bounded``."""
-        return self._each(lambda of: bounded(of.finalize()))
+        return self._each(lambda statistic: bounded(statistic.finalize()))
 
     def _each(self, change: Callable[[Any], Any]) -> FirstPassResult:
-        return replace(self, statistics={k: change(of) for k, of in self.statistics.items()})
+        return replace(
+            self, statistics={k: change(statistic) for k, statistic in self.statistics.items()}
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,20 +101,28 @@ class FirstPass:
         """Compute the statistics of a batch."""
         built = self.build(batch)
         systems = built.systems
-        one = next(iter(systems.values()))
-        found: dict[int, Statistic] = {}
+        first_system = next(iter(systems.values()))
+        statistics: dict[int, Statistic] = {}
         for (name, measure), number in self.asked.items():
-            if number not in found:
+            if number not in statistics:
                 statistic = systems[name].batch_statistic(measure)
                 assert statistic is not None
-                found[number] = statistic
+                statistics[number] = statistic
         weight, clustered = (
-            WeightMoments.from_rows(one.weight, one.n_rows),
-            one.clusters is not None,
+            WeightMoments.from_rows(first_system.weight, first_system.n_rows),
+            first_system.clusters is not None,
         )
-        seen = 0 if self.looks is None or built.numbers is None else self.looks(built)
-        beside = self.beside(systems)
-        return FirstPassResult(found, one.n_rows, built.lost, weight, clustered, beside, seen)
+        inspected_rows = 0 if self.looks is None or built.numbers is None else self.looks(built)
+        auxiliary = self.beside(systems)
+        return FirstPassResult(
+            statistics,
+            first_system.n_rows,
+            built.lost,
+            weight,
+            clustered,
+            auxiliary,
+            inspected_rows,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,20 +137,29 @@ class InfluenceTask:
         return self.of(self.build(batch).systems)
 
     def of(
-        self, systems: Mapping[str, SystemOutput], some: Container[Asked] | None = None
+        self, systems: Mapping[str, SystemOutput], requests: Container[Asked] | None = None
     ) -> dict[Asked, Influence]:
-        """Compute the influence values for the systems on a batch, or for ``some`` values only."""
-        found = {
-            (name, measure): systems[name].influence(measure, whole)
-            for (name, measure), whole in self.whole.items()
-            if some is None or (name, measure) in some
+        """Compute the influence values for the systems on a batch, or for ``requests`` values only."""
+        influences = {
+            (name, measure): systems[name].influence(measure, statistic)
+            for (name, measure), statistic in self.whole.items()
+            if requests is None or (name, measure) in requests
         }
-        return {asked: of for asked, of in found.items() if of is not None}
+        return {
+            request: influence for request, influence in influences.items() if influence is not None
+        }
 
     def seconds(self, systems: Mapping[str, SystemOutput]) -> dict[int, Statistic]:
         """Return the statistics that values need from a second pass, by index of the value."""
-        found = (systems[name].second(measure, of) for (name, measure), of in self.whole.items())
-        return {place: of for place, of in enumerate(found) if of is not None}
+        second_statistics = (
+            systems[name].second(measure, statistic)
+            for (name, measure), statistic in self.whole.items()
+        )
+        return {
+            index: statistic
+            for index, statistic in enumerate(second_statistics)
+            if statistic is not None
+        }
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Statistics travel as those that come back do, in a fraction of the bytes.
@@ -154,9 +175,9 @@ class InfluenceTask:
 
 
 def _make_influence_task(
-    build: Callable[[Any], BatchSystems], asked: Sequence[Asked], whole: bytes
+    build: Callable[[Any], BatchSystems], requests: Sequence[Asked], serialized: bytes
 ) -> InfluenceTask:
-    return InfluenceTask(build, dict(zip(asked, from_bytes(whole), strict=True)))
+    return InfluenceTask(build, dict(zip(requests, from_bytes(serialized), strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,11 +209,11 @@ class SecondPassResult(Mergeable):
     seconds: Mapping[int, Statistic]
 
     def __add__(self, other: SecondPassResult) -> SecondPassResult:
-        sums = {k: of + other.sums[k] for k, of in self.sums.items()}
-        cubes = {k: of + other.cubes[k] for k, of in self.cubes.items()}
+        sums = {k: value + other.sums[k] for k, value in self.sums.items()}
+        cubes = {k: value + other.cubes[k] for k, value in self.cubes.items()}
         products = self.products + other.products
-        cells = {k: of + other.cells[k] for k, of in self.cells.items()}
-        seconds = {k: of + other.seconds[k] for k, of in self.seconds.items()}
+        cells = {k: value + other.cells[k] for k, value in self.cells.items()}
+        seconds = {k: value + other.seconds[k] for k, value in self.seconds.items()}
         pairs = self.pairs + other.pairs
         return SecondPassResult(other.spaces, products, sums, pairs, cubes, cells, seconds)
 
@@ -211,47 +232,53 @@ class SecondPass:
     def __call__(self, batch: Any) -> SecondPassResult:
         """Compute the influence values and differences of a batch."""
         systems = self.moving.build(batch).systems
-        moved, seconds = self.moving.of(systems), self.moving.seconds(systems)
+        influences, seconds = self.moving.of(systems), self.moving.seconds(systems)
         pairs = PairDifferences.from_batch(
-            self.pairs, systems, moved, self.total, self.moving.whole
+            self.pairs, systems, influences, self.total, self.moving.whole
         )
-        places = {asked: k for k, asked in enumerate(self.moving.whole)}
-        spaces = {places[asked]: _influence_kind(of) for asked, of in moved.items()}
-        if any(of.space.clusters is not None for of in moved.values()):
-            sums = {places[asked]: sums_by_cluster(of) for asked, of in moved.items()}
-            cells = self._cells(systems, moved)
+        index_by_request = {request: k for k, request in enumerate(self.moving.whole)}
+        spaces = {
+            index_by_request[request]: _influence_kind(influence)
+            for request, influence in influences.items()
+        }
+        if any(influence.space.clusters is not None for influence in influences.values()):
+            sums = {
+                index_by_request[request]: sums_by_cluster(influence)
+                for request, influence in influences.items()
+            }
+            cells = self._cells(systems, influences)
             return SecondPassResult(spaces, np.zeros((0, 0)), sums, pairs, {}, cells, seconds)
         cubes = {
-            places[asked]: float(np.power(of.corrected.column, 3).sum())
-            for asked, of in moved.items()
-            if isinstance(self.moving.whole[asked], ClassTables)
+            index_by_request[request]: float(np.power(influence.corrected.column, 3).sum())
+            for request, influence in influences.items()
+            if isinstance(self.moving.whole[request], ClassTables)
         }
-        products = inner_products(list(gram_columns(moved).values()))
+        products = inner_products(list(gram_columns(influences).values()))
         return SecondPassResult(spaces, products, {}, pairs, cubes, {}, seconds)
 
     def _cells(
-        self, systems: Mapping[str, SystemOutput], moved: Mapping[Asked, Influence]
+        self, systems: Mapping[str, SystemOutput], influences: Mapping[Asked, Influence]
     ) -> dict[int, FloatArray]:
         """Return the weights of the rows of each cluster in each cell of a confusion matrix.
 
         They are computed once for all measures of a matrix, unless they need too much memory.
         """
-        seen: set[int] = set()
-        found: dict[int, FloatArray] = {}
-        for place, (asked, whole) in enumerate(self.moving.whole.items()):
-            if not isinstance(whole, ConfusionMatrix) or whole.classes < 3:
+        visited: set[int] = set()
+        cells_by_index: dict[int, FloatArray] = {}
+        for index, (request, statistic) in enumerate(self.moving.whole.items()):
+            if not isinstance(statistic, ConfusionMatrix) or statistic.classes < 3:
                 continue
-            if asked not in moved or id(whole) in seen:
+            if request not in influences or id(statistic) in visited:
                 continue
-            seen.add(id(whole))
-            one, own = systems[asked[0]].delegate(asked[1])
-            counts, k = one.sample_for(own), whole.classes
+            visited.add(id(statistic))
+            delegate, applied_measure = systems[request[0]].delegate(request[1])
+            counts, k = delegate.sample_for(applied_measure), statistic.classes
             if isinstance(counts, ClassCounts) and counts.clusters is not None:
                 size = counts.clusters.size
                 if size * k * k <= MOST_BY_CLUSTER:
                     cells = counts.clusters.matrices(counts.cells.flat, (k, k))
-                    found[place] = np.asarray(cells, np.float64).reshape(size, k * k)
-        return found
+                    cells_by_index[index] = np.asarray(cells, np.float64).reshape(size, k * k)
+        return cells_by_index
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,14 +293,16 @@ class PairTask:
         """Compute the differences of a batch."""
         systems = self.moving.build(batch).systems
         needed = {(name, pair.measure) for pair in self.pairs for name in pair.systems}
-        moved = self.moving.of(systems, needed)
-        return PairDifferences.from_batch(self.pairs, systems, moved, self.total, self.moving.whole)
+        influences = self.moving.of(systems, needed)
+        return PairDifferences.from_batch(
+            self.pairs, systems, influences, self.total, self.moving.whole
+        )
 
 
-def _influence_kind(of: Influence) -> InfluenceKind:
-    space = of.space
+def _influence_kind(influence: Influence) -> InfluenceKind:
+    space = influence.space
     return InfluenceKind(
-        of.name, space.df, isinstance(space, TwoClassVariance) and space.is_pairwise
+        influence.name, space.df, isinstance(space, TwoClassVariance) and space.is_pairwise
     )
 
 
@@ -294,5 +323,5 @@ class _LinearCombination:
 
     def __call__(self, batch: Any) -> SquaredNorm:
         columns = zip(self.combination, gram_columns(self.moving(batch)).values(), strict=True)
-        of = np.asarray(sum(factor * column for factor, column in columns if factor))
-        return SquaredNorm(dot(of, of))
+        combined = np.asarray(sum(factor * column for factor, column in columns if factor))
+        return SquaredNorm(dot(combined, combined))

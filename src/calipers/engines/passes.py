@@ -96,15 +96,19 @@ def _no_auxiliary(systems: Mapping[str, SystemOutput]) -> int:
     return 0
 
 
-def _limit_cells(of: Any, most: int = MOST_CELLS) -> Any:
+def _limit_cells(statistic: Any, max_cells: int = MOST_CELLS) -> Any:
     """Compress the tables in which rows are looked up.
 
     The cells are divided among several tables.
     """
-    if isinstance(of, StatisticVector):
-        share = max(MOST_CELLS >> 4, 4 * MOST_CELLS // max(len(of.parts), 4))
-        return of.map_parts(partial(_limit_cells, most=share))
-    return of.compress(most) if isinstance(of, ScoreTable | ClassTables) else of
+    if isinstance(statistic, StatisticVector):
+        part_limit = max(MOST_CELLS >> 4, 4 * MOST_CELLS // max(len(statistic.parts), 4))
+        return statistic.map_parts(partial(_limit_cells, max_cells=part_limit))
+    return (
+        statistic.compress(max_cells)
+        if isinstance(statistic, ScoreTable | ClassTables)
+        else statistic
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,81 +183,100 @@ class TwoPassEvaluation:
         PointEstimate or None
             Value with its sampling distribution; None if it cannot be computed from statistics.
         """
-        asked, passed = (system, measure), self.first_result
-        if asked not in self.statistics:
+        request, passed = (system, measure), self.first_result
+        if request not in self.statistics:
             return None
-        like, statistic = self.like[system], self.statistics[asked]
-        (one, own), settings = like.delegate(measure), settings or like.settings
-        value, terms = None, one.terms(own) if isinstance(statistic, StatisticVector) else None
+        like, statistic = self.like[system], self.statistics[request]
+        (delegate, applied_measure), settings = like.delegate(measure), settings or like.settings
+        value, terms = (
+            None,
+            delegate.terms(applied_measure) if isinstance(statistic, StatisticVector) else None,
+        )
         if isinstance(terms, StreamedOutputs):
             assert isinstance(statistic, StatisticVector)
-            found, unit = self._second(asked), self.unit
-            found = found if found is None or unit == 1 else found.with_unit_weights(unit)
-            value, statistic = terms.combined_moments(own, statistic, found)
-            own = own.plain
+            second_statistic, unit = self._second(request), self.unit
+            second_statistic = (
+                second_statistic
+                if second_statistic is None or unit == 1
+                else second_statistic.with_unit_weights(unit)
+            )
+            value, statistic = terms.combined_moments(applied_measure, statistic, second_statistic)
+            applied_measure = applied_measure.plain
 
         def moved() -> Influence | None:
-            found = self.influences.get(asked)
-            return found if found is None or scale == 1 else scale * found
+            influence = self.influences.get(request)
+            return influence if influence is None or scale == 1 else scale * influence
 
         size = effective_size(passed.weight.total, passed.weight.squares)
-        looks = moved, partial(self._second, asked)
-        seen = RowSummary(passed.rows, size, passed.clustered, settings, *looks)
-        made = self._statistic_estimate(one, own, statistic, seen)
-        if made is None:
+        looks = moved, partial(self._second, request)
+        summary = RowSummary(passed.rows, size, passed.clustered, settings, *looks)
+        estimate = self._statistic_estimate(delegate, applied_measure, statistic, summary)
+        if estimate is None:
             return None
         if isinstance(statistic, ConfusionMatrix):  # of many rows that weigh differently
-            known = bool(made.resampling_name) and not passed.clustered
-            alone, drawn_as = (made.replicates, made.resampling_name) if known else (None, "")
-            made = replace(made, standalone_replicates=alone, resampling_name=drawn_as)
-        sizes = made.sizes() or (size,)
-        scale = self._scale(asked, own, made.value)
+            has_replicates = bool(estimate.resampling_name) and not passed.clustered
+            standalone_replicates, resampling_name = (
+                (estimate.replicates, estimate.resampling_name) if has_replicates else (None, "")
+            )
+            estimate = replace(
+                estimate,
+                standalone_replicates=standalone_replicates,
+                resampling_name=resampling_name,
+            )
+        sizes = estimate.sizes() or (size,)
+        scale = self._scale(request, applied_measure, estimate.value)
         by_cluster = moved() if passed.clustered else None
-        some = isinstance(one.sample_for(own), RowValues)
-        own_law = None
+        has_row_values = isinstance(delegate.sample_for(applied_measure), RowValues)
+        joint_distribution = None
         by_cluster = (
-            reweighted_influence(by_cluster) if some and by_cluster is not None else by_cluster
+            reweighted_influence(by_cluster)
+            if has_row_values and by_cluster is not None
+            else by_cluster
         )
         if isinstance(statistic, Moments):
-            formula, ends = (
-                apply_measure(own, statistic),
-                getattr(one.sample_for(own), "ends", None),
+            formula, value_range = (
+                apply_measure(applied_measure, statistic),
+                getattr(delegate.sample_for(applied_measure), "ends", None),
             )
-            made = estimate_from_moments(
-                formula, statistic, settings, passed.rows, ends, by_cluster
+            estimate = estimate_from_moments(
+                formula, statistic, settings, passed.rows, value_range, by_cluster
             )
-            if some:
-                made = estimate_defined_rows(own, made, statistic, passed.rows)
-                own_law = made.joint_distribution
+            if has_row_values:
+                estimate = estimate_defined_rows(applied_measure, estimate, statistic, passed.rows)
+                joint_distribution = estimate.joint_distribution
             if self.engine.is_rereadable:
-                rate = loss_derivative(formula, made.value, statistic)
+                rate = loss_derivative(formula, estimate.value, statistic)
                 units = UnitSummary(
                     statistic.mean,
                     statistic.effective_size,
-                    lambda: None if (of := moved()) is None else (1 / rate) * of,
+                    lambda: None if (influence := moved()) is None else (1 / rate) * influence,
                     has_weights=passed.weight.has_unequal_weights,
                 )
-                made = replace(made, units=units, value_is_unit_mean=is_mean(formula))
+                estimate = replace(estimate, units=units, value_is_unit_mean=is_mean(formula))
         elif isinstance(statistic, ClassTables) and not passed.clustered:
-            made = replace(made, skewness_size=lambda: self._skewness(asked))
+            estimate = replace(estimate, skewness_size=lambda: self._skewness(request))
         elif isinstance(statistic, NumericMoments | NumericRows) and not passed.clustered:
-            if made.kind == "quantile" and isinstance(statistic, NumericRows):
-                made = costs.estimate_from_buffer(own, made, statistic)
+            if estimate.kind == "quantile" and isinstance(statistic, NumericRows):
+                estimate = costs.estimate_from_buffer(applied_measure, estimate, statistic)
             else:
-                made = estimate_from_buffer(made, statistic)
-        error, methods, clusters = made.error, made.methods, None
+                estimate = estimate_from_buffer(estimate, statistic)
+        error, methods, clusters = estimate.error, estimate.methods, None
         if passed.clustered:
             error = None if by_cluster is None else lambda: by_cluster.error
             clusters = None if by_cluster is None else by_cluster.space.clusters
             methods = methods if clusters is not None and isinstance(statistic, Moments) else {}
-            several = isinstance(statistic, ConfusionMatrix) and statistic.classes > 2
-            if clusters is not None and several and effective_sample_size.is_class_average(own):
-                methods = {"effective rows": partial(self._cell_interval, asked, own)}
+            is_multiclass = isinstance(statistic, ConfusionMatrix) and statistic.classes > 2
+            if (
+                clusters is not None
+                and is_multiclass
+                and effective_sample_size.is_class_average(applied_measure)
+            ):
+                methods = {"effective rows": partial(self._cell_interval, request, applied_measure)}
         if (error is None or value is not None) and not self.engine.is_rereadable:
-            error = _one_pass_interval if self._has_influence(asked) else None
+            error = _one_pass_interval if self._has_influence(request) else None
         return replace(
-            made,
-            value=made.value if value is None else value,
+            estimate,
+            value=estimate.value if value is None else value,
             influence=moved,
             error=error,
             has_unequal_weights=passed.weight.has_unequal_weights,
@@ -261,33 +284,33 @@ class TwoPassEvaluation:
             sizes=lambda: sizes,
             methods=methods,
             is_reduced=True,
-            joint_distribution=own_law,
+            joint_distribution=joint_distribution,
             replicates=None,
             stratified_replicates=None,
             studentized_replicates=None,
             jackknife=None,
         )
 
-    def _cell_interval(self, asked: Asked, own: Measure, level: float) -> Interval | None:
+    def _cell_interval(self, request: Asked, measure: Measure, level: float) -> Interval | None:
         """Compute the interval of an average over classes from the weights of clusters in cells.
 
         It is None if these weights need too much memory.
         """
-        statistic, held = self.statistics[asked], self._cells.get(self.numbers[asked])
-        if held is None:
+        statistic, cell_weights = self.statistics[request], self._cells.get(self.numbers[request])
+        if cell_weights is None:
             return None
         assert isinstance(statistic, ConfusionMatrix)
-        cluster, place = np.nonzero(held)
-        weight, k = held[cluster, place] / self.unit, statistic.classes
-        clusters = ClusterIndex(cluster.astype(np.uint32), len(held), weight)
-        cells = MultinomialCells.from_flat(place.astype(np.int64), (k, k), weight, clusters)
-        return effective_sample_size.class_average_interval(own, statistic, cells, level)
+        cluster, cell_index = np.nonzero(cell_weights)
+        weight, k = cell_weights[cluster, cell_index] / self.unit, statistic.classes
+        clusters = ClusterIndex(cluster.astype(np.uint32), len(cell_weights), weight)
+        cells = MultinomialCells.from_flat(cell_index.astype(np.int64), (k, k), weight, clusters)
+        return effective_sample_size.class_average_interval(measure, statistic, cells, level)
 
-    def _skewness(self, asked: Asked) -> float:
+    def _skewness(self, request: Asked) -> float:
         """Return the skewness over √n of the influence values, if it was accumulated."""
-        found = self.influences.get(asked)
-        se = 0.0 if found is None else found.error.se
-        return abs(self._cubes[asked]) / se**3 if se > 0 else 0.0
+        influence = self.influences.get(request)
+        se = 0.0 if influence is None else influence.error.se
+        return abs(self._cubes[request]) / se**3 if se > 0 else 0.0
 
     def difference(
         self, pair: tuple[str, str], measure: Measure, settings: Settings | None = None
@@ -316,78 +339,92 @@ class TwoPassEvaluation:
             return first - second
         if self.first_result.clustered:
             return replace(first - second, signs=lambda: self._signs(pair, measure))
-        both = self._both(pair, measure, settings or self.like[pair[0]].settings)
-        own = self.like[pair[0]].delegate(measure)[1]
-        made = first - second if both is None else both.difference(own, first, second)
-        scale = self._scale((pair[0], measure), own, first.value)
+        joint_counts = self._both(pair, measure, settings or self.like[pair[0]].settings)
+        applied_measure = self.like[pair[0]].delegate(measure)[1]
+        difference = (
+            first - second
+            if joint_counts is None
+            else joint_counts.difference(applied_measure, first, second)
+        )
+        scale = self._scale((pair[0], measure), applied_measure, first.value)
 
         def spread() -> UnitDifferences | None:
-            found = self.differing(pair, measure)
-            if found is None or scale == 1:
-                return found
-            return replace(found, spread=found.spread.transform(0.0, times=scale))
+            unit_differences = self.differing(pair, measure)
+            if unit_differences is None or scale == 1:
+                return unit_differences
+            return replace(
+                unit_differences, spread=unit_differences.spread.transform(0.0, times=scale)
+            )
 
         if isinstance(self.statistics[pair[0], measure], Ratings):
-            found = self.differing(pair, measure)
+            unit_differences = self.differing(pair, measure)
             weight = self.first_result.weight
             return (
-                made
-                if found is None
-                else difference_from_items(made, found, weight.total / self.unit)
+                difference
+                if unit_differences is None
+                else difference_from_items(difference, unit_differences, weight.total / self.unit)
             )
-        return replace(made, unit_spread=spread)
+        return replace(difference, unit_spread=spread)
 
     def _signs(self, pair: tuple[str, str], measure: Measure) -> Signs | None:
         """Return the numbers of rows on which the first system is higher, equal and lower."""
-        found = self.differing(pair, measure)
-        return None if found is None else found.signs
+        unit_differences = self.differing(pair, measure)
+        return None if unit_differences is None else unit_differences.signs
 
     def _statistic_estimate(
-        self, one: SystemOutput, own: Measure, statistic: Any, seen: RowSummary
+        self, system: SystemOutput, measure: Measure, statistic: Any, summary: RowSummary
     ) -> PointEstimate | None:
         """Return the point estimate that follows from a statistic of all rows."""
         if isinstance(statistic, StatisticVector):
-            each = [self._statistic_estimate(one, own.plain, of, seen) for of in statistic.parts]
-            made: PointEstimate = one.terms(own).point_estimate(own, each, statistic, seen)
-            return made
-        second, rows = None if seen.has_clusters else seen.second, (seen.settings, seen.rows)
-        found = estimate_from_statistic(own, statistic, *rows, together=True, second=second)
-        if found is None or seen.has_clusters or not isinstance(statistic, ScoreTable):
-            return found
-        formula = apply_measure(own, statistic)
-        found, area = add_replicates(formula, found, statistic), formula.definition.area
+            part_estimates = [
+                self._statistic_estimate(system, measure.plain, part, summary)
+                for part in statistic.parts
+            ]
+            combined: PointEstimate = system.terms(measure).point_estimate(
+                measure, part_estimates, statistic, summary
+            )
+            return combined
+        second, rows = (
+            None if summary.has_clusters else summary.second,
+            (summary.settings, summary.rows),
+        )
+        estimate = estimate_from_statistic(measure, statistic, *rows, together=True, second=second)
+        if estimate is None or summary.has_clusters or not isinstance(statistic, ScoreTable):
+            return estimate
+        formula = apply_measure(measure, statistic)
+        estimate, area = add_replicates(formula, estimate, statistic), formula.definition.area
         if area is None:
-            return found
+            return estimate
 
         def acceleration() -> float | None:
             known = table_acceleration(formula, statistic, self.first_result.weight.max_weight)
-            return known if known is not None else seen.skewness / 6
+            return known if known is not None else summary.skewness / 6
 
-        return add_interval(formula, found, [(1.0, found)], acceleration, seen.size)
+        return add_interval(formula, estimate, [(1.0, estimate)], acceleration, summary.size)
 
     def needs_second_pass(self, system: str, measure: Measure) -> bool:
         """Return whether the standard error of a value needs a second pass over the rows."""
-        like, whole = self.like[system], self.statistics[system, measure]
-        if isinstance(whole, StatisticVector):
+        like, statistic = self.like[system], self.statistics[system, measure]
+        if isinstance(statistic, StatisticVector):
             return self._has_influence((system, measure))
-        made = estimate_from_statistic(
-            like.delegate(measure)[1], whole, like.settings, self.first_result.rows
+        estimate = estimate_from_statistic(
+            like.delegate(measure)[1], statistic, like.settings, self.first_result.rows
         )
-        if made is None or made.error is not None:
+        if estimate is None or estimate.error is not None:
             return False
         return self._has_influence((system, measure))
 
-    def _has_influence(self, asked: Asked) -> bool:
+    def _has_influence(self, request: Asked) -> bool:
         """Return whether the influence function of a value is known."""
-        system, measure = asked
-        whole = self.moving.whole[asked]
-        if isinstance(whole, StatisticVector) and isinstance(whole.parts[0], ScoreTable):
+        system, measure = request
+        statistic = self.moving.whole[request]
+        if isinstance(statistic, StatisticVector) and isinstance(statistic.parts[0], ScoreTable):
             return True  # in which the rows of the system at hand would have no place
-        return self.like[system].influence(measure, whole) is not None
+        return self.like[system].influence(measure, statistic) is not None
 
-    def _reduced(self, work: Callable[[Any], Any], kept: Callable[[Any], Any] = identity) -> Any:
+    def _reduced(self, work: Callable[[Any], Any], limit: Callable[[Any], Any] = identity) -> Any:
         self._computed.append("pass")
-        return self.engine.reduce(work, self.columns, kept, f"pass {len(self._computed)}")
+        return self.engine.reduce(work, self.columns, limit, f"pass {len(self._computed)}")
 
     # --- Pass one --------------------------------------------------------------------------------
 
@@ -398,20 +435,22 @@ class TwoPassEvaluation:
         Measures that take several statistics are absent.
         """
         also = set(self.extra_requests)
-        return {asked: number for asked, number in self.all_numbers.items() if asked not in also}
+        return {
+            request: number for request, number in self.all_numbers.items() if request not in also
+        }
 
     @cached_property
     def all_numbers(self) -> Mapping[Asked, int]:
         """Numbers of all statistics, including the additional ones."""
-        asked = [(name, measure) for name in self.like for measure in self.measures]
-        asked += self.extra_requests
-        found = [
-            self.like[name].batch_statistic(measure) for name, measure in asked
+        requests = [(name, measure) for name in self.like for measure in self.measures]
+        requests += self.extra_requests
+        statistics = [
+            self.like[name].batch_statistic(measure) for name, measure in requests
         ]  # and so all are alive
-        places: dict[int, int] = {}
+        number_by_id: dict[int, int] = {}
         return {
-            one: places.setdefault(id(statistic), len(places))
-            for one, statistic in zip(asked, found, strict=True)
+            request: number_by_id.setdefault(id(statistic), len(number_by_id))
+            for request, statistic in zip(requests, statistics, strict=True)
             if statistic is not None
         }
 
@@ -419,8 +458,8 @@ class TwoPassEvaluation:
     def first_result(self) -> FirstPassResult:
         """First-pass result."""
         work = FirstPass(self.build, self.all_numbers, self.auxiliary_values, self.looks)
-        found: FirstPassResult = self._reduced(work, BoundStatistics(self.bounded))
-        return found.settled(self.bounded)
+        result: FirstPassResult = self._reduced(work, BoundStatistics(self.bounded))
+        return result.settled(self.bounded)
 
     @cached_property
     def unit(self) -> float:
@@ -428,8 +467,8 @@ class TwoPassEvaluation:
         if self.unit_of_all is not None:
             return self.unit_of_all()
         weight = self.first_result.weight
-        alike = not weight.has_unequal_weights and math.isfinite(weight.max_weight)
-        return weight.max_weight if alike and weight.max_weight > 0 else 1.0
+        has_equal_weights = not weight.has_unequal_weights and math.isfinite(weight.max_weight)
+        return weight.max_weight if has_equal_weights and weight.max_weight > 0 else 1.0
 
     @cached_property
     def statistics(self) -> Mapping[Asked, Statistic]:
@@ -437,26 +476,36 @@ class TwoPassEvaluation:
 
         Measures that take several statistics are absent.
         """
-        return {asked: of for asked, of in self.all_statistics.items() if asked in self.numbers}
+        return {
+            request: statistic
+            for request, statistic in self.all_statistics.items()
+            if request in self.numbers
+        }
 
     @cached_property
     def all_statistics(self) -> Mapping[Asked, Statistic]:
         """Statistics of all rows, including the additional ones."""
-        found, unit = self.first_result.statistics, self.unit
+        statistics, unit = self.first_result.statistics, self.unit
         if unit != 1:
-            found = {number: of.with_unit_weights(unit) for number, of in found.items()}
+            statistics = {
+                number: statistic.with_unit_weights(unit)
+                for number, statistic in statistics.items()
+            }
         return {
-            asked: found[number] for asked, number in self.all_numbers.items() if number in found
+            request: statistics[number]
+            for request, number in self.all_numbers.items()
+            if number in statistics
         }
 
     @cached_property
     def _weighted_statistics(self) -> Mapping[Asked, Statistic]:
         """Statistics with the weights as given."""
         return {
-            asked: self.first_result.statistics[number] for asked, number in self.numbers.items()
+            request: self.first_result.statistics[number]
+            for request, number in self.numbers.items()
         }
 
-    def _scale(self, asked: Asked, own: Measure, value: float) -> float:
+    def _scale(self, request: Asked, measure: Measure, value: float) -> float:
         """Return the ratio of a value with the given weights to that with weights of 1.
 
         It scales influence values: totals are proportional to the weights, other values do not
@@ -464,37 +513,45 @@ class TwoPassEvaluation:
         """
         if self.unit == 1 or not math.isfinite(value):
             return 1.0
-        statistic = self._weighted_statistics[asked]
-        formula = apply_measure(own, statistic)
+        statistic = self._weighted_statistics[request]
+        formula = apply_measure(measure, statistic)
         if not isinstance(statistic, formula.definition.statistic):
             return 1.0  # sums of which a line is fitted
-        given = float(formula.apply(statistic))
-        return 1.0 if given == 0 or math.isclose(given, value, rel_tol=1e-6) else value / given
+        weighted_value = float(formula.apply(statistic))
+        return (
+            1.0
+            if weighted_value == 0 or math.isclose(weighted_value, value, rel_tol=1e-6)
+            else value / weighted_value
+        )
 
     @cached_property
     def values(self) -> dict[Asked, float]:
         """Value of each measure."""
-        return {asked: self._value(*asked) for asked in self.statistics}
+        return {request: self._value(*request) for request in self.statistics}
 
     def _value(self, system: str, measure: Measure) -> float:
-        found = self.point_estimate(system, measure)
-        if found is not None:
-            return found.value
+        estimate = self.point_estimate(system, measure)
+        if estimate is not None:
+            return estimate.value
         statistic = self.statistics[system, measure]
-        own = self.like[system].delegate(measure)[1]
-        return float(apply_measure(own, statistic).apply(statistic))
+        applied_measure = self.like[system].delegate(measure)[1]
+        return float(apply_measure(applied_measure, statistic).apply(statistic))
 
     # --- Pass two --------------------------------------------------------------------------------
 
     @cached_property
     def moving(self) -> InfluenceTask:
         """Task that computes the influence values of a batch, as far as they are known."""
-        few: dict[int, Statistic] = {}
-        for of in self._weighted_statistics.values():
-            if id(of) not in few:
-                few[id(of)] = _limit_cells(of)
+        limited_by_id: dict[int, Statistic] = {}
+        for statistic in self._weighted_statistics.values():
+            if id(statistic) not in limited_by_id:
+                limited_by_id[id(statistic)] = _limit_cells(statistic)
         return InfluenceTask(
-            self.build, {asked: few[id(of)] for asked, of in self._weighted_statistics.items()}
+            self.build,
+            {
+                request: limited_by_id[id(statistic)]
+                for request, statistic in self._weighted_statistics.items()
+            },
         )
 
     @cached_property
@@ -502,29 +559,31 @@ class TwoPassEvaluation:
         """Influence function of each value; empty if a second pass is impossible."""
         if not self.engine.is_rereadable:
             return {}
-        found, asked = self._second_result, list(self.statistics)
-        if found.sums:
+        result, requests = self._second_result, list(self.statistics)
+        if result.sums:
             return {
-                asked[k]: cluster_influence(sums, found.spaces[k].name, pairs=found.spaces[k].pairs)
-                for k, sums in found.sums.items()
+                requests[k]: cluster_influence(
+                    sums, result.spaces[k].name, pairs=result.spaces[k].pairs
+                )
+                for k, sums in result.sums.items()
             }
-        if not found.spaces:
+        if not result.spaces:
             return {}
-        space, known = (
-            GramInfluence(products=found.products, resampled_value=self._resampled_norm),
-            list(found.spaces),
+        space, known_indices = (
+            GramInfluence(products=result.products, resampled_value=self._resampled_norm),
+            list(result.spaces),
         )
-        own = [asked[k] for k in known]
+        known_requests = [requests[k] for k in known_indices]
         # One space of each kind, whose root is found once.
-        kinds = dict.fromkeys(of.degrees for of in found.spaces.values())
+        kinds = dict.fromkeys(kind.degrees for kind in result.spaces.values())
         spaces = {degrees: replace(space, freedom=degrees) for degrees in kinds}
         return {
-            one: Influence(
-                as_linear_combination(one, own),
-                spaces[found.spaces[k].degrees],
-                found.spaces[k].name,
+            request: Influence(
+                as_linear_combination(request, known_requests),
+                spaces[result.spaces[k].degrees],
+                result.spaces[k].name,
             )
-            for k, one in zip(known, own, strict=True)
+            for k, request in zip(known_indices, known_requests, strict=True)
         }
 
     # --- Pairs of systems ------------------------------------------------------------------------
@@ -538,25 +597,30 @@ class TwoPassEvaluation:
 
     def _make_pairs(self, systems: Sequence[tuple[str, str]]) -> list[Pair]:
         """Return the comparisons of pairs of systems, by all measures that have a direction."""
-        found = []
+        pairs = []
         for pair in systems:
             for measure in self.measures:
                 first, second = (pair[0], measure), (pair[1], measure)
                 known = first in self.numbers and second in self.numbers
                 if not known or measure.definition.higher_is_better is None:
                     continue
-                (one, own), statistic = self.like[pair[0]].delegate(measure), self.statistics[first]
+                (delegate, applied_measure), statistic = (
+                    self.like[pair[0]].delegate(measure),
+                    self.statistics[first],
+                )
                 counted = isinstance(statistic, ConfusionMatrix)
-                mean = isinstance(statistic, Moments) and is_mean(apply_measure(own, statistic))
-                if mean and isinstance(one.sample_for(own), RowValues):
-                    both: Any = statistic, self.statistics[second]
-                    mean = all(of.rows == self.first_result.rows for of in both)
+                mean = isinstance(statistic, Moments) and is_mean(
+                    apply_measure(applied_measure, statistic)
+                )
+                if mean and isinstance(delegate.sample_for(applied_measure), RowValues):
+                    pair_moments: Any = statistic, self.statistics[second]
+                    mean = all(moments.rows == self.first_result.rows for moments in pair_moments)
                 numbers = self.numbers[first], self.numbers[second]
-                by_rows = not counted or own.definition.proportion_of is not None
-                found.append(
+                by_rows = not counted or applied_measure.definition.proportion_of is not None
+                pairs.append(
                     Pair(pair, measure, numbers, by_rows, mean, self.first_result.clustered)
                 )
-        return found
+        return pairs
 
     def compare(self, systems: Sequence[tuple[str, str]]) -> None:
         """Compare all pairs of systems that have not been compared yet, in a single pass.
@@ -571,42 +635,48 @@ class TwoPassEvaluation:
         if set(systems) <= set(self.compared_pairs):
             self._second_result  # noqa: B018
         missing = [pair for pair in systems if pair not in self._pairs]
-        if asked := self._make_pairs(missing):
-            found = self._reduced(PairTask(self.moving, asked, self.first_result.weight.total))
-            self._know(missing, found)
+        if pairs := self._make_pairs(missing):
+            differences = self._reduced(
+                PairTask(self.moving, pairs, self.first_result.weight.total)
+            )
+            self._know(missing, differences)
 
-    def _know(self, systems: Sequence[tuple[str, str]], found: PairDifferences) -> None:
+    def _know(self, systems: Sequence[tuple[str, str]], differences: PairDifferences) -> None:
         """Store the results for pairs of systems.
 
         If the most frequent difference was not counted in every batch, another pass is needed.
         """
-        asked, spread = self._make_pairs(systems), dict(found.unit_differences)
+        pairs, spread = self._make_pairs(systems), dict(differences.unit_differences)
         unsure = {
-            k: replace(asked[k], known_values=of.classes)
-            for k, of in spread.items()
-            if not of.is_certain
+            k: replace(pairs[k], known_values=unit_differences.classes)
+            for k, unit_differences in spread.items()
+            if not unit_differences.is_certain
         }
         if unsure:
             work = PairTask(self.moving, list(unsure.values()), self.first_result.weight.total)
             spread.update(zip(unsure, self._reduced(work).unit_differences.values(), strict=True))
-        met = {pair.table: found.met.get(at) for at, pair in distinct_pairs(asked)}
+        met = {pair.table: differences.met.get(index) for index, pair in distinct_pairs(pairs)}
         self._pairs.update({pair: {} for pair in systems})
-        for at, pair in enumerate(asked):
-            own = self._pairs[pair.systems]
-            own[pair.measure] = spread.get(at), met[pair.table]
+        for index, pair in enumerate(pairs):
+            by_measure = self._pairs[pair.systems]
+            by_measure[pair.measure] = spread.get(index), met[pair.table]
 
     def differing(self, pair: tuple[str, str], measure: Measure) -> UnitDifferences | None:
         """Return the row-wise differences of two systems, or None if they are unknown."""
-        found = self._pair(pair, measure)[0]
-        return found if found is None or self.unit == 1 else found.with_unit_weights(self.unit)
+        unit_differences = self._pair(pair, measure)[0]
+        return (
+            unit_differences
+            if unit_differences is None or self.unit == 1
+            else unit_differences.with_unit_weights(self.unit)
+        )
 
     def _pair(
         self, pair: tuple[str, str], measure: Measure
     ) -> tuple[UnitDifferences | None, JointConfusion | None]:
         self.compare([pair])
-        found: tuple[UnitDifferences | None, JointConfusion | None]
-        found = self._pairs.get(pair, {}).get(measure, (None, None))
-        return found
+        result: tuple[UnitDifferences | None, JointConfusion | None]
+        result = self._pairs.get(pair, {}).get(measure, (None, None))
+        return result
 
     def _both(
         self, pair: tuple[str, str], measure: Measure, settings: Settings
@@ -622,32 +692,36 @@ class TwoPassEvaluation:
         def made() -> PairedCounts | None:
             cells = met.cells(first.classes, self.unit, uneven=uneven)
             together = tuple(
-                self.like[pair[0]].delegate(of)[1]
-                for of in self.measures
-                if self.statistics.get((pair[0], of)) is first
+                self.like[pair[0]].delegate(item)[1]
+                for item in self.measures
+                if self.statistics.get((pair[0], item)) is first
             )
             if cells.needs_row_draws:
                 return None
-            one, two = (ClassCounts.from_matrix(of, settings, together) for of in (first, second))
-            return PairedCounts(one, two, cells)
+            first_counts, second_counts = (
+                ClassCounts.from_matrix(item, settings, together) for item in (first, second)
+            )
+            return PairedCounts(first_counts, second_counts, cells)
 
         return cached(self, ("both", pair, id(first), settings), made)
 
     @cached_property
     def _second_result(self) -> SecondPassResult:
         """Second-pass result."""
-        found: SecondPassResult = self._reduced(self.second)
-        self._know(self.compared_pairs, found.pairs)
-        asked = list(self.statistics)
-        self._cells.update({self.numbers[asked[k]]: of for k, of in found.cells.items()})
-        self._cubes.update({asked[k]: sums for k, sums in found.cubes.items()})
-        return found
+        result: SecondPassResult = self._reduced(self.second)
+        self._know(self.compared_pairs, result.pairs)
+        requests = list(self.statistics)
+        self._cells.update(
+            {self.numbers[requests[k]]: weights for k, weights in result.cells.items()}
+        )
+        self._cubes.update({requests[k]: sums for k, sums in result.cubes.items()})
+        return result
 
-    def _second(self, asked: Asked) -> Any:
+    def _second(self, request: Asked) -> Any:
         """Return the statistic that a value has from the second pass, or None."""
         if not self.engine.is_rereadable:
             return None
-        return self._second_result.seconds.get(list(self.statistics).index(asked))
+        return self._second_result.seconds.get(list(self.statistics).index(request))
 
     def _resampled_norm(self, combination: FloatArray) -> float:
         """Compute the squared norm of a combination of the columns in a separate pass."""

@@ -50,14 +50,14 @@ def describe_worker() -> Callable[[], tuple[str, ...]]:
         import platform
         import sys
 
-        version, wrong = "", ""
+        version, message = "", ""
         try:
             version = importlib.import_module("calipers").__version__
             importlib.import_module("calipers._core")
             importlib.import_module("calipers.engines.remote")
         except Exception as error:
-            wrong = f"{type(error).__name__}: {error}"
-        return platform.node(), sys.executable, platform.python_version(), version, wrong
+            message = f"{type(error).__name__}: {error}"
+        return platform.node(), sys.executable, platform.python_version(), version, message
 
     return ask
 
@@ -70,18 +70,20 @@ def check_workers(engine: str, workers: Iterable[Worker]) -> None:
     InputError
         If a worker is not; the message says which, why, and what to do.
     """
-    for one in sorted(set(workers)):
-        where = f"{engine}'s worker on {one.host} ({one.executable}, Python {one.python})"
-        if one.wrong:
-            missing = "No module named 'calipers'" in one.wrong
-            what = "has no Calipers" if missing else f"cannot load Calipers: {one.wrong}"
-        elif one.calipers != calipers.__version__:
-            what = f"has Calipers {one.calipers}, and this process has {calipers.__version__}"
-        elif not same_python(one.python):
-            what = f"has another Python than this process, which has {platform.python_version()}"
+    for worker in sorted(set(workers)):
+        subject = (
+            f"{engine}'s worker on {worker.host} ({worker.executable}, Python {worker.python})"
+        )
+        if worker.wrong:
+            missing = "No module named 'calipers'" in worker.wrong
+            problem = "has no Calipers" if missing else f"cannot load Calipers: {worker.wrong}"
+        elif worker.calipers != calipers.__version__:
+            problem = f"has Calipers {worker.calipers}, and this process has {calipers.__version__}"
+        elif not same_python(worker.python):
+            problem = f"has another Python than this process, which has {platform.python_version()}"
         else:
             continue
-        raise InputError(f"{where} {what}; {remedy(engine)}")
+        raise InputError(f"{subject} {problem}; {remedy(engine)}")
 
 
 def same_python(version: str) -> bool:
@@ -125,37 +127,39 @@ class PartitionTask:
     columns: tuple[str, ...]
     group_column: str | None = None
 
-    def partition(self, place: int, given: Iterable[pa.RecordBatch]) -> PartitionResult | None:
+    def partition(
+        self, index: int, record_batches: Iterable[pa.RecordBatch]
+    ) -> PartitionResult | None:
         """Process the partition with an index; return None if it has no rows."""
         sums: PairwiseSum[Any] = PairwiseSum(self.limit)
-        found = False
+        has_rows = False
         try:
-            for batch in self._batches(f"{self.name}, partition {place}", given):
+            for batch in self._batches(f"{self.name}, partition {index}", record_batches):
                 sums.add(self.work(batch))
-                found = True
+                has_rows = True
         except InputError as error:
             return PartitionResult(wrong=str(error))
-        return PartitionResult(serialize(sums.total)) if found else None
+        return PartitionResult(serialize(sums.total)) if has_rows else None
 
-    def _batches(self, where: str, given: Iterable[pa.RecordBatch]) -> Iterator[Batch]:
+    def _batches(self, origin: str, record_batches: Iterable[pa.RecordBatch]) -> Iterator[Batch]:
         """Yield batches of a suitable number of rows, whatever the record batches are."""
-        held: list[pa.RecordBatch] = []
+        pending: list[pa.RecordBatch] = []
         first = count = end = 0
-        for batch in given:
+        for batch in record_batches:
             if not batch.num_rows:
                 continue
-            end = self._end(held, count, batch, end)
-            held.append(batch)
+            end = self._end(pending, count, batch, end)
+            pending.append(batch)
             count += batch.num_rows
             if count >= self.rows and end:
-                done, held = _split_rows(held, end)
-                yield self._concat_batches(done, first, where)
+                done, pending = _split_rows(pending, end)
+                yield self._concat_batches(done, first, origin)
                 first, count, end = first + end, count - end, 0
-        if held:
-            yield self._concat_batches(held, first, where)
+        if pending:
+            yield self._concat_batches(pending, first, origin)
 
     def _end(
-        self, held: Sequence[pa.RecordBatch], count: int, batch: pa.RecordBatch, end: int
+        self, pending: Sequence[pa.RecordBatch], count: int, batch: pa.RecordBatch, end: int
     ) -> int:
         """Return how many of the rows are of complete values of ``group_column``.
 
@@ -165,25 +169,25 @@ class PartitionTask:
             return int(count + batch.num_rows)
         import pyarrow.compute as pc
 
-        place = self.columns.index(self.group_column)
-        column = batch.column(place)
+        column_index = self.columns.index(self.group_column)
+        column = batch.column(column_index)
         last = column[-1]
         same = pc.sum(pc.equal(column, last)).as_py() or 0
         if same < batch.num_rows:
             return int(count + batch.num_rows - same)
-        goes_on: bool = bool(held) and held[-1].column(place)[-1] == last
+        goes_on: bool = bool(pending) and pending[-1].column(column_index)[-1] == last
         return end if goes_on else count
 
-    def _concat_batches(self, held: Sequence[pa.RecordBatch], first: int, where: str) -> Batch:
+    def _concat_batches(self, batches: Sequence[pa.RecordBatch], first: int, origin: str) -> Batch:
         import pyarrow as pa
 
         from calipers.data.streams import Batch
 
         columns = {
-            name: pa.concat_arrays([of.column(k) for of in held])
+            name: pa.concat_arrays([batch.column(k) for batch in batches])
             for k, name in enumerate(self.columns)
         }
-        return Batch(columns, first, where)
+        return Batch(columns, first, origin)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,12 +221,12 @@ class MergeTask:
 
 
 def _split_rows(
-    held: Sequence[pa.RecordBatch], rows: int
+    batches: Sequence[pa.RecordBatch], rows: int
 ) -> tuple[list[pa.RecordBatch], list[pa.RecordBatch]]:
     """Split record batches after a number of rows."""
     before: list[pa.RecordBatch] = []
     after: list[pa.RecordBatch] = []
-    for batch in held:
+    for batch in batches:
         if rows > 0:
             before.append(batch.slice(0, rows))
         if rows < batch.num_rows:
@@ -241,8 +245,8 @@ class RemoteEngineRef(Engine):
         self,
         work: Callable[[Any], Any],
         columns: Sequence[str] = (),
-        kept: Callable[[Any], Any] = identity,
-        what: str = "reading",
+        limit: Callable[[Any], Any] = identity,
+        description: str = "reading",
     ) -> Any:
         """Raise an error, because the rows are in another process."""
         raise InputError(f"{self.name}: is where engine={self.kind!r} has it, and not here")
@@ -260,7 +264,7 @@ class RemoteEngine(Engine):
         raise NotImplementedError
 
     @classmethod
-    def from_source(cls, given: Any, session: Any = None, text: Collection[str] = ()) -> Self:
+    def from_source(cls, source: Any, session: Any = None, text: Collection[str] = ()) -> Self:
         """Create an engine from a data frame, or from the tables at some paths.
 
         Columns of CSV that are named in ``text`` are read as text, whatever their values.
@@ -278,7 +282,10 @@ class RemoteEngine(Engine):
         raise NotImplementedError
 
     def select_columns(
-        self, texts: Mapping[str, str], numbers: Mapping[str, str], constants: Mapping[str, Any]
+        self,
+        text_columns: Mapping[str, str],
+        numbers: Mapping[str, str],
+        constants: Mapping[str, Any],
     ) -> Self:
         """Return the same rows with renamed columns: text, numbers, and constants."""
         raise NotImplementedError
@@ -320,17 +327,17 @@ def check_unique(name: str, columns: Sequence[str]) -> None:
         raise InputError(f"{name}: columns share a name: {', '.join(columns)}")
 
 
-def resolve_paths(given: Any, engine: str) -> tuple[list[str], str]:
+def resolve_paths(source: Any, engine: str) -> tuple[list[str], str]:
     """Return the paths, and their name in messages.
 
     ``engine`` is the name of the engine in messages.
     """
-    paths = [given] if isinstance(given, str | os.PathLike) else given
+    paths = [source] if isinstance(source, str | os.PathLike) else source
     if not isinstance(paths, list | tuple) or not all(
         isinstance(path, str | os.PathLike) for path in paths
     ):
         raise InputError(
-            f"{format_value(given)} is no table of {engine}; expected a data frame of {engine}, a "
+            f"{format_value(source)} is no table of {engine}; expected a data frame of {engine}, a "
             "path, "
             "or a list of paths"
         )

@@ -91,17 +91,17 @@ def _own_python(master: str | None) -> Iterator[dict[str, Any]]:
     arguments = os.environ.get("PYSPARK_SUBMIT_ARGS", "")
     # A server, or spark-submit, which has begun Spark already.
     begun = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "PYSPARK_GATEWAY_PORT")
-    named = master or _find_master(arguments) or os.environ.get("MASTER") or "local"
-    local = named.startswith("local") and (master or not any(map(os.environ.get, begun)))
-    said = "PYSPARK_PYTHON" in os.environ or "spark.pyspark.python" in arguments
-    if not local or said:
+    target_master = master or _find_master(arguments) or os.environ.get("MASTER") or "local"
+    is_local = target_master.startswith("local") and (master or not any(map(os.environ.get, begun)))
+    is_configured = "PYSPARK_PYTHON" in os.environ or "spark.pyspark.python" in arguments
+    if not is_local or is_configured:
         yield {}
         return
-    own = sys.executable
+    executable = sys.executable
     # PySpark reads the variable, the Java side the options.
-    os.environ["PYSPARK_PYTHON"] = own
+    os.environ["PYSPARK_PYTHON"] = executable
     try:
-        yield {"spark.pyspark.python": own, "spark.pyspark.driver.python": own}
+        yield {"spark.pyspark.python": executable, "spark.pyspark.driver.python": executable}
     finally:
         del os.environ["PYSPARK_PYTHON"]
 
@@ -128,9 +128,9 @@ def check_workers(session: SparkSession) -> None:
     application = _application(session)
     if application in _ABLE:
         return
-    asked = 0
+    n_checked = 0
     # Of a cluster that has just begun more are there after the first question than before.
-    while (slots := _n_task_slots(session)) > asked:
+    while (slots := _n_task_slots(session)) > n_checked:
         ask = _make_query(remote.describe_worker(), _ASKS if slots > 1 else 0)
         try:
             answers = session.range(0, slots, 1, slots).mapInArrow(ask, _ANSWER).toArrow()
@@ -140,7 +140,7 @@ def check_workers(session: SparkSession) -> None:
                 f"Spark's workers {_failure_reason(error)}; {remote.remedy('Spark')}"
             ) from error
         remote.check_workers("Spark", (remote.Worker(**answer) for answer in answers.to_pylist()))
-        asked = slots
+        n_checked = slots
     _ABLE.add(application)
 
 
@@ -177,12 +177,12 @@ def _make_query(
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     names = list(remote.Worker._fields)
 
-    def run(given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import time
 
         import pyarrow as pa
 
-        for _ in given:
+        for _ in batches:
             time.sleep(seconds)
             yield pa.record_batch([pa.array([value], pa.string()) for value in ask()], names)
 
@@ -235,10 +235,10 @@ class SparkEngine(RemoteEngine):
         frame: DataFrame,
         name: str = "the data frame",
         files: Sequence[str] = (),
-        by: str | None = None,
+        group_column: str | None = None,
     ) -> None:
         check_workers(frame.sparkSession)
-        self.frame, self.name, self.files, self._by = frame, name, tuple(files), by
+        self.frame, self.name, self.files, self._by = frame, name, tuple(files), group_column
         self.names = tuple(frame.columns)
         check_unique(name, self.names)
         if frame.isStreaming:
@@ -247,17 +247,17 @@ class SparkEngine(RemoteEngine):
     @classmethod
     def session(cls, frames: Sequence[Any]) -> SparkSession:
         """Return the session of a data frame, else the active one or a new one."""
-        return next((of.sparkSession for of in frames), None) or get_session()
+        return next((frame.sparkSession for frame in frames), None) or get_session()
 
     @classmethod
     def from_source(
-        cls, given: Any, session: SparkSession | None = None, text: Collection[str] = ()
+        cls, source: Any, session: SparkSession | None = None, text: Collection[str] = ()
     ) -> SparkEngine:
         """Create an engine from a data frame, or from the tables at some paths.
 
         Parameters
         ----------
-        given : data frame, path, or list of path
+        source : data frame, path, or list of path
             Spark data frame; path of Parquet, CSV, TSV or JSON Lines, a pattern or a directory (of
             Parquet) that the cluster can read; or a list of paths.
         session : SparkSession, optional
@@ -275,9 +275,9 @@ class SparkEngine(RemoteEngine):
         InputError
             If PySpark is not installed, or cannot read the input.
         """
-        if is_spark(given):
-            return cls(given)
-        files, name = resolve_paths(given, "Spark")
+        if is_spark(source):
+            return cls(source)
+        files, name = resolve_paths(source, "Spark")
         session = session or get_session()
         check_workers(session)  # before they read anything
         return cls(_read(session, files, name, text), name, files)
@@ -297,23 +297,28 @@ class SparkEngine(RemoteEngine):
 
         session = session or get_session()
         check_workers(session)
-        texts = session.read.option("lineSep", "\n")
+        reader = session.read.option("lineSep", "\n")
         try:
             # As bytes: as text, those that are no UTF-8 were others.
-            lines = texts.text(path).select(col("value").cast("binary"))
+            lines = reader.text(path).select(col("value").cast("binary"))
         except AnalysisException as error:
             raise InputError(f"{path}: {str(error).splitlines()[0]}") from None
         columns = ", ".join([*(f"{name} string" for name in read.texts), f"{read.numbers} double"])
         return cls(lines.mapInArrow(_read_lines(read, path), columns), path, [path])
 
     def select_columns(
-        self, texts: Mapping[str, str], numbers: Mapping[str, str], constants: Mapping[str, Any]
+        self,
+        text_columns: Mapping[str, str],
+        numbers: Mapping[str, str],
+        constants: Mapping[str, Any],
     ) -> SparkEngine:
         """Rename and cast columns; see :meth:`RemoteEngine.select_columns`."""
         from pyspark.sql.functions import lit
 
-        columns = [_column(of).cast("string").alias(name) for name, of in texts.items()]
-        columns += [_column(of).cast("double").alias(name) for name, of in numbers.items()]
+        columns = [
+            _column(source).cast("string").alias(name) for name, source in text_columns.items()
+        ]
+        columns += [_column(source).cast("double").alias(name) for name, source in numbers.items()]
         columns += [lit(value).alias(name) for name, value in constants.items()]
         return SparkEngine(self.frame.select(*columns), self.name, self.files)
 
@@ -322,13 +327,15 @@ class SparkEngine(RemoteEngine):
         frame = self.frame
         for other in others:
             frame = frame.unionByName(other.frame)
-        return SparkEngine(frame, name, [path for of in (self, *others) for path in of.files])
+        return SparkEngine(
+            frame, name, [path for engine in (self, *others) for path in engine.files]
+        )
 
-    def group_batches(self, by: str) -> SparkEngine:
+    def group_batches(self, group_column: str) -> SparkEngine:
         """Group the rows by a column; see :meth:`Engine.group_batches`."""
-        column = _column(by)
+        column = _column(group_column)
         frame = self.frame.repartition(column).sortWithinPartitions(column)
-        return SparkEngine(frame, self.name, self.files, by)
+        return SparkEngine(frame, self.name, self.files, group_column)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -339,8 +346,8 @@ class SparkEngine(RemoteEngine):
         self,
         work: Callable[[Any], P],
         columns: Sequence[str] = (),
-        kept: Callable[[P], P] = identity,
-        what: str = "reading",
+        limit: Callable[[P], P] = identity,
+        description: str = "reading",
     ) -> P:
         """Apply a function to all batches and add the results, in the order of partition ids.
 
@@ -350,42 +357,42 @@ class SparkEngine(RemoteEngine):
 
         from calipers.data import streams
 
-        task = PartitionTask(work, kept, streams.ROWS, self.name, tuple(columns), self._by)
-        merge = MergeTask(kept, self.name)
+        task = PartitionTask(work, limit, streams.ROWS, self.name, tuple(columns), self._by)
+        merge = MergeTask(limit, self.name)
         # Names of any letters are not for all of Spark.
-        taken = [_column(name).alias(f"c{k}") for k, name in enumerate(columns)]
-        found = self.frame.select(*taken).mapInArrow(_make_mapper(task), _SCHEMA).persist()
+        selected = [_column(name).alias(f"c{k}") for k, name in enumerate(columns)]
+        results = self.frame.select(*selected).mapInArrow(_make_mapper(task), _SCHEMA).persist()
         try:
-            with check_late_workers(), _watch_progress(self.frame.sparkSession, what):
-                sizes = _sizes(found)
+            with check_late_workers(), _watch_progress(self.frame.sparkSession, description):
+                sizes = _sizes(results)
             while len(sizes) > _MEET and sum(sizes) > _HERE:
-                before = found
+                before = results
                 group = f.floor(f.col("place") / _MEET).alias("group")
-                found = (
-                    found.select("*", group)
+                results = (
+                    results.select("*", group)
                     .repartition("group")
                     .sortWithinPartitions("group", "place", "piece")
                     .mapInArrow(_make_merger(merge), _SCHEMA)
                     .persist()
                 )
-                sizes = _sizes(found)
+                sizes = _sizes(results)
                 before.unpersist()
-            last = found.toArrow().sort_by([("place", "ascending"), ("piece", "ascending")])
+            last = results.toArrow().sort_by([("place", "ascending"), ("piece", "ascending")])
         finally:
-            found.unpersist()
+            results.unpersist()
         return merge.total(part for _, part in _join_pieces(last.to_batches()))  # type: ignore[no-any-return]
 
 
-def _sizes(found: DataFrame) -> list[int]:
+def _sizes(results: DataFrame) -> list[int]:
     """Return the size in bytes of the result of each partition, which is then cached."""
     from pyspark.sql import functions as f
 
-    sizes = found.groupBy("place").agg(f.sum(f.length("data")).alias("bytes"))
+    sizes = results.groupBy("place").agg(f.sum(f.length("data")).alias("bytes"))
     return [int(size) for size in sizes.toArrow()["bytes"].to_pylist()]
 
 
 @contextmanager
-def _watch_progress(session: SparkSession, what: str) -> Iterator[None]:
+def _watch_progress(session: SparkSession, description: str) -> Iterator[None]:
     """Report the number of completed partitions to the display of progress.
 
     Spark Connect servers do not provide it.
@@ -395,14 +402,18 @@ def _watch_progress(session: SparkSession, what: str) -> Iterator[None]:
         yield
         return
     tracker, over = context.statusTracker(), Event()
-    with track_counter(what, "partitions") as stage:
+    with track_counter(description, "partitions") as stage:
 
         def watch() -> None:
             while not over.wait(_LOOKS):
-                told = [tracker.getStageInfo(number) for number in tracker.getActiveStageIds()]
-                most = max((of for of in told if of is not None), key=_n_tasks, default=None)
-                if most is not None:
-                    stage.done, stage.total = most.numCompletedTasks, most.numTasks
+                stage_infos = [
+                    tracker.getStageInfo(number) for number in tracker.getActiveStageIds()
+                ]
+                largest = max(
+                    (info for info in stage_infos if info is not None), key=_n_tasks, default=None
+                )
+                if largest is not None:
+                    stage.done, stage.total = largest.numCompletedTasks, largest.numTasks
 
         watching = Thread(target=watch, daemon=True)
         watching.start()
@@ -437,12 +448,15 @@ def _read(
             return reader.parquet(*paths)
         if kind == "jsonl":
             return reader.json(paths)
-        how = {"header": True, "inferSchema": True, "sep": "," if kind == "csv" else "\t"}
-        found = reader.options(**how).csv(paths)
-        if not set(found.columns) & set(text):
-            return found
-        typed = [f"`{name}` {'string' if name in text else of}" for name, of in found.dtypes]
-        return reader.options(header=True, sep=how["sep"]).schema(", ".join(typed)).csv(paths)
+        options = {"header": True, "inferSchema": True, "sep": "," if kind == "csv" else "\t"}
+        frame = reader.options(**options).csv(paths)
+        if not set(frame.columns) & set(text):
+            return frame
+        typed = [
+            f"`{name}` {'string' if name in text else data_type}"
+            for name, data_type in frame.dtypes
+        ]
+        return reader.options(header=True, sep=options["sep"]).schema(", ".join(typed)).csv(paths)
     except AnalysisException as error:
         raise InputError(f"{name}: {str(error).splitlines()[0]}") from None
 
@@ -450,15 +464,15 @@ def _read(
 def _read_lines(
     read: TextTask, path: str
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def run(given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
 
         context = TaskContext.get()
-        where = f"{path}, partition {0 if context is None else context.partitionId()}"
+        location = f"{path}, partition {0 if context is None else context.partitionId()}"
         first = 1
-        for batch in given:
+        for batch in batches:
             lines = batch.column(0).to_pylist()
-            yield read.read_batch(where, first, b"\n".join(lines))
+            yield read.read_batch(location, first, b"\n".join(lines))
             first += len(lines)
 
     return run
@@ -467,14 +481,14 @@ def _read_lines(
 def _make_mapper(
     task: PartitionTask,
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def run(given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
 
         context = TaskContext.get()
-        place = 0 if context is None else context.partitionId()
-        part = task.partition(place, given)
+        partition_id = 0 if context is None else context.partitionId()
+        part = task.partition(partition_id, batches)
         if part is not None:
-            yield from _to_pieces(place, part)
+            yield from _to_pieces(partition_id, part)
 
     return run
 
@@ -482,32 +496,35 @@ def _make_mapper(
 def _make_merger(
     merge: MergeTask,
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def run(given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        parts = _join_pieces(given)
-        for group, of in groupby(parts, lambda part: part[0] // _MEET):
-            yield from _to_pieces(group, merge.merge(part for _, part in of))
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        parts = _join_pieces(batches)
+        for group, group_parts in groupby(parts, lambda part: part[0] // _MEET):
+            yield from _to_pieces(group, merge.merge(part for _, part in group_parts))
 
     return run
 
 
-def _to_pieces(place: int, part: PartitionResult) -> Iterator[pa.RecordBatch]:
+def _to_pieces(partition_id: int, part: PartitionResult) -> Iterator[pa.RecordBatch]:
     """Yield the result of a partition in pieces."""
     import pyarrow as pa
 
     names = [field.split()[0] for field in _SCHEMA.split(", ")]
     kinds = pa.int64(), pa.int32(), pa.binary(), pa.string()
     for piece, begin in enumerate(range(0, max(len(part.data), 1), _PIECE)):
-        values = place, piece, part.data[begin : begin + _PIECE], part.wrong
-        columns = [pa.array([of], kind) for of, kind in zip(values, kinds, strict=True)]
+        values = partition_id, piece, part.data[begin : begin + _PIECE], part.wrong
+        columns = [pa.array([value], kind) for value, kind in zip(values, kinds, strict=True)]
         yield pa.record_batch(columns, names)
 
 
-def _join_pieces(given: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, PartitionResult]]:
+def _join_pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, PartitionResult]]:
     """Yield the result of each partition, joined from its pieces, which are in order."""
-    rows = (row for batch in given for row in _read_pieces(batch))
-    for place, pieces in groupby(rows, lambda row: row[0]):
-        found = list(pieces)
-        yield place, PartitionResult(b"".join(data for _, data, _ in found), found[0][2])
+    rows = (row for batch in batches for row in _read_pieces(batch))
+    for partition_id, pieces in groupby(rows, lambda row: row[0]):
+        piece_rows = list(pieces)
+        yield (
+            partition_id,
+            PartitionResult(b"".join(data for _, data, _ in piece_rows), piece_rows[0][2]),
+        )
 
 
 def _read_pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, bytes, str]]:

@@ -46,18 +46,20 @@ class RowSummary:
     @property
     def skewness(self) -> float:
         """Absolute skewness of the influence values."""
-        found = self.second()
-        return 0.0 if found is None else abs(float(found.skewness))
+        moments = self.second()
+        return 0.0 if moments is None else abs(float(moments.skewness))
 
 
-def class_weights(measure: Any, labels: Sequence[str], shares: FloatArray) -> dict[str, float]:
+def class_weights(measure: Any, labels: Sequence[str], proportions: FloatArray) -> dict[str, float]:
     """Return the weights of the selected classes that have rows; they add up to 1.
 
     The weights are the class proportions for a weighted average, and equal for any other one.
     """
-    own = np.where(measure.picked(labels), shares, 0.0)
-    own = own if measure.average == "weighted" else (own > 0).astype(np.float64)
-    return {label: float(w / own.sum()) for label, w in zip(labels, own, strict=True) if w > 0}
+    weights = np.where(measure.picked(labels), proportions, 0.0)
+    weights = weights if measure.average == "weighted" else (weights > 0).astype(np.float64)
+    return {
+        label: float(w / weights.sum()) for label, w in zip(labels, weights, strict=True) if w > 0
+    }
 
 
 def average_of_scores(
@@ -65,34 +67,34 @@ def average_of_scores(
     terms: Sequence[tuple[float, PointEstimate]],
     rows: int,
     settings: Settings,
-    lacking: str = "no_occurring_class",
+    empty_reason: str = "no_occurring_class",
 ) -> PointEstimate:
     """Return the point estimate of an average of a score-based measure, from those of its terms.
 
-    ``lacking`` is the reason that is reported if there are no terms.
+    ``empty_reason`` is the reason that is reported if there are no terms.
     """
     definition = measure.definition
-    parts: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "kind": "average of scores",
         "bounds": definition.range,
         "higher_is_better": definition.higher_is_better,
     }
     if not terms:
-        nothing = {lacking: rows}
+        undefined = {empty_reason: rows}
         return PointEstimate(
-            value=float("nan"), settings=settings, n=rows, undefined=nothing, **parts
+            value=float("nan"), settings=settings, n=rows, undefined=undefined, **fields
         )
-    made = weighted_sum(terms, **parts)
-    if any(reading.undefined for _, reading in terms):
-        nothing = {"class_without_value": rows}
-        return replace(made, value=float("nan"), undefined=nothing, influence=None)
-    made = replace(
-        made,
+    estimate = weighted_sum(terms, **fields)
+    if any(term.undefined for _, term in terms):
+        undefined = {"class_without_value": rows}
+        return replace(estimate, value=float("nan"), undefined=undefined, influence=None)
+    estimate = replace(
+        estimate,
         transform="logit" if definition.range == (0, 1) else None,
         sizes=lambda: (_effective_rows(terms),),
         methods={"of terms": partial(_average_limits, terms)},
     )
-    return effective_sample_size.add_interval(measure, made, terms)
+    return effective_sample_size.add_interval(measure, estimate, terms)
 
 
 def estimate_from_tables(
@@ -101,8 +103,8 @@ def estimate_from_tables(
     """Estimate an average over classes from the score tables of all classes."""
     weights = class_weights(measure, tables.labels, tables.shares)
     terms = [
-        (weight, scores.estimate_from_table(measure.plain, of, settings, rows, together=True))
-        for label, of in zip(tables.labels, tables.tables, strict=True)
+        (weight, scores.estimate_from_table(measure.plain, table, settings, rows, together=True))
+        for label, table in zip(tables.labels, tables.tables, strict=True)
         if (weight := weights.get(label))
     ]
     return replace(average_of_scores(measure, terms, rows, settings), influence=None)
@@ -113,16 +115,16 @@ def _effective_rows(terms: Sequence[tuple[float, PointEstimate]]) -> float:
 
     The variance of each term is taken to be that of a proportion of the rows of its smaller class.
     """
-    rows = np.array([max(1.0, min(reading.sizes())) for _, reading in terms])
+    rows = np.array([max(1.0, min(term.sizes())) for _, term in terms])
     spread = np.array([weight**2 for weight, _ in terms]) / rows
     with np.errstate(divide="ignore"):
         return 1 + float(spread.sum() ** 2 / (spread**2 / (rows - 1)).sum())
 
 
 def rescale_to_all_rows(
-    reading: PointEstimate,
-    rows: npt.NDArray[np.integer[Any]],
-    number: int,
+    estimate: PointEstimate,
+    row_indices: npt.NDArray[np.integer[Any]],
+    n_rows: int,
     space: VarianceEstimator,
     replicates: Callable[[], FloatArray],
 ) -> PointEstimate:
@@ -132,16 +134,16 @@ def rescale_to_all_rows(
     """
 
     def influence() -> Influence | None:
-        found = None if reading.influence is None else reading.influence()
-        if found is None:
+        subset_influence = None if estimate.influence is None else estimate.influence()
+        if subset_influence is None:
             return None
-        column = np.zeros(number)
-        column[rows] = found.corrected.column
-        return Influence(column, space, found.name)
+        column = np.zeros(n_rows)
+        column[row_indices] = subset_influence.corrected.column
+        return Influence(column, space, subset_influence.name)
 
     return replace(
-        reading,
-        n=number,
+        estimate,
+        n=n_rows,
         weight=space.weight,
         clusters=space.clusters,
         influence=influence,
@@ -155,12 +157,15 @@ def _average_limits(terms: Sequence[tuple[float, PointEstimate]], level: float) 
     This treats all terms as too low, or too high, at once. They cannot deviate together by more
     than this, and the interval has a positive length even where all terms are perfect.
     """
-    found = [policy.interval(reading, level) for _, reading in terms]
-    absent = [of for of in found if of.reason]
+    term_intervals = [policy.interval(term, level) for _, term in terms]
+    absent = [interval for interval in term_intervals if interval.reason]
     if absent:
         return absent[0]
     low, high = (
-        sum(weight * end for (weight, _), end in zip(terms, ends, strict=True))
-        for ends in ([of.low for of in found], [of.high for of in found])
+        sum(weight * end for (weight, _), end in zip(terms, limits, strict=True))
+        for limits in (
+            [interval.low for interval in term_intervals],
+            [interval.high for interval in term_intervals],
+        )
     )
     return Interval(low, high, "limits of each, averaged")

@@ -74,22 +74,22 @@ class Bins:
         >>> round(made.low, 3), round(made.high, 3)
         (0.085, 0.223)
         """
-        seen = (self.share * self.rows + 0.5) / (self.rows + 1)
+        smoothed = (self.share * self.rows + 0.5) / (self.rows + 1)
         tail = (1 - level) / 2
         lows, high = [], 0.0
-        for share, upper in ((seen, True), (self.probability, False)):
-            variance = share * (1 - share) / self.rows
+        for proportion, is_upper in ((smoothed, True), (self.probability, False)):
+            variance = proportion * (1 - proportion) / self.rows
             expected = float(self.weight @ variance)
             squares = float(np.square(self.weight * variance).sum())
             if not squares > 0:  # of probabilities as small as numbers can be they are 0
                 lows.append(float(np.sqrt(self._squares)))
                 continue
             unit = squares / expected
-            degrees, found = expected / unit, self._squares / unit
-            lows.append(math.sqrt(unit * _noncentrality(found, degrees, 1 - tail)))
-            if upper:
-                least = max(found, _chi2_median(degrees))
-                high = math.sqrt(unit * _noncentrality(least, degrees, tail))
+            degrees, statistic = expected / unit, self._squares / unit
+            lows.append(math.sqrt(unit * _noncentrality(statistic, degrees, 1 - tail)))
+            if is_upper:
+                upper_statistic = max(statistic, _chi2_median(degrees))
+                high = math.sqrt(unit * _noncentrality(upper_statistic, degrees, tail))
         return Interval(min(lows), high, "noncentral chi-square of the bins")
 
     def mean_size(self, level: float) -> Interval:
@@ -98,10 +98,12 @@ class Bins:
         It has the limits of the root mean square, multiplied by the observed ratio of the two; for
         the upper limit the ratio is no less than :data:`LEAST_RATIO`.
         """
-        made = self.root_mean_square(level)
+        interval = self.root_mean_square(level)
         root = math.sqrt(self._squares)
         ratio = float(self.weight @ np.abs(self.gap)) / root if root > 0 else 1.0
-        return Interval(made.low * ratio, made.high * max(ratio, LEAST_RATIO), made.method)
+        return Interval(
+            interval.low * ratio, interval.high * max(ratio, LEAST_RATIO), interval.method
+        )
 
     def largest(self, level: float) -> Interval:
         """Return the interval of max|g|, from the Clopper-Pearson limits of |g| of each bin.
@@ -139,22 +141,24 @@ def _chi2_median(degrees: float) -> float:
     return float(chdtri(degrees, 0.5))
 
 
-def _noncentrality(found: float, degrees: float, below: float) -> float:
+def _noncentrality(statistic: float, degrees: float, probability: float) -> float:
     """Return the noncentrality λ at which P(χ² ≤ found) equals this probability, at least 0."""
     from scipy.special import chdtr, chndtr, ndtri
 
-    if chdtr(degrees, found) <= below:
+    if chdtr(degrees, statistic) <= probability:
         return 0.0
-    if found > _MANY:  # normal with mean ν + λ and variance 2(ν + 2λ)
-        z = float(ndtri(below))
-        spread = math.sqrt(4 * z * z - 2 * degrees + 4 * found) - 2 * z
+    if statistic > _MANY:  # normal with mean ν + λ and variance 2(ν + 2λ)
+        z = float(ndtri(probability))
+        spread = math.sqrt(4 * z * z - 2 * degrees + 4 * statistic) - 2 * z
         return max(0.0, (spread**2 - 2 * degrees) / 4)
     low, high = 0.0, 1.0
-    while chndtr(found, degrees, high) > below:
+    while chndtr(statistic, degrees, high) > probability:
         low, high = high, 2 * high
     for _ in range(100):
         middle = (low + high) / 2
-        low, high = (middle, high) if chndtr(found, degrees, middle) > below else (low, middle)
+        low, high = (
+            (middle, high) if chndtr(statistic, degrees, middle) > probability else (low, middle)
+        )
         if high - low <= 1e-12 * high:
             break
     return (low + high) / 2
@@ -193,26 +197,26 @@ def estimate_from_sums(
 ) -> PointEstimate:
     """Estimate a recalibration coefficient of streamed rows, from sums over their logits."""
     definition = measure.definition
-    both, place = measure.parameters.get("slope") != "one", definition.coefficient
-    assert place is not None
-    why = sums.undefined or ("separated" if both and sums.is_separated else None)
-    line = None if why is not None else sums.line(both=both)
-    value = NAN if line is None else (line.slope if place else line.intercept)
+    has_slope, coefficient_index = measure.parameters.get("slope") != "one", definition.coefficient
+    assert coefficient_index is not None
+    reason = sums.undefined or ("separated" if has_slope and sums.is_separated else None)
+    line = None if reason is not None else sums.line(fit_slope=has_slope)
+    value = NAN if line is None else (line.slope if coefficient_index else line.intercept)
     # Weights that are all alike say as little as none.
     total, squares = float(sums.sums[:, :, 0].sum()), float(sums.squares[:, :, 0].sum())
-    plain = both and effective_size(total, squares) >= rows * (1 - 1e-9)
-    name = "Wald, Fisher information" if plain else "Wald, sandwich"
+    uses_information = has_slope and effective_size(total, squares) >= rows * (1 - 1e-9)
+    name = "Wald, Fisher information" if uses_information else "Wald, sandwich"
     error = None
     if line is not None:
-        se = line.error(place, sandwich=not plain)
-        error = StandardError(se * math.sqrt(squares / total) if plain else se, name)
+        se = line.error(coefficient_index, sandwich=not uses_information)
+        error = StandardError(se * math.sqrt(squares / total) if uses_information else se, name)
     return PointEstimate(
         value=value,
         kind="recalibration",
         settings=settings,
         n=rows,
         bounds=definition.range,
-        undefined={} if line is not None else {why or "too_steep": rows},
+        undefined={} if line is not None else {reason or "too_steep": rows},
         higher_is_better=definition.higher_is_better,
         sizes=lambda: sums.sizes[::-1],
         error=lambda: error,
@@ -234,24 +238,24 @@ class ProbableRows:
         """Return None, as no measure of calibration is a mean over rows."""
 
     def influence(
-        self, measure: MeasureLike, whole: ScoreTable | LogitSummary | None = None
+        self, measure: MeasureLike, total: ScoreTable | LogitSummary | None = None
     ) -> Influence | None:
         """Return the influence values of a recalibration coefficient, or of a skill score.
 
-        ``whole`` is the table of all rows, or the sums of their logits, if these are a batch of
+        ``total`` is the table of all rows, or the sums of their logits, if these are a batch of
         them. A skill score has influence values only for such a batch, as rows in memory are
         resampled.
         """
-        if measure.definition.skill_of is not None and isinstance(whole, ScoreTable):
-            return _skill_influence(self.rows, measure, whole)
+        if measure.definition.skill_of is not None and isinstance(total, ScoreTable):
+            return _skill_influence(self.rows, measure, total)
         if measure.definition.coefficient is None:
             return None
-        return influence_of_line(self.rows, measure, whole)
+        return influence_of_line(self.rows, measure, total)
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """Return the point estimate of a measure of calibration."""
         rows = self.rows
-        made = replace(
+        estimate = replace(
             estimate_from_table(measure, rows.table, rows.settings, len(rows.positive)),
             weight=rows.weight,
             clusters=rows.clusters,
@@ -260,16 +264,16 @@ class ProbableRows:
             group_jackknife=lambda: jackknife(measure, rows.table, rows.drawn_by_row.ranked_rows),
         )
         methods: dict[str, Limits] = {
-            **made.methods,
-            "turned": partial(_basic_interval, rows, measure, made),
+            **estimate.methods,
+            "turned": partial(_basic_interval, rows, measure, estimate),
         }
         if rows.clusters is not None and measure.definition.binned is not None:
             methods["of bins"] = partial(_cluster_bins_interval, rows, measure)
-        made = replace(made, methods=methods)
+        estimate = replace(estimate, methods=methods)
         return (
-            made
+            estimate
             if measure.definition.coefficient is None
-            else _estimate_coefficient(rows, measure, made)
+            else _estimate_coefficient(rows, measure, estimate)
         )
 
 
@@ -309,50 +313,54 @@ def _cluster_bins_interval(rows: ScoredRows, measure: MeasureLike, level: float)
     if clusters.n_clusters < 2:
         return intervals.no_interval("none", "too_few_clusters")
     levels = ProbabilityLevels.from_table(rows.table)
-    first = definition.binned(levels, **measure.parameters)
-    binned = levels.merge_levels(first)
-    level_of = len(levels) - 1 - rows.order.score_index.astype(np.intp)
-    place = np.searchsorted(first, level_of, side="right") - 1
-    apart = rows.positive - rows.score - (binned.share - binned.probability)[place]
-    apart = apart if rows.weight is None else apart * rows.weight
-    alone = float(np.square(apart).sum())
-    effect = 1.0
-    if alone > 0:
-        number = clusters.n_clusters
-        together = np.bincount(clusters.code, apart, clusters.size)
-        wider = intervals.t_quantile(level, number - 1) / intervals.normal_quantile(level)
-        of_clusters = float(np.square(together).sum()) * number / (number - 1) * wider**2
-        effect = max(1.0, of_clusters / alone)
-    made = _bins_interval(measure, rows.table, level, 1 / effect)
-    return replace(made, method=clusters.annotate_method(made.method))
+    bin_starts = definition.binned(levels, **measure.parameters)
+    binned = levels.merge_levels(bin_starts)
+    level_index = len(levels) - 1 - rows.order.score_index.astype(np.intp)
+    bin_index = np.searchsorted(bin_starts, level_index, side="right") - 1
+    residuals = rows.positive - rows.score - (binned.share - binned.probability)[bin_index]
+    residuals = residuals if rows.weight is None else residuals * rows.weight
+    row_squares = float(np.square(residuals).sum())
+    design_effect = 1.0
+    if row_squares > 0:
+        n_clusters = clusters.n_clusters
+        cluster_sums = np.bincount(clusters.code, residuals, clusters.size)
+        t_ratio = intervals.t_quantile(level, n_clusters - 1) / intervals.normal_quantile(level)
+        cluster_squares = (
+            float(np.square(cluster_sums).sum()) * n_clusters / (n_clusters - 1) * t_ratio**2
+        )
+        design_effect = max(1.0, cluster_squares / row_squares)
+    interval = _bins_interval(measure, rows.table, level, 1 / design_effect)
+    return replace(interval, method=clusters.annotate_method(interval.method))
 
 
 def _basic_interval(
-    rows: ScoredRows, measure: MeasureLike, reading: PointEstimate, level: float
+    rows: ScoredRows, measure: MeasureLike, estimate: PointEstimate, level: float
 ) -> Interval | None:
     if rows.clusters is None:
-        return basic_bootstrap(measure, reading, rows.table, "bootstrap [B]", level)
+        return basic_bootstrap(measure, estimate, rows.table, "bootstrap [B]", level)
     name = rows.clusters.bootstrap
     if rows.clusters.n_clusters < 2:
         return intervals.no_interval(name, "too_few_clusters")
-    return basic_bootstrap(measure, reading, None, name, level)
+    return basic_bootstrap(measure, estimate, None, name, level)
 
 
 def basic_bootstrap(
-    measure: MeasureLike, reading: PointEstimate, table: ScoreTable | None, name: str, level: float
+    measure: MeasureLike, estimate: PointEstimate, table: ScoreTable | None, name: str, level: float
 ) -> Interval:
     """Return a basic or percentile bootstrap interval.
 
     ``table`` has the probabilities of rows that are independent; if a test does not reject their
     calibration, the interval of a calibration error starts at 0.
     """
-    name = f"{'pivotal ' * reading.is_biased}{name}"
-    made = intervals.percentile(reading.cached_replicates, level, name).clip(*reading.bounds)
-    error = made.reason is None and reading.is_biased and measure.definition.perfect == 0
-    if error and table is not None and _is_calibration_plausible(table, level):
+    name = f"{'pivotal ' * estimate.is_biased}{name}"
+    interval = intervals.percentile(estimate.cached_replicates, level, name).clip(*estimate.bounds)
+    is_calibration_error = (
+        interval.reason is None and estimate.is_biased and measure.definition.perfect == 0
+    )
+    if is_calibration_error and table is not None and _is_calibration_plausible(table, level):
         # Of what is calibrated even turned replicates are above 0 six times of ten.
-        return replace(made, low=0.0, method=f"{name}, and 0 by Spiegelhalter's test")
-    return made
+        return replace(interval, low=0.0, method=f"{name}, and 0 by Spiegelhalter's test")
+    return interval
 
 
 def _is_calibration_plausible(table: ScoreTable, level: float) -> bool:
@@ -364,26 +372,28 @@ def _is_calibration_plausible(table: ScoreTable, level: float) -> bool:
     return bool(p > 1 - level)
 
 
-def _skill_influence(rows: ScoredRows, measure: MeasureLike, whole: ScoreTable) -> Influence | None:
+def _skill_influence(rows: ScoredRows, measure: MeasureLike, table: ScoreTable) -> Influence | None:
     """Return the influence values of a skill score 1 − L/D over the prevalence forecast.
 
     They combine the loss of each row with its loss under the prevalence, for which D is minimal.
     """
-    positive, negative = float(whole.total_positive), float(whole.total_negative)
-    total, value = positive + negative, float(measure.apply(whole))
+    positive, negative = float(table.total_positive), float(table.total_negative)
+    total_weight, value = positive + negative, float(measure.apply(table))
     if not (positive > 0 and negative > 0 and math.isfinite(value)):
         return None
     loss = _LOSSES[measure.definition.skill_of]
-    shares = np.array([negative / total, positive / total])
-    of_class = loss(shares)  # what a row of each class loses under the prevalence
-    least = float(shares @ of_class)
+    proportions = np.array([negative / total_weight, positive / total_weight])
+    class_losses = loss(proportions)  # what a row of each class loses under the prevalence
+    reference_loss = float(proportions @ class_losses)
     with np.errstate(divide="ignore"):  # of a row of weight 0 whose class was called impossible
-        own = loss(np.where(rows.positive, rows.score, 1 - rows.score))
-    column = ((1 - value) * of_class[rows.positive.astype(np.intp)] - own) / least
-    squares = float(whole.positive_squares.sum() + whole.negative_squares.sum())
-    of_all = Moments(len(column), total, 0.0, 0.0, squares, 0.0, 0.0)
+        row_losses = loss(np.where(rows.positive, rows.score, 1 - rows.score))
+    column = (
+        (1 - value) * class_losses[rows.positive.astype(np.intp)] - row_losses
+    ) / reference_loss
+    squares = float(table.positive_squares.sum() + table.negative_squares.sum())
+    total_moments = Moments(len(column), total_weight, 0.0, 0.0, squares, 0.0, 0.0)
     return Influence(
-        column, MeanVariance(rows.weight, rows.clusters, total_moments=of_all), "delta"
+        column, MeanVariance(rows.weight, rows.clusters, total_moments=total_moments), "delta"
     )
 
 
@@ -398,20 +408,20 @@ _LOSSES: Mapping[str | None, Callable[[FloatArray], FloatArray]] = {
 
 
 def _estimate_coefficient(
-    rows: ScoredRows, measure: MeasureLike, reading: PointEstimate
+    rows: ScoredRows, measure: MeasureLike, estimate: PointEstimate
 ) -> PointEstimate:
     """Return the point estimate of a recalibration coefficient."""
 
     def error() -> StandardError | None:
         if rows.clusters is None:
             return _wald_error(measure, rows.table, weighted=rows.weight is not None)
-        found = influence_of_line(rows, measure)
-        if found is None:
+        influence = influence_of_line(rows, measure)
+        if influence is None:
             return None
-        return found.error
+        return influence.error
 
     return replace(
-        reading,
+        estimate,
         influence=lambda: influence_of_line(rows, measure),
         error=error,
         jackknife=lambda: (jackknife(measure, rows.table, rows.replicates.ranked_rows), None),
@@ -435,52 +445,54 @@ def _wald_error(measure: MeasureLike, table: ScoreTable, *, weighted: bool) -> S
 
 
 def influence_of_line(
-    rows: ScoredRows, measure: MeasureLike, whole: ScoreTable | LogitSummary | None = None
+    rows: ScoredRows, measure: MeasureLike, total: ScoreTable | LogitSummary | None = None
 ) -> Influence | None:
     """Return the influence values of a recalibration coefficient.
 
-    ``whole`` is the table of all rows, or the sums of their logits, if these are a batch of them.
+    ``total`` is the table of all rows, or the sums of their logits, if these are a batch of them.
     """
     fit: Recalibration | RecalibrationFit | None
-    if isinstance(whole, LogitSummary):
-        defined = whole.undefined is None and not whole.is_separated
-        fit = whole.line(both=measure.parameters.get("slope") != "one") if defined else None
+    if isinstance(total, LogitSummary):
+        is_defined = total.undefined is None and not total.is_separated
+        fit = total.line(fit_slope=measure.parameters.get("slope") != "one") if is_defined else None
         if fit is None:
             return None
-        to, sizes = fit.variance[measure.definition.coefficient or 0], whole.sizes
+        variance_row, sizes = fit.variance[measure.definition.coefficient or 0], total.sizes
     else:
-        fit, sizes = fit_recalibration(rows.table if whole is None else whole, measure), None
-        to = fit.variance[fit.coefficient_index]
+        fit, sizes = fit_recalibration(rows.table if total is None else total, measure), None
+        variance_row = fit.variance[fit.coefficient_index]
     delta = measure.parameters["delta"]
     p = np.clip(rows.score, delta, 1 - delta)
     weight = np.ones(len(p)) if rows.weight is None else rows.weight
     p = np.where(weight > 0, p, 0.5)  # a row of weight 0 is no row, whatever its logit
     logit = np.log(p) - np.log1p(-p)
     residual = weight * (rows.positive - expit(fit.intercept + fit.slope * logit))
-    moved = residual * (to[0] + to[1] * logit if len(to) > 1 else to[0])
+    influence_values = residual * (
+        variance_row[0] + variance_row[1] * logit if len(variance_row) > 1 else variance_row[0]
+    )
     if rows.clusters is not None:
         space = VarianceEstimator(rows.weight, rows.clusters)
-        return Influence(np.asarray(moved), space, "Wald, sandwich")
-    of_class = rows.space(None if isinstance(whole, LogitSummary) else whole)
-    of_class = of_class if sizes is None else replace(of_class, sizes=sizes)
-    return Influence(np.asarray(moved), of_class, "Wald, sandwich")
+        return Influence(np.asarray(influence_values), space, "Wald, sandwich")
+    class_space = rows.space(None if isinstance(total, LogitSummary) else total)
+    class_space = class_space if sizes is None else replace(class_space, sizes=sizes)
+    return Influence(np.asarray(influence_values), class_space, "Wald, sandwich")
 
 
 def fit_recalibration(table: ScoreTable, measure: MeasureLike) -> Recalibration:
     """Fit the recalibration of which a measure is a coefficient."""
-    both = measure.parameters.get("slope") != "one"
+    has_slope = measure.parameters.get("slope") != "one"
     x = ProbabilityLevels.from_table(table).clip(measure.parameters["delta"])
-    intercept, slope = x.line if both else (x.offset, 1.0)
+    intercept, slope = x.line if has_slope else (x.offset, 1.0)
     p = expit(intercept + slope * x.logit)
-    of_fit = fitted_information(x.logit, x.total, p)
+    information = fitted_information(x.logit, x.total, p)
     return Recalibration(
-        both,
+        has_slope,
         measure.definition.coefficient,
         intercept,
         slope,
         x.logit,
         p,
-        np.linalg.inv(of_fit[: 1 + both, : 1 + both]).astype(np.float64),
+        np.linalg.inv(information[: 1 + has_slope, : 1 + has_slope]).astype(np.float64),
     )
 
 
@@ -501,22 +513,26 @@ class Recalibration(NamedTuple):
 
     def coefficient_influence(self, logit: FloatArray) -> FloatArray | float:
         """Return the influence of a unit residual at a logit on the coefficient."""
-        to = self.variance[self.coefficient_index]
-        return np.asarray(to[0] + to[1] * logit) if self.has_both else float(to[0])
+        variance_row = self.variance[self.coefficient_index]
+        return (
+            np.asarray(variance_row[0] + variance_row[1] * logit)
+            if self.has_both
+            else float(variance_row[0])
+        )
 
     def error(self, table: ScoreTable) -> float:
         """Return the standard error of the coefficient from the residuals: √Σ(w·residual·to)²."""
-        squares = [of[::-1] for of in (table.positive_squares, table.negative_squares)]
+        squares = [column[::-1] for column in (table.positive_squares, table.negative_squares)]
         if len(self.logit) < len(squares[0]):  # levels without weight are left out
-            held = (table.positive + table.negative)[::-1] > 0
-            squares = [of[held] for of in squares]
+            occupied_mask = (table.positive + table.negative)[::-1] > 0
+            squares = [column[occupied_mask] for column in squares]
         variance = 0.0
         for begin in range(0, len(self.logit), BLOCK):
-            some = slice(begin, begin + BLOCK)
-            to, p = (
-                np.square(self.coefficient_influence(self.logit[some])),
-                self.fitted_probability[some],
+            block = slice(begin, begin + BLOCK)
+            squared_influence, p = (
+                np.square(self.coefficient_influence(self.logit[block])),
+                self.fitted_probability[block],
             )
-            variance += dot(squares[0][some], np.square(1 - p) * to)
-            variance += dot(squares[1][some], np.square(p) * to)
+            variance += dot(squares[0][block], np.square(1 - p) * squared_influence)
+            variance += dot(squares[1][block], np.square(p) * squared_influence)
         return math.sqrt(variance)

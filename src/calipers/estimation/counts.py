@@ -89,10 +89,14 @@ class ClassCounts:
         ``cells.by_row`` must be false for them. The rows have weight 1 each, unless they are many.
         """
         truth, predicted, counts = matrix.occupied_cells()
-        place, nobody = truth * matrix.classes + predicted, np.zeros(0, np.int64)
+        cell_index, no_rows = truth * matrix.classes + predicted, np.zeros(0, np.int64)
         shape, squares = (matrix.classes, matrix.classes), matrix.squared.occupied_cells()[2]
-        uneven = matrix.rows > MAX_DRAWN_ROWS and not np.allclose(squares, counts, rtol=ROUNDING)
-        cells = MultinomialCells(shape, place, counts, squares, nobody, has_unequal_weights=uneven)
+        has_unequal_weights = matrix.rows > MAX_DRAWN_ROWS and not np.allclose(
+            squares, counts, rtol=ROUNDING
+        )
+        cells = MultinomialCells(
+            shape, cell_index, counts, squares, no_rows, has_unequal_weights=has_unequal_weights
+        )
         return cls(matrix, cells, settings, together)
 
     @property
@@ -113,11 +117,11 @@ class ClassCounts:
     def point_estimate(self, measure: Any) -> PointEstimate:
         """Return the point estimate of a measure of counts."""
         value, definition = float(measure.apply(self.matrix)), measure.definition
-        why = undefined_reasons(measure, self.matrix, self.matrix.rows)
-        seen, cells = self.proportion_matrix(measure), self.cells
+        undefined = undefined_reasons(measure, self.matrix, self.matrix.rows)
+        proportion_matrix, cells = self.proportion_matrix(measure), self.cells
         methods: dict[str, Limits] = {"Jeffreys of the cells": partial(self._likely, measure)}
-        if seen is not None:
-            size = partial(self._trials, measure, seen, value)
+        if proportion_matrix is not None:
+            size = partial(self._trials, measure, proportion_matrix, value)
             methods |= cluster_intervals(value, size, self.clusters)
         if self.matrix.classes > 2 and effective_sample_size.is_class_average(measure):
             methods["effective rows"] = partial(
@@ -125,16 +129,18 @@ class ClassCounts:
             )
         return PointEstimate(
             value=value,
-            kind="measure of counts" if seen is None else "share of rows",
+            kind="measure of counts" if proportion_matrix is None else "share of rows",
             settings=self.settings,
             n=self.matrix.rows,
             bounds=definition.range,
-            undefined=why,
-            is_conventional=bool(why) and bool(np.isfinite(value)),
+            undefined=undefined,
+            is_conventional=bool(undefined) and bool(np.isfinite(value)),
             higher_is_better=definition.higher_is_better,
             weight=cells.weight,
             clusters=self.clusters,
-            sizes=lambda: () if seen is None else (effective_trials(measure, seen),),
+            sizes=lambda: (
+                () if proportion_matrix is None else (effective_trials(measure, proportion_matrix),)
+            ),
             joint_distribution=_CountsDistribution(measure, self),
             influence=lambda: self.influence(measure),
             error=lambda: self._error(measure, value),
@@ -170,17 +176,21 @@ class ClassCounts:
         shared = [m for m in self.joint_measures if m.label is None or self.matrix.classes == 2]
 
         def matrices() -> Iterator[ConfusionMatrix]:
-            for cells, drawn in self.cells.draw_posterior(self.settings):
-                yield cells.margin_confusion(drawn, self.matrix.labels)
+            for cells, counts in self.cells.draw_posterior(self.settings):
+                yield cells.margin_confusion(counts, self.matrix.labels)
 
         return _cached_values(self._probable, (measure, *shared), matrices)[measure]
 
     def _class_counts(self, label: str) -> ClassCounts:
         """Return the counts of one class against all others."""
         matrix = self.matrix.class_matrix(label)
-        held = matrix.counts.ravel(), matrix.squares.ravel()
+        cell_sums = matrix.counts.ravel(), matrix.squares.ravel()
         cells = replace(
-            self.cells, shape=(2, 2), cell_index=np.arange(4), counts=held[0], squares=held[1]
+            self.cells,
+            shape=(2, 2),
+            cell_index=np.arange(4),
+            counts=cell_sums[0],
+            squares=cell_sums[1],
         )
         return replace(self, matrix=matrix, cells=cells, joint_measures=(), _probable={})
 
@@ -203,38 +213,40 @@ class ClassCounts:
         margin = measure.definition.proportion_of
         if margin is None or measure.average in ("macro", "weighted"):
             return None
-        whole = self.matrix if matrix is None else matrix
-        seen: ConfusionMatrix | None = whole
+        full_matrix = self.matrix if matrix is None else matrix
+        result: ConfusionMatrix | None = full_matrix
         if measure.label is not None:
-            seen = whole.class_matrix(measure.label)
+            result = full_matrix.class_matrix(measure.label)
         elif measure.average == "micro":
-            of_rows = margin in ("positive", "predicted_positive")
-            seen = whole.pool(measure.picked(whole.labels)) if of_rows else None
-        return seen
+            counts_rows = margin in ("positive", "predicted_positive")
+            result = full_matrix.pool(measure.picked(full_matrix.labels)) if counts_rows else None
+        return result
 
     def _trials(
-        self, measure: Any, seen: ConfusionMatrix, value: float, level: float
+        self, measure: Any, proportion_matrix: ConfusionMatrix, value: float, level: float
     ) -> tuple[float, float]:
         """Return the effective number of trials of a proportion, and its degrees of freedom.
 
         The number is divided by the design effect of clusters; it is NaN if there are too few of
         them.
         """
-        size = effective_trials(measure, seen)
+        size = effective_trials(measure, proportion_matrix)
         if self.clusters is None:
             return size, math.inf
-        split = cluster_confusions(measure, self.matrix.labels, self.cells.flat, self.clusters)
-        return self.clusters.trials(value, split, measure.plain, size, level)
+        cluster_matrices = cluster_confusions(
+            measure, self.matrix.labels, self.cells.flat, self.clusters
+        )
+        return self.clusters.trials(value, cluster_matrices, measure.plain, size, level)
 
-    def _gradient(self, measure: Any, whole: ConfusionMatrix | None = None) -> FloatArray:
+    def _gradient(self, measure: Any, total: ConfusionMatrix | None = None) -> FloatArray:
         """Return the derivatives of the measure by the cells."""
         truth, predicted = np.unravel_index(self.cells.cell_index, self.cells.shape)
-        return cell_gradient(measure, self.matrix if whole is None else whole, truth, predicted)
+        return cell_gradient(measure, self.matrix if total is None else total, truth, predicted)
 
-    def _among(self, measure: Any, whole: ConfusionMatrix | None = None) -> FloatArray:
+    def _among(self, measure: Any, total: ConfusionMatrix | None = None) -> FloatArray:
         """Return 1 for each of the cells of which the measure is a ratio, 0 for the others."""
         codes = np.unravel_index(self.cells.cell_index, self.cells.shape)
-        among = moving_cells(measure, self.matrix if whole is None else whole, *codes)
+        among = moving_cells(measure, self.matrix if total is None else total, *codes)
         return among.astype(np.float64)
 
     @cached_property
@@ -253,18 +265,23 @@ class ClassCounts:
             return None
         return clusters.matrices(self._row, (cells,))
 
-    def influence(self, measure: Any, whole: ConfusionMatrix | None = None) -> Influence:
+    def influence(self, measure: Any, total: ConfusionMatrix | None = None) -> Influence:
         """Return the influence values of a measure, times the weights of the rows.
 
-        ``whole`` is the matrix of all rows, if these are a batch of them.
+        ``total`` is the matrix of all rows, if these are a batch of them.
         """
-        weight, by_cell = self.cells.weight, self._gradient(measure, whole)
-        moved = by_cell[self._row]
-        moved, held = moved if weight is None else moved * weight, None
+        weight, by_cell = self.cells.weight, self._gradient(measure, total)
+        influence_values = by_cell[self._row]
+        influence_values, denominator = (
+            influence_values if weight is None else influence_values * weight,
+            None,
+        )
         if self.clusters is not None:
-            held = self._among(measure, whole)[self._row]
-            held = held if weight is None else held * weight
-        return Influence(moved, VarianceEstimator(weight, self.clusters, held=held))
+            denominator = self._among(measure, total)[self._row]
+            denominator = denominator if weight is None else denominator * weight
+        return Influence(
+            influence_values, VarianceEstimator(weight, self.clusters, held=denominator)
+        )
 
     def _error(self, measure: Any, value: float) -> StandardError:
         """Compute the standard error by the delta method."""
@@ -272,25 +289,30 @@ class ClassCounts:
             by_cluster = self._cluster_counts
             if by_cluster is None:
                 return zero_rounding(self.influence(measure).error, value)
-            moved, held = by_cluster @ self._gradient(measure), by_cluster @ self._among(measure)
-            found = cr2(moved, held if held.any() else self.clusters.cluster_weights)
-            return zero_rounding(StandardError(found.se, "delta", found.degrees), value)
+            influence_sums, denominator = (
+                by_cluster @ self._gradient(measure),
+                by_cluster @ self._among(measure),
+            )
+            error = cr2(
+                influence_sums, denominator if denominator.any() else self.clusters.cluster_weights
+            )
+            return zero_rounding(StandardError(error.se, "delta", error.degrees), value)
         return StandardError(self.cells.error(self._gradient(measure), value), "delta")
 
     def _apply(self, measure: Any, counts: FloatArray) -> FloatArray:
         """Evaluate the measure on an array of cell counts (m, C)."""
         step, out = self.cells.batch_size, []
         for begin in range(0, len(counts), step):
-            some = self.cells.matrix(counts[begin : begin + step], self.matrix.labels)
-            out.append(measure.apply(some))
+            batch = self.cells.matrix(counts[begin : begin + step], self.matrix.labels)
+            out.append(measure.apply(batch))
         return np.concatenate(out)
 
     def _stratified_replicates(self, measure: Any) -> FloatArray | None:
         """Return replicates drawn class by class, for independent rows of equal weight."""
-        drawn = self.cells.drawn_by_class(self.settings)
-        if drawn is None:
+        count_batches = self.cells.drawn_by_class(self.settings)
+        if count_batches is None:
             return None
-        return np.concatenate([self._apply(measure, counts) for counts in drawn])
+        return np.concatenate([self._apply(measure, counts) for counts in count_batches])
 
     def _jackknife(self, measure: Any) -> tuple[FloatArray, FloatArray | None]:
         """Return jackknife values, leaving out a row of each cell in turn, and the counts of cells.
@@ -300,9 +322,9 @@ class ClassCounts:
         """
         cells = self.cells
         if cells.is_unweighted and len(cells.cell_index) <= MOST_GROUPS:
-            rest = cells.counts - np.eye(len(cells.cell_index))
+            remaining_counts = cells.counts - np.eye(len(cells.cell_index))
             return intervals.bootstrap_bias_correction(
-                self._apply(measure, rest), cells.counts
+                self._apply(measure, remaining_counts), cells.counts
             ), cells.counts
         return intervals.bootstrap_bias_correction(
             self._apply(measure, cells.leave_out_groups())
@@ -316,26 +338,28 @@ class ClassCounts:
         cells = self.cells
         if len(cells.cell_index) > _FEW_CELLS or not cells.is_unweighted:
             return None
-        drawn = np.concatenate(list(cells.draw_replicates(self.settings)))
-        variance = np.zeros(len(drawn))
-        for cell in range(drawn.shape[1]):
-            steps, ends = drawn[:, cell] * STEP, []
+        replicate_counts = np.concatenate(list(cells.draw_replicates(self.settings)))
+        variance = np.zeros(len(replicate_counts))
+        for cell in range(replicate_counts.shape[1]):
+            steps, shifted_values = replicate_counts[:, cell] * STEP, []
             for sign in (1, -1):
-                moved = drawn.copy()
-                moved[:, cell] += sign * steps
-                ends.append(self._apply(measure, moved))
-            held = steps > 0
-            slope = (ends[0][held] - ends[1][held]) / (2 * steps[held])
-            variance[held] += drawn[held, cell] * np.square(slope)
+                shifted_counts = replicate_counts.copy()
+                shifted_counts[:, cell] += sign * steps
+                shifted_values.append(self._apply(measure, shifted_counts))
+            occupied_mask = steps > 0
+            slope = (shifted_values[0][occupied_mask] - shifted_values[1][occupied_mask]) / (
+                2 * steps[occupied_mask]
+            )
+            variance[occupied_mask] += replicate_counts[occupied_mask, cell] * np.square(slope)
         se = cells.error(self._gradient(measure))
-        return se, self._apply(measure, drawn), np.sqrt(variance)
+        return se, self._apply(measure, replicate_counts), np.sqrt(variance)
 
     def replicates(self, measures: Iterable[MeasureLike]) -> dict[Any, FloatArray]:
         """Return bootstrap replicates of each measure, all from the same resamples."""
 
         def matrices() -> Iterator[ConfusionMatrix]:
-            for some in self.cells.draw_replicates(self.settings):
-                yield self.cells.redrawn(some, self.matrix.labels)
+            for counts in self.cells.draw_replicates(self.settings):
+                yield self.cells.redrawn(counts, self.matrix.labels)
 
         return _cached_values(self._spread, (*measures, *self.joint_measures), matrices)
 
@@ -350,16 +374,16 @@ class ClassCounts:
 
 
 def _cached_values(
-    kept: dict[Any, FloatArray],
+    cache: dict[Any, FloatArray],
     measures: Iterable[Any],
     matrices: Callable[[], Iterable[ConfusionMatrix]],
 ) -> dict[Any, FloatArray]:
     """Return the values of measures on batches of matrices, using and extending the cache."""
-    todo = [m for m in dict.fromkeys(measures) if m not in kept]
-    if todo:
-        parts = [[m.apply(some) for m in todo] for some in matrices()]
-        kept.update(zip(todo, map(np.concatenate, zip(*parts, strict=True)), strict=True))
-    return kept
+    missing = [m for m in dict.fromkeys(measures) if m not in cache]
+    if missing:
+        parts = [[m.apply(batch) for m in missing] for batch in matrices()]
+        cache.update(zip(missing, map(np.concatenate, zip(*parts, strict=True)), strict=True))
+    return cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -380,13 +404,13 @@ class PairedCounts:
         """Cells of truth × first × second."""
         if self.met is not None:
             return self.met
-        of, k = self.first.cells, self.first.matrix.classes
-        flat = of.flat * k + self.second.cells.flat % k
-        return MultinomialCells.from_flat(flat, (k, k, k), of.weight, of.clusters)
+        first_cells, k = self.first.cells, self.first.matrix.classes
+        flat = first_cells.flat * k + self.second.cells.flat % k
+        return MultinomialCells.from_flat(flat, (k, k, k), first_cells.weight, first_cells.clusters)
 
     def error(self, measure: Any) -> StandardError:
         """Compute the standard error of the difference by the delta method."""
-        size = max(abs(float(measure.apply(of.matrix))) for of in (self.first, self.second))
+        size = max(abs(float(measure.apply(counts.matrix))) for counts in (self.first, self.second))
         if self.cells.clusters is not None:
             return zero_rounding(
                 (self.first.influence(measure) - self.second.influence(measure)).error, size
@@ -407,28 +431,30 @@ class PairedCounts:
         """Row counts of the cells, without rows of weight 0."""
         if self.cells.rows is not None:
             return self.cells.rows
-        of, weight = self.cells.row(), self.cells.weight
-        if weight is not None and not (there := weight > 0).all():
-            of = of[there]
-        return np.bincount(of, minlength=len(self.cells.cell_index)).astype(np.float64)
+        row_cells, weight = self.cells.row(), self.cells.weight
+        if weight is not None and not (weighted_mask := weight > 0).all():
+            row_cells = row_cells[weighted_mask]
+        return np.bincount(row_cells, minlength=len(self.cells.cell_index)).astype(np.float64)
 
     def unit_groups(self, measure: Any) -> UnitGroups:
         """Return the influence of rows of weight 1 in each cell, times the total weight."""
-        there, cells = self._rows > 0, self.cells
+        occupied_mask, cells = self._rows > 0, self.cells
         values = self.cell_influence(measure)[0] * cells.counts.sum()
-        of = (values, self._rows, cells.counts, cells.squares)
-        return UnitGroups(*(column[there] for column in of))
+        columns = (values, self._rows, cells.counts, cells.squares)
+        return UnitGroups(*(column[occupied_mask] for column in columns))
 
     def difference(
         self, measure: Any, first: PointEstimate, second: PointEstimate
     ) -> PointEstimate:
         """Return the difference of two point estimates, the first minus the second."""
-        of_rows = measure.definition.counts_hits is not None and not measure.viewed
-        known = bool(np.isfinite(first.value - second.value))
+        is_row_proportion = measure.definition.counts_hits is not None and not measure.viewed
+        is_defined = bool(np.isfinite(first.value - second.value))
 
         def error() -> StandardError | Interval:
             return (
-                self.error(measure) if known else intervals.no_interval("none", "undefined_value")
+                self.error(measure)
+                if is_defined
+                else intervals.no_interval("none", "undefined_value")
             )
 
         def likely(level: float) -> Interval:
@@ -439,7 +465,7 @@ class PairedCounts:
             second,
             influence=lazy_difference(first.influence, second.influence),
             error=error,
-            methods={"Jeffreys of the cells": likely} if known else {},
+            methods={"Jeffreys of the cells": likely} if is_defined else {},
             replicates=lambda: self.replicate_differences(measure),
             resampling_name=DRAWN_BY_SUMS if cells.needs_weight_sums else "",
             unit_groups=(lambda: self.unit_groups(measure)) if cells.needs_weight_sums else None,
@@ -449,7 +475,7 @@ class PairedCounts:
             else None,
             jackknife=lambda: self.cell_influence(measure) if cells.is_unweighted else None,
             discordant_proportions=(lambda: self.discordant(measure))
-            if of_rows and cells.is_unweighted
+            if is_row_proportion and cells.is_unweighted
             else None,
         )
 
@@ -467,7 +493,7 @@ class PairedCounts:
 
     def _all(self, measures: Sequence[Any]) -> dict[Any, FloatArray]:
         if self._has_shared_draws:
-            first, second = (of.replicates(measures) for of in (self.first, self.second))
+            first, second = (counts.replicates(measures) for counts in (self.first, self.second))
             return {measure: first[measure] - second[measure] for measure in measures}
         return self._differences(self.cells.draw_replicates(self.first.settings), measures)
 
@@ -484,33 +510,33 @@ class PairedCounts:
 
     def likely(self, measure: Any) -> FloatArray:
         """Evaluate the difference on cells drawn from the posterior."""
-        cells, names, seen = self.cells, self.first.matrix.labels, measure
+        cells, names, plain_measure = self.cells, self.first.matrix.labels, measure
         if measure.label is not None and len(names) > 2:
-            seen = measure.plain
-            own = names.index(measure.label)
-            codes = [code == own for code in np.unravel_index(cells.flat, cells.shape)]
+            plain_measure = measure.plain
+            class_index = names.index(measure.label)
+            codes = [code == class_index for code in np.unravel_index(cells.flat, cells.shape)]
             cells = MultinomialCells.from_codes(codes, (2, 2, 2), cells.weight, cells.clusters)
             names = ("rest", measure.label)
         parts = []
-        for likely, drawn in cells.draw_posterior(self.first.settings):
+        for posterior_cells, counts in cells.draw_posterior(self.first.settings):
             first, second = (
-                likely.margin_confusion(drawn, names, axes) for axes in ((0, 1), (0, 2))
+                posterior_cells.margin_confusion(counts, names, axes) for axes in ((0, 1), (0, 2))
             )
-            parts.append(seen.apply(first) - seen.apply(second))
+            parts.append(plain_measure.apply(first) - plain_measure.apply(second))
         return np.concatenate(parts)
 
     def stratified_differences(self, measure: Any) -> FloatArray | None:
         """Return replicates of the difference drawn class by class, or None."""
-        drawn = self.cells.drawn_by_class(self.first.settings)
-        return None if drawn is None else self._differences(drawn, [measure])[measure]
+        replicates = self.cells.drawn_by_class(self.first.settings)
+        return None if replicates is None else self._differences(replicates, [measure])[measure]
 
     def _differences(
         self, replicates: Iterable[FloatArray], measures: Sequence[Any]
     ) -> dict[Any, FloatArray]:
         parts: dict[Any, list[FloatArray]] = {m: [] for m in measures}
         names = self.first.matrix.labels
-        for drawn in replicates:
-            first, second = (self.cells.redrawn(drawn, names, axes) for axes in ((0, 1), (0, 2)))
+        for counts in replicates:
+            first, second = (self.cells.redrawn(counts, names, axes) for axes in ((0, 1), (0, 2)))
             for measure, part in parts.items():
                 part.append(measure.apply(first) - measure.apply(second))
         return {measure: np.concatenate(part) for measure, part in parts.items()}

@@ -25,16 +25,16 @@ class PointDistances:
     metric: str
     clusters: int
 
-    def sums(self, cluster: IntArray, of: IntArray | None = None) -> FloatArray:
-        """Return the sum of the distances of each point, or those in ``of``, to every cluster."""
+    def sums(self, cluster: IntArray, indices: IntArray | None = None) -> FloatArray:
+        """Return the sum of the distances of each point, or those in ``indices``, to every cluster."""
         if self.metric == "sqeuclidean":
-            at = self.points if of is None else self.points[of]
-            return self._squared_distances(at, self.points, cluster, None, self.clusters)
+            selected = self.points if indices is None else self.points[indices]
+            return self._squared_distances(selected, self.points, cluster, None, self.clusters)
         from calipers import _core
 
         metric: Any = self.metric
         k = self.clusters
-        return np.asarray(_core.distance_sums(self.points, cluster, k, metric, None, of))
+        return np.asarray(_core.distance_sums(self.points, cluster, k, metric, None, indices))
 
     def between(self, rows: IntArray, others: IntArray, weight: FloatArray) -> FloatArray:
         """Return the weighted sum of the distances of each of these points from some others."""
@@ -46,11 +46,16 @@ class PointDistances:
         from calipers import _core
 
         metric: Any = self.metric
-        both = np.concatenate([others, rows])
+        point_indices = np.concatenate([others, rows])
         weights = np.concatenate([weight, np.zeros(len(rows))])
-        of, codes = np.arange(len(others), len(both)), np.zeros(len(both), np.int64)
-        made = _core.distance_sums(self.points[both], codes, 1, metric, weights, of)
-        return np.asarray(made)[:, 0]
+        row_indices, codes = (
+            np.arange(len(others), len(point_indices)),
+            np.zeros(len(point_indices), np.int64),
+        )
+        sums = _core.distance_sums(
+            self.points[point_indices], codes, 1, metric, weights, row_indices
+        )
+        return np.asarray(sums)[:, 0]
 
     def extremes(self, cluster: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the smallest distances between clusters, and the largest within each."""
@@ -61,22 +66,26 @@ class PointDistances:
 
     @staticmethod
     def _squared_distances(
-        at: FloatArray, points: FloatArray, code: IntArray, weight: FloatArray | None, codes: int
+        targets: FloatArray,
+        points: FloatArray,
+        code: IntArray,
+        weight: FloatArray | None,
+        codes: int,
     ) -> FloatArray:
         """Compute sums of squared distances: Σw‖x − y‖² = W‖x − m‖² + Σw‖y − m‖².
 
         m is the weighted mean of the y.
         """
         w = np.ones(len(code)) if weight is None else weight
-        total, middle = np.bincount(code, w, codes), points.mean(axis=0)
-        centred = points - middle
+        total, center = np.bincount(code, w, codes), points.mean(axis=0)
+        centred = points - center
         mean = cluster_sums(centred * w[:, None], code, codes)
         mean /= np.where(total > 0, total, 1.0)[:, None]
-        own = np.bincount(code, w * np.square(centred - mean[code]).sum(axis=1), codes)
-        out = np.empty((len(at), codes))
-        at = centred if at is points else at - middle
+        within_squares = np.bincount(code, w * np.square(centred - mean[code]).sum(axis=1), codes)
+        out = np.empty((len(targets), codes))
+        targets = centred if targets is points else targets - center
         for j in range(codes):
-            out[:, j] = total[j] * np.square(at - mean[j]).sum(axis=1) + own[j]
+            out[:, j] = total[j] * np.square(targets - mean[j]).sum(axis=1) + within_squares[j]
         return out
 
 
@@ -87,25 +96,25 @@ class DistanceMatrix:
     rows: Any
     clusters: int
 
-    def sums(self, cluster: IntArray, of: IntArray | None = None) -> FloatArray:
-        """Return the sum of the distances of each point, or those in ``of``, to every cluster."""
+    def sums(self, cluster: IntArray, indices: IntArray | None = None) -> FloatArray:
+        """Return the sum of the distances of each point, or those in ``indices``, to every cluster."""
         from calipers import _core
 
-        n = len(cluster) if of is None else len(of)
+        n = len(cluster) if indices is None else len(indices)
         step, out = max(1, _AT_ONCE // len(cluster)), np.empty((n, self.clusters))
         for begin in range(0, n, step):
             end = begin + step
-            rows = self.rows[begin:end] if of is None else self.rows[of[begin:end]]
-            some = np.ascontiguousarray(rows, np.float64)
-            out[begin:end], _ = _core.matrix_sums(some, cluster, self.clusters)
+            rows = self.rows[begin:end] if indices is None else self.rows[indices[begin:end]]
+            block = np.ascontiguousarray(rows, np.float64)
+            out[begin:end], _ = _core.matrix_sums(block, cluster, self.clusters)
         return out
 
     def between(self, rows: IntArray, others: IntArray, weight: FloatArray) -> FloatArray:
         """Return the weighted sum of the distances of each of these points from some others."""
         step, out = max(1, _AT_ONCE // len(self.rows)), np.zeros(len(rows))
         for begin in range(0, len(others), step):
-            some = np.asarray(self.rows[others[begin : begin + step]], np.float64)
-            out += weight[begin : begin + step] @ some[:, rows]
+            block = np.asarray(self.rows[others[begin : begin + step]], np.float64)
+            out += weight[begin : begin + step] @ block[:, rows]
         return out
 
     def extremes(self, cluster: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -113,10 +122,10 @@ class DistanceMatrix:
         from calipers import _core
 
         n, k = len(cluster), self.clusters
-        apart, widest = np.full((k, k), np.inf), np.zeros(k)
+        min_distances, diameters = np.full((k, k), np.inf), np.zeros(k)
         step = max(1, _AT_ONCE // n)
         for begin in range(0, n, step):
-            some = np.ascontiguousarray(self.rows[begin : begin + step], np.float64)
-            near, wide, _ = _core.dunn_matrix(some, cluster, k, begin)
-            apart, widest = np.minimum(apart, near), np.maximum(widest, wide)
-        return apart, widest
+            block = np.ascontiguousarray(self.rows[begin : begin + step], np.float64)
+            near, wide, _ = _core.dunn_matrix(block, cluster, k, begin)
+            min_distances, diameters = np.minimum(min_distances, near), np.maximum(diameters, wide)
+        return min_distances, diameters

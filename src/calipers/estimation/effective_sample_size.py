@@ -57,34 +57,36 @@ def interval(
     of their squared influences, from the derivatives by the counts (L, 2, 2). None is returned for
     measures without a lower bound.
     """
-    ends, value = measure.definition.range, float(measure.apply(matrix))
-    if not math.isfinite(ends[0]):
+    bounds, value = measure.definition.range, float(measure.apply(matrix))
+    if not math.isfinite(bounds[0]):
         return None
     if clusters is not None and not clusters.degrees > 0:
         return intervals.no_interval("none", "too_few_clusters")
     each = matrix.one_vs_rest()
-    likely, moved, rows, added = _augment_counts(measure, matrix, units)
-    by_row = moved * units[:, None, None]
+    likely, derivatives, rows, added = _augment_counts(measure, matrix, units)
+    by_row = derivatives * units[:, None, None]
     if isinstance(matrix, LabelMatrices):
-        of_added = float((added * np.square(by_row)).sum())
+        added_variance = float((added * np.square(by_row)).sum())
     else:
-        of_added = _added_moves(by_row[rows > 0])
-    variance = squares(moved) + of_added
-    share, rate = _range_proportion(float(measure.apply(likely)), *ends)
-    if not (variance > 0 and 0 < share < 1):
+        added_variance = _added_moves(by_row[rows > 0])
+    variance = squares(derivatives) + added_variance
+    proportion, rate = _range_proportion(float(measure.apply(likely)), *bounds)
+    if not (variance > 0 and 0 < proportion < 1):
         return intervals.no_interval(METHOD, "no_spread")
-    size, name = share * (1 - share) / (variance * rate**2), METHOD
+    size, name = proportion * (1 - proportion) / (variance * rate**2), METHOD
     if clusters is not None:
         name = clusters.annotate_method(f"{METHOD}, clustered")
         size /= intervals.to_student(1.0, clusters.degrees, level) ** 2
-    bounded = measure.average == "macro" and ends[1] < math.inf
-    centre = (
-        min(max(value - _bias(measure, each, rows > 0), ends[0]), ends[1]) if bounded else value
+    is_bounded = measure.average == "macro" and bounds[1] < math.inf
+    center = (
+        min(max(value - _bias(measure, each, rows > 0), bounds[0]), bounds[1])
+        if is_bounded
+        else value
     )
-    seen, rate = _range_proportion(centre, *ends)
-    made = proportions.wilson(seen, size, level)
-    low, high = (_value(end, *ends) for end in (made.low, made.high))
-    return Interval(low, high, name, se=made.se / rate)
+    observed_proportion, rate = _range_proportion(center, *bounds)
+    wilson_interval = proportions.wilson(observed_proportion, size, level)
+    low, high = (_value(end, *bounds) for end in (wilson_interval.low, wilson_interval.high))
+    return Interval(low, high, name, se=wilson_interval.se / rate)
 
 
 def _augment_counts(
@@ -103,8 +105,8 @@ def _augment_counts(
     likely = LabelMatrices(counts, counts, matrix.labels)
     # As n − 1 where a share is estimated; of one row as of 1½.
     factor = label_weights(likely) / units / np.maximum(rows - 1, 0.5)
-    moved = class_gradient(measure, likely) * np.sqrt(factor)[:, None, None]
-    return likely, moved, rows, added
+    derivatives = class_gradient(measure, likely) * np.sqrt(factor)[:, None, None]
+    return likely, derivatives, rows, added
 
 
 def count_derivatives(measure: Any, matrix: ConfusionMatrix) -> FloatArray | None:
@@ -141,17 +143,25 @@ def class_average_interval(
     """
     if measure.average is None:
         average = replace(parse(measure.definition.macro_of, ("counts",)), average="macro")
-        made, to = (
+        average_interval, adjust = (
             class_average_interval(average, matrix, cells, level),
             measure.definition.chance_adjusted,
         )
-        if made is None or made.reason or to is None:
-            return made
-        low, high = (float(to(np.asarray(end), matrix)) for end in (made.low, made.high))
-        return replace(made, low=low, high=high, se=made.se * (high - low) / (made.high - made.low))
+        if average_interval is None or average_interval.reason or adjust is None:
+            return average_interval
+        low, high = (
+            float(adjust(np.asarray(end), matrix))
+            for end in (average_interval.low, average_interval.high)
+        )
+        return replace(
+            average_interval,
+            low=low,
+            high=high,
+            se=average_interval.se * (high - low) / (average_interval.high - average_interval.low),
+        )
     truth, predicted = np.divmod(cells.cell_index, matrix.classes)
-    by_cluster = cells.clusters is not None
-    squared = cells.squares_by_class() if by_cluster else label_weights(matrix.squared)
+    has_clusters = cells.clusters is not None
+    squared = cells.squares_by_class() if has_clusters else label_weights(matrix.squared)
     units = kish_weights(label_weights(matrix), squared)
 
     def squares(by_count: FloatArray) -> float:
@@ -160,15 +170,15 @@ def class_average_interval(
     return interval(measure, matrix, units, squares, level, cells.clusters)
 
 
-def _added_moves(moved: FloatArray) -> float:
+def _added_moves(derivatives: FloatArray) -> float:
     """Return the sum of the squared influences of the added rows, each of which has one class.
 
     The wrong ones are spread evenly over all pairs of classes.
     """
-    (rest, wrong), (missed, hit) = moved.transpose(1, 2, 0)
-    right, missed, wrong = hit - rest + rest.sum(), missed - rest + rest.sum(), wrong - rest
-    both = missed * (wrong.sum() - wrong) / max(len(rest) - 1, 1)
-    errors = np.square(missed) + np.square(wrong) + 2 * both
+    (tn, fp), (fn, tp) = derivatives.transpose(1, 2, 0)
+    right, fn, fp = tp - tn + tn.sum(), fn - tn + tn.sum(), fp - tn
+    cross_products = fn * (fp.sum() - fp) / max(len(tn) - 1, 1)
+    errors = np.square(fn) + np.square(fp) + 2 * cross_products
     return float((ADDED[1, 1] * np.square(right) + ADDED[1, 0] * errors).sum())
 
 
@@ -189,10 +199,10 @@ def _range_proportion(value: float, low: float, high: float) -> tuple[float, flo
     return (value - low) / (1 + value - low), 1 / (1 + value - low) ** 2
 
 
-def _value(share: float, low: float, high: float) -> float:
+def _value(proportion: float, low: float, high: float) -> float:
     if high < math.inf:
-        return low + (high - low) * share
-    return low + share / (1 - share) if share < 1 else math.inf
+        return low + (high - low) * proportion
+    return low + proportion / (1 - proportion) if proportion < 1 else math.inf
 
 
 def _bias(measure: Any, each: ConfusionMatrix, picked: npt.NDArray[np.bool_]) -> float:
@@ -203,12 +213,16 @@ def _bias(measure: Any, each: ConfusionMatrix, picked: npt.NDArray[np.bool_]) ->
     """
     value, total = measure.plain.apply(each), np.zeros(len(each.counts))
     for cell in np.ndindex(2, 2):
-        held, squares = each.cell(*cell), each.squared.cell(*cell)
-        row = np.divide(squares, held, out=np.zeros(len(held)), where=held > 0)
-        counts, at = each.counts.copy(), (..., *cell)
-        counts[at] = np.maximum(held - row, 0.0)
-        less = measure.plain.apply(replace(each, counts=counts, squares=counts)) - value
-        total[np.isfinite(less)] += (less * held / np.where(row > 0, row, 1.0))[np.isfinite(less)]
+        cell_weights, squares = each.cell(*cell), each.squared.cell(*cell)
+        row = np.divide(
+            squares, cell_weights, out=np.zeros(len(cell_weights)), where=cell_weights > 0
+        )
+        counts, cell_slice = each.counts.copy(), (..., *cell)
+        counts[cell_slice] = np.maximum(cell_weights - row, 0.0)
+        change = measure.plain.apply(replace(each, counts=counts, squares=counts)) - value
+        total[np.isfinite(change)] += (change * cell_weights / np.where(row > 0, row, 1.0))[
+            np.isfinite(change)
+        ]
     return float(total[picked].sum() / np.count_nonzero(picked))
 
 
@@ -217,39 +231,43 @@ def _bias(measure: Any, each: ConfusionMatrix, picked: npt.NDArray[np.bool_]) ->
 
 def add_interval(
     measure: Any,
-    reading: PointEstimate,
+    estimate: PointEstimate,
     terms: Sequence[tuple[float, PointEstimate]],
-    accelerated: Callable[[], float | None] = lambda: None,
-    number: float | None = None,
+    acceleration: Callable[[], float | None] = lambda: None,
+    n_effective: float | None = None,
 ) -> PointEstimate:
     """Add the interval by effective rows to an AUC of independent rows, or an average of such.
 
-    ``accelerated`` returns the acceleration if it is known without the rows; ``number`` is Kish's
+    ``acceleration`` returns the acceleration if it is known without the rows; ``n_effective`` is Kish's
     effective number of rows, if these are not in memory.
     """
     area = measure.definition.area
-    if area is None or area.name != "AUC" or reading.clusters is not None:
-        return reading
+    if area is None or area.name != "AUC" or estimate.clusters is not None:
+        return estimate
 
     def skewness() -> float:
-        known = accelerated()
-        if known is not None:
-            return 6 * abs(known)
-        if reading.jackknife is not None:  # of one table, whose rows need not be put in order
-            found = reading.jackknife()
-            return 0.0 if found is None else 6 * abs(intervals.acceleration(*found))
-        own = None if reading.influence is None else reading.influence()
-        return 0.0 if own is None else abs(intervals.skewness(own.influence_values))
+        known_acceleration = acceleration()
+        if known_acceleration is not None:
+            return 6 * abs(known_acceleration)
+        if estimate.jackknife is not None:  # of one table, whose rows need not be put in order
+            jackknife_values = estimate.jackknife()
+            return (
+                0.0
+                if jackknife_values is None
+                else 6 * abs(intervals.acceleration(*jackknife_values))
+            )
+        influence = None if estimate.influence is None else estimate.influence()
+        return 0.0 if influence is None else abs(intervals.skewness(influence.influence_values))
 
-    limits: Limits = partial(_effective_rows_interval, reading, terms, number)
-    methods = {**reading.methods, "effective rows": limits}
-    return replace(reading, skewness_size=skewness, methods=methods)
+    limits: Limits = partial(_effective_rows_interval, estimate, terms, n_effective)
+    methods = {**estimate.methods, "effective rows": limits}
+    return replace(estimate, skewness_size=skewness, methods=methods)
 
 
 def _effective_rows_interval(
-    reading: PointEstimate,
+    estimate: PointEstimate,
     terms: Sequence[tuple[float, PointEstimate]],
-    number: float | None,
+    n_effective: float | None,
     level: float,
 ) -> Interval | None:
     """Return Wilson's interval of an average with the effective number of rows of equal variance.
@@ -258,18 +276,21 @@ def _effective_rows_interval(
     Their contribution to the variance is no less than the number of rows allows, since the terms
     share them.
     """
-    found, (low, high) = reading.standard_error, reading.bounds
-    if not isinstance(found, StandardError) or not found.se >= 0:
+    error, (low, high) = estimate.standard_error, estimate.bounds
+    if not isinstance(error, StandardError) or not error.se >= 0:
         return None
-    rows = effective_number(reading) if number is None else number
-    weight = np.array([share for share, _ in terms])
-    value = np.array([(of.value - low) / (high - low) for _, of in terms])
-    sizes = np.minimum([of.sizes() for _, of in terms], rows)
-    pull = (1 / (sizes + 1)).sum(axis=1)
-    likely, best = (float(weight @ (at + (0.5 - at) * pull)) for at in (value, np.ones(len(value))))
-    moved = (1 / 12 + np.square(0.5 - value)) * (1 / np.square(sizes)).sum(axis=1)
-    added = max(float(np.square(weight) @ moved), best * (1 - best) / rows)
-    size = likely * (1 - likely) / ((found.se / (high - low)) ** 2 + added)
-    made = proportions.wilson((reading.value - low) / (high - low), size, level)
-    least, most = (low + (high - low) * end for end in (made.low, made.high))
-    return Interval(least, most, METHOD, se=found.se)
+    rows = effective_number(estimate) if n_effective is None else n_effective
+    weight = np.array([term_weight for term_weight, _ in terms])
+    value = np.array([(term.value - low) / (high - low) for _, term in terms])
+    sizes = np.minimum([term.sizes() for _, term in terms], rows)
+    shrinkage = (1 / (sizes + 1)).sum(axis=1)
+    likely, best = (
+        float(weight @ (term_values + (0.5 - term_values) * shrinkage))
+        for term_values in (value, np.ones(len(value)))
+    )
+    added_variances = (1 / 12 + np.square(0.5 - value)) * (1 / np.square(sizes)).sum(axis=1)
+    added = max(float(np.square(weight) @ added_variances), best * (1 - best) / rows)
+    size = likely * (1 - likely) / ((error.se / (high - low)) ** 2 + added)
+    wilson_interval = proportions.wilson((estimate.value - low) / (high - low), size, level)
+    lower, upper = (low + (high - low) * end for end in (wilson_interval.low, wilson_interval.high))
+    return Interval(lower, upper, METHOD, se=error.se)

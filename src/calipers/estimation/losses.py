@@ -76,18 +76,18 @@ def unseen_square(squares: FloatArray, rows: int | None = None) -> float:
     >>> round(unseen_square(np.square(np.linspace(0.01, 1, 100))), 3)  # next to no tail
     1.133
     """
-    n, most = len(squares), float(squares.max(initial=0.0))
-    few = max(int(math.sqrt(n if rows is None else rows)), FEWEST_OF_TAIL)
-    few = min(few, MOST_OF_TAIL - 1, n - 1)
+    n, largest = len(squares), float(squares.max(initial=0.0))
+    n_tail = max(int(math.sqrt(n if rows is None else rows)), FEWEST_OF_TAIL)
+    n_tail = min(n_tail, MOST_OF_TAIL - 1, n - 1)
     index = LEAST_INDEX
-    if few > 0:
-        tail = np.partition(squares, n - 1 - few)[n - 1 - few :]
-        least = float(tail[0])
-        if least > 0:
-            mean = float(np.log(tail[1:] / least).sum()) / few / 2
+    if n_tail > 0:
+        tail = np.partition(squares, n - 1 - n_tail)[n - 1 - n_tail :]
+        tail_threshold = float(tail[0])
+        if tail_threshold > 0:
+            mean = float(np.log(tail[1:] / tail_threshold).sum()) / n_tail / 2
             index = max(LEAST_INDEX, 1 / mean) if mean > 0 else math.inf
-    beyond = index / (index - 2) if math.isfinite(index) else 1.0
-    return most * min(beyond, MOST_BEYOND)
+    ratio = index / (index - 2) if math.isfinite(index) else 1.0
+    return largest * min(ratio, MOST_BEYOND)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,16 +114,16 @@ class RowLosses:
 
         def made() -> SkewMoments:
             moments = SkewMoments.from_rows(self.values, self.weight)
-            if self.clusters is not None or not (squares or bounded):
+            if self.clusters is not None or not (is_square or is_bounded):
                 return moments
-            spread = Histogram.from_rows(self.values, self.weight, largest=squares)
+            spread = Histogram.from_rows(self.values, self.weight, largest=is_square)
             return replace(moments, spread=spread)
 
-        squares, definition = is_mean_square(measure), measure.definition
-        ends = definition.range if self.ends is None else self.ends
-        bounded = bool(np.isfinite(ends).all()) and definition.interval != "far_end"
-        bounded &= is_mean(measure) and definition.counts_hits is None
-        return cached(self, ("added", squares, bounded), made)
+        is_square, definition = is_mean_square(measure), measure.definition
+        value_range = definition.range if self.ends is None else self.ends
+        is_bounded = bool(np.isfinite(value_range).all()) and definition.interval != "far_end"
+        is_bounded &= is_mean(measure) and definition.counts_hits is None
+        return cached(self, ("added", is_square, is_bounded), made)
 
     def point_estimate(self, measure: MeasureLike, trials: float | None = None) -> PointEstimate:
         """Return the point estimate of a measure of the mean."""
@@ -134,12 +134,12 @@ class RowLosses:
         """Return the value of each row."""
         return self.values
 
-    def influence(self, measure: MeasureLike, whole: Moments | None = None) -> Influence | None:
+    def influence(self, measure: MeasureLike, total: Moments | None = None) -> Influence | None:
         """Return the influence values of a measure.
 
-        ``whole`` are the moments of all rows, if these are a batch of them.
+        ``total`` are the moments of all rows, if these are a batch of them.
         """
-        return influence(measure, self.values, self.weight, self.clusters, whole)
+        return influence(measure, self.values, self.weight, self.clusters, total)
 
 
 def estimate_from_moments(
@@ -147,27 +147,27 @@ def estimate_from_moments(
     moments: Moments,
     settings: Settings,
     rows: int,
-    ends: tuple[float, float] | None = None,
+    value_range: tuple[float, float] | None = None,
     by_cluster: Influence | None = None,
 ) -> PointEstimate:
     """Estimate a measure of a mean from the moments of a value per row.
 
-    With third moments the estimate also has limits, for streamed rows. ``ends`` is the range of the
+    With third moments the estimate also has limits, for streamed rows. ``value_range`` is the range of the
     values, if that is narrower than the range of the measure; ``by_cluster`` are the influence
     values of the clusters.
     """
     value, definition = float(measure.apply(moments)), measure.definition
     rate = loss_derivative(measure, value, moments)
-    bounds = definition.range if ends is None else ends
-    known: dict[str, Any] = {}
+    bounds = definition.range if value_range is None else value_range
+    fields: dict[str, Any] = {}
     if isinstance(moments, SkewMoments):
-        of = _MeanIntervals(measure, moments, bounds)
+        mean_intervals = _MeanIntervals(measure, moments, bounds)
         if by_cluster is not None:
-            of = _ClusterIntervals(measure, moments, bounds, by_cluster)
-        methods = of.methods()
+            mean_intervals = _ClusterIntervals(measure, moments, bounds, by_cluster)
+        methods = mean_intervals.methods()
         if definition.counts_hits is not None and by_cluster is None:
             methods |= proportion_intervals(value, moments.effective_size)
-        known = {"skewness_size": lambda: abs(of.skewness), "methods": methods}
+        fields = {"skewness_size": lambda: abs(mean_intervals.skewness), "methods": methods}
     return PointEstimate(
         value=value,
         kind="mean of a value per row",
@@ -181,7 +181,7 @@ def estimate_from_moments(
         error=lambda: StandardError(rate * moments.standard_error, "delta"),
         kurtosis=(lambda: excess_kurtosis(moments)) if is_mean_square(measure) else None,
         has_far_bound=definition.interval == "far_end",
-        **known,
+        **fields,
     )
 
 
@@ -206,12 +206,12 @@ def estimate_mean_loss(
     clusters: ClusterIndex | None,
     settings: Settings,
     trials: float | None = None,
-    ends: tuple[float, float] | None = None,
+    value_range: tuple[float, float] | None = None,
 ) -> PointEstimate:
     """Return the point estimate of a measure of the mean of a value per row.
 
     ``trials`` is the effective number of rows if they are independent and each is right or wrong,
-    so that the mean is a proportion; ``ends`` is the range of the values, if that is narrower than
+    so that the mean is a proportion; ``value_range`` is the range of the values, if that is narrower than
     the range of the measure.
 
     The standard error of a function of the mean (a root mean square, a total, an exponential) is
@@ -219,23 +219,25 @@ def estimate_mean_loss(
     same as the equality of functions of them.
     """
     moments = Moments.from_rows(loss, weight)
-    made = estimate_from_moments(measure, moments, settings, len(loss), ends)
-    of = _LossIntervals(measure, moments, loss, weight, clusters, settings, made.bounds)
+    estimate = estimate_from_moments(measure, moments, settings, len(loss), value_range)
+    loss_intervals = _LossIntervals(
+        measure, moments, loss, weight, clusters, settings, estimate.bounds
+    )
 
     return replace(
-        made,
+        estimate,
         weight=weight,
         clusters=clusters,
-        skewness_size=lambda: abs(of.skewness),
+        skewness_size=lambda: abs(loss_intervals.skewness),
         error=None,
         influence=lambda: influence(measure, loss, weight, clusters),
         units=UnitValues(loss, weight, clusters),
         value_is_unit_mean=is_mean(measure),
-        replicates=of.replicates,
-        jackknife=of.left_out,
+        replicates=loss_intervals.replicates,
+        jackknife=loss_intervals.left_out,
         methods={
-            **of.methods(),
-            **({} if trials is None else proportion_intervals(made.value, trials)),
+            **loss_intervals.methods(),
+            **({} if trials is None else proportion_intervals(estimate.value, trials)),
         },
     )
 
@@ -250,20 +252,20 @@ def influence(
     loss: FloatArray,
     weight: FloatArray | None,
     clusters: ClusterIndex | None,
-    whole: Moments | None = None,
+    total: Moments | None = None,
 ) -> Influence | None:
     """Return the influence values of a measure of the mean loss, if it has a derivative.
 
-    ``whole`` are the moments of all rows, if these are a batch of them.
+    ``total`` are the moments of all rows, if these are a batch of them.
     """
     if is_mean(measure):
-        space = MeanVariance(weight, clusters, total_moments=whole)
+        space = MeanVariance(weight, clusters, total_moments=total)
         return Influence(loss, space, "normal" if space.clusters is None else "Student t")
-    moments = Moments.from_rows(loss, weight) if whole is None else whole
+    moments = Moments.from_rows(loss, weight) if total is None else total
     rate = loss_derivative(measure, float(measure.apply(moments)), moments)
     if not np.isfinite(rate):
         return None
-    scaled = None if whole is None else replace(whole, mean=rate * whole.mean)
+    scaled = None if total is None else replace(total, mean=rate * total.mean)
     space = MeanVariance(weight, clusters, total_moments=scaled)
     return Influence(rate * loss, space)
 
@@ -295,20 +297,20 @@ class _MeanIntervals:
 
     def methods(self) -> dict[str, Limits]:
         """Return the interval methods by name, without those that need the rows."""
-        made: dict[str, Limits] = {
+        methods: dict[str, Limits] = {
             "delta": self.error_interval,
             "hall": self.skew_corrected_interval,
         }
         if self.kind == "root_mean":
-            made["chi-square"] = self.chi_square
+            methods["chi-square"] = self.chi_square
         else:
-            made["student"] = self.student
+            methods["student"] = self.student
         spread = self.value_histogram
         if spread is not None and is_mean(self.measure) and np.isfinite(self.bounds).all():
-            made["bayesian"] = lambda level: bayesian_bootstrap.lower_tail(
+            methods["bayesian"] = lambda level: bayesian_bootstrap.lower_tail(
                 spread, self.bounds, level
             )
-        return made
+        return methods
 
     @property
     def value_histogram(self) -> Histogram | None:
@@ -320,8 +322,8 @@ class _MeanIntervals:
     def skewness(self) -> float:
         """Skewness of the rows, or of sums by cluster, over √n, as a measure of non-normality."""
         moments = self.moments
-        known = isinstance(moments, SkewMoments) and np.isfinite(moments.mean)
-        return moments.skewness if known else 0.0  # type: ignore[attr-defined]
+        has_skewness = isinstance(moments, SkewMoments) and np.isfinite(moments.mean)
+        return moments.skewness if has_skewness else 0.0  # type: ignore[attr-defined]
 
     def skew_corrected_interval(self, level: float) -> Interval:
         """Return Student's t interval, corrected for skewness."""
@@ -329,13 +331,15 @@ class _MeanIntervals:
         if self.clusters is not None:
             degrees = self.clusters.degrees
         mean, se, positive = self.moments.mean, self.mean_error, self.bounds[0] >= 0
-        made = skewed_t(mean, se, self.skewness, degrees, level, positive=positive)
-        if self.clusters is None and made.reason is None and is_mean_square(self.measure):
+        interval = skewed_t(mean, se, self.skewness, degrees, level, positive=positive)
+        if self.clusters is None and interval.reason is None and is_mean_square(self.measure):
             high = self.unseen(level)
-            made = replace(made, high=max(made.high, high) if np.isfinite(high) else made.high)
+            interval = replace(
+                interval, high=max(interval.high, high) if np.isfinite(high) else interval.high
+            )
         if self.clusters is not None and self.clusters.n_clusters < 2:
-            return intervals.no_interval(made.method, "too_few_clusters")
-        return self.transform_limits(self.annotate_clusters(made))
+            return intervals.no_interval(interval.method, "too_few_clusters")
+        return self.transform_limits(self.annotate_clusters(interval))
 
     def unseen(self, level: float) -> float:
         """Return the upper limit of a mean of squares with half a row above the largest square.
@@ -347,22 +351,22 @@ class _MeanIntervals:
         end = unseen_square(self.value_histogram.largest, self.value_histogram.rows)
         return bayesian_bootstrap.upper_tail(self.value_histogram, end, level)
 
-    def annotate_clusters(self, made: Interval) -> Interval:
+    def annotate_clusters(self, interval: Interval) -> Interval:
         """Add the number of clusters to the method of an interval."""
         return (
-            made
+            interval
             if self.clusters is None
-            else replace(made, method=self.clusters.annotate_method(made.method))
+            else replace(interval, method=self.clusters.annotate_method(interval.method))
         )
 
-    def transform_limits(self, made: Interval) -> Interval:
+    def transform_limits(self, interval: Interval) -> Interval:
         """Transform an interval of the mean to one of the measure."""
-        if made.reason is not None:
-            return made
-        ends = np.array([made.low, made.high])
-        ends = np.maximum(ends, 0.0) if self.bounds[0] >= 0 else ends
-        low, high = self.value_at_mean(ends).tolist()
-        return replace(made, low=low, high=high, se=self.error)
+        if interval.reason is not None:
+            return interval
+        limits = np.array([interval.low, interval.high])
+        limits = np.maximum(limits, 0.0) if self.bounds[0] >= 0 else limits
+        low, high = self.value_at_mean(limits).tolist()
+        return replace(interval, low=low, high=high, se=self.error)
 
     @property
     def mean_error(self) -> float:
@@ -386,20 +390,20 @@ class _MeanIntervals:
         if not self.clusters.degrees > 0:
             return intervals.no_interval("none", "too_few_clusters")
         wide = intervals.to_student(self.mean_error, self.clusters.degrees, level)
-        made = self.mean_interval(wide, level)
-        name = self.clusters.annotate_method(f"{made.method}, clustered")
-        return replace(made, method=name, se=self.error)
+        interval = self.mean_interval(wide, level)
+        name = self.clusters.annotate_method(f"{interval.method}, clustered")
+        return replace(interval, method=name, se=self.error)
 
     def mean_interval(self, se: float, level: float) -> Interval:
         """Return the normal interval of the measure from a standard error of the mean."""
         mean = self.moments.mean
         if self.kind == "root_mean":
             return intervals.root_mean(mean, se, level)
-        made = intervals.normal_mean(mean, se, level)
+        interval = intervals.normal_mean(mean, se, level)
         if self.kind not in ("total", "exponential"):
-            return made
+            return interval
         return self.transform_limits(
-            made if made.reason else replace(made, method="normal, of the mean")
+            interval if interval.reason else replace(interval, method="normal, of the mean")
         )
 
     def student(self, level: float) -> Interval:
@@ -412,8 +416,10 @@ class _MeanIntervals:
         t = intervals.student(self.moments.mean, se, n, level)
         if t.reason is not None:
             return t
-        made = self.mean_interval(intervals.to_student(se, n - 1, level), level)
-        return replace(made, method=made.method.replace("normal", "Student t"), se=self.error)
+        interval = self.mean_interval(intervals.to_student(se, n - 1, level), level)
+        return replace(
+            interval, method=interval.method.replace("normal", "Student t"), se=self.error
+        )
 
     def chi_square(self, level: float) -> Interval | None:
         """Return the chi-square interval, adjusted for kurtosis."""
@@ -481,12 +487,12 @@ class _LossIntervals(_MeanIntervals):
 
     def methods(self) -> dict[str, Limits]:
         """Return the interval methods by name, without percentiles of the replicates."""
-        made = super().methods()
+        methods = super().methods()
         if is_mean(self.measure) and np.isfinite(self.bounds).all():
-            made["bayesian"] = self.bayesian
+            methods["bayesian"] = self.bayesian
         if self.clusters is None:
-            made["studentised"] = self.bootstrap_t_interval
-        return made
+            methods["studentised"] = self.bootstrap_t_interval
+        return methods
 
     @cached_property
     def skewness(self) -> float:
@@ -527,8 +533,8 @@ class _LossIntervals(_MeanIntervals):
             if self.clusters.n_clusters < 2:
                 return intervals.no_interval(bayesian_bootstrap.METHOD, "too_few_clusters")
             values, weight = self.clusters.cluster_means(values)
-        made = bayesian_bootstrap.lower_tail(values, self.bounds, level, weight)
-        return self.annotate_clusters(made)
+        interval = bayesian_bootstrap.lower_tail(values, self.bounds, level, weight)
+        return self.annotate_clusters(interval)
 
     def left_out(self) -> tuple[FloatArray, None]:
         """Return the jackknife values of rows or clusters."""
@@ -545,8 +551,10 @@ class _LossIntervals(_MeanIntervals):
 
     def bootstrap_t_interval(self, level: float) -> Interval:
         """Return the bootstrap-t interval of the mean."""
-        drawn, se = self._drawn_with_errors(), self.moments.standard_error
-        return self.transform_limits(intervals.bootstrap_t(self.moments.mean, se, *drawn, level))
+        means_and_errors, se = self._drawn_with_errors(), self.moments.standard_error
+        return self.transform_limits(
+            intervals.bootstrap_t(self.moments.mean, se, *means_and_errors, level)
+        )
 
     def _drawn_with_errors(self) -> tuple[FloatArray, FloatArray]:
         """Return replicates of the mean, and the standard error of each."""

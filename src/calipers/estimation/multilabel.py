@@ -88,8 +88,12 @@ class LabelCounts:
         """Return the interval of an average by its effective number of rows."""
 
         def squares(by_count: FloatArray) -> float:
-            moved = self._row_influence(by_count)
-            return dot(moved, moved) if self.clusters is None else self.clusters.squares(moved)
+            influence_values = self._row_influence(by_count)
+            return (
+                dot(influence_values, influence_values)
+                if self.clusters is None
+                else self.clusters.squares(influence_values)
+            )
 
         return effective_sample_size.interval(
             measure, self.matrices, self._row_weights, squares, level, self.clusters
@@ -111,26 +115,26 @@ class LabelCounts:
             out += of_label[cell[:, label]]
         return out if self.weight is None else out * self.weight
 
-    def influence(self, measure: MeasureLike, whole: LabelMatrices | None = None) -> Influence:
+    def influence(self, measure: MeasureLike, total: LabelMatrices | None = None) -> Influence:
         """Return the influence values of an average of counts over labels.
 
-        ``whole`` are the counts of all rows, if these are a batch of them.
+        ``total`` are the counts of all rows, if these are a batch of them.
         """
-        by_count = class_gradient(measure, self.matrices if whole is None else whole)
+        by_count = class_gradient(measure, self.matrices if total is None else total)
         return Influence(
             self._row_influence(by_count), VarianceEstimator(self.weight, self.clusters)
         )
 
-    def second(self, measure: MeasureLike, whole: LabelMatrices) -> Moments | None:
+    def second(self, measure: MeasureLike, total: LabelMatrices) -> Moments | None:
         """Return moments of the influence values with the rows that are added to each label.
 
-        The interval needs their sum of squares. ``whole`` are the counts of all rows, of which
+        The interval needs their sum of squares. ``total`` are the counts of all rows, of which
         these are a batch.
         """
         by_count = (
             None
             if self.clusters is not None
-            else effective_sample_size.count_derivatives(measure, whole)
+            else effective_sample_size.count_derivatives(measure, total)
         )
         return None if by_count is None else Moments.from_rows(self._row_influence(by_count))
 
@@ -147,13 +151,13 @@ class LabelCounts:
         ``second`` returns the merged moments of a second pass over the rows.
         """
         definition, value = measure.definition, float(measure.apply(matrices))
-        why = undefined_reasons(measure, matrices, rows)
+        undefined = undefined_reasons(measure, matrices, rows)
 
         def interval(level: float) -> Interval | None:
-            found = None if second is None else second()
-            if found is None:
+            moments = None if second is None else second()
+            if moments is None:
                 return None
-            squares = found.m2 + found.weight * found.mean**2
+            squares = moments.m2 + moments.weight * moments.mean**2
             units = effective_sample_size.effective_row_weights(matrices)
             return effective_sample_size.interval(
                 measure, matrices, units, lambda _: squares, level
@@ -165,8 +169,8 @@ class LabelCounts:
             settings=settings,
             n=rows,
             bounds=definition.range,
-            undefined=why,
-            is_conventional=bool(why) and bool(np.isfinite(value)),
+            undefined=undefined,
+            is_conventional=bool(undefined) and bool(np.isfinite(value)),
             higher_is_better=definition.higher_is_better,
             has_few_units=lambda: not settings.prefers_bootstrap and _is_scarce(measure, matrices),
             methods={} if second is None else {"effective rows": interval},
@@ -251,35 +255,37 @@ class RowValues:
         weight = np.ones(len(self.values)) if self.weight is None else self.weight
         total = weight[self.defined_mask].sum() if total is None else total
         with np.errstate(divide="ignore", invalid="ignore"):  # a slice may be without weight
-            moved = np.nan_to_num(self.values - mean) * weight / total
-        return Influence(moved, self._space)
+            influence_values = np.nan_to_num(self.values - mean) * weight / total
+        return Influence(influence_values, self._space)
 
     @property
     def _space(self) -> VarianceEstimator:
-        held = self.defined_mask.astype(np.float64)
+        denominator = self.defined_mask.astype(np.float64)
         return VarianceEstimator(
-            self.weight, self.clusters, held=held if self.weight is None else held * self.weight
+            self.weight,
+            self.clusters,
+            held=denominator if self.weight is None else denominator * self.weight,
         )
 
-    def influence(self, measure: Any, whole: Moments | None = None) -> Influence | None:
+    def influence(self, measure: Any, total: Moments | None = None) -> Influence | None:
         """Return the influence values of every row on a measure of the mean.
 
-        ``whole`` are the moments of all defined values, if these are a batch of the rows.
+        ``total`` are the moments of all defined values, if these are a batch of the rows.
         """
-        found = self.present.influence(measure.plain, whole)
-        if found is None:
+        influence = self.present.influence(measure.plain, total)
+        if influence is None:
             return None
         out = np.zeros(len(self.values))
-        out[self.defined_mask] = found.corrected.column
-        return replace(found, column=out, space=self._space)
+        out[self.defined_mask] = influence.corrected.column
+        return replace(influence, column=out, space=self._space)
 
     def point_estimate(self, measure: Any) -> PointEstimate:
         """Return the point estimate from the rows with a defined value."""
-        share = measure.definition.counts_hits is not None and self.clusters is None
-        trials = self.statistic.effective_size if share else None
-        made = self.present.point_estimate(measure.plain, trials)
+        is_proportion = measure.definition.counts_hits is not None and self.clusters is None
+        trials = self.statistic.effective_size if is_proportion else None
+        estimate = self.present.point_estimate(measure.plain, trials)
         return replace(
-            _rescale_to_defined(measure, made, len(self.values)), joint_distribution=self
+            _rescale_to_defined(measure, estimate, len(self.values)), joint_distribution=self
         )
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
@@ -304,29 +310,32 @@ class RowValues:
         )
 
 
-def _rescale_to_defined(measure: Any, made: PointEstimate, rows: int) -> PointEstimate:
+def _rescale_to_defined(measure: Any, estimate: PointEstimate, rows: int) -> PointEstimate:
     """Extend the point estimate of the rows with a defined value to all rows."""
-    undefined = dict.fromkeys(made.undefined, rows)
-    if 0 < rows - made.n < rows:
-        undefined[next(iter(measure.definition.undefined))] = rows - made.n
-    return replace(made, n_total=rows, undefined=undefined)
+    undefined = dict.fromkeys(estimate.undefined, rows)
+    if 0 < rows - estimate.n < rows:
+        undefined[next(iter(measure.definition.undefined))] = rows - estimate.n
+    return replace(estimate, n_total=rows, undefined=undefined)
 
 
-def reweighted_influence(found: Influence) -> Influence:
+def reweighted_influence(influence: Influence) -> Influence:
     """Weight the clusters of influence values by the weight of their rows with a defined value."""
-    space = found.space
+    space = influence.space
     assert space.clusters is not None
     clusters = replace(space.clusters, weight=space.held)
-    return replace(found, space=replace(space, clusters=clusters))
+    return replace(influence, space=replace(space, clusters=clusters))
 
 
 def estimate_defined_rows(
-    measure: Any, made: PointEstimate, moments: Moments, rows: int
+    measure: Any, estimate: PointEstimate, moments: Moments, rows: int
 ) -> PointEstimate:
     """Extend a point estimate of the defined values to all ``rows``, for streamed rows."""
-    law = _StreamedDistribution(rows, moments.effective_size, is_complete=moments.rows == rows)
+    distribution = _StreamedDistribution(
+        rows, moments.effective_size, is_complete=moments.rows == rows
+    )
     return replace(
-        _rescale_to_defined(measure, replace(made, n=moments.rows), rows), joint_distribution=law
+        _rescale_to_defined(measure, replace(estimate, n=moments.rows), rows),
+        joint_distribution=distribution,
     )
 
 
@@ -339,12 +348,12 @@ class _StreamedDistribution:
     size: float
     is_complete: bool
 
-    def _uncorrected_influence(self, reading: PointEstimate) -> Influence | None:
+    def _uncorrected_influence(self, estimate: PointEstimate) -> Influence | None:
         """Return the influence values of a mean, without the n/(n − 1) of its own variance."""
-        found = None if reading.influence is None else reading.influence()
-        if found is None or reading.clusters is not None or not self.size > 1:
-            return found
-        return float(np.sqrt(1 - 1 / self.size)) * found
+        influence = None if estimate.influence is None else estimate.influence()
+        if influence is None or estimate.clusters is not None or not self.size > 1:
+            return influence
+        return float(np.sqrt(1 - 1 / self.size)) * influence
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """Return the difference of two estimates on the same rows.
@@ -360,7 +369,14 @@ class _StreamedDistribution:
             )
 
         def influence() -> Influence | None:
-            one, two = self._uncorrected_influence(first), other._uncorrected_influence(second)
-            return None if one is None or two is None else replace(one - two, name="delta")
+            first_influence, second_influence = (
+                self._uncorrected_influence(first),
+                other._uncorrected_influence(second),
+            )
+            return (
+                None
+                if first_influence is None or second_influence is None
+                else replace(first_influence - second_influence, name="delta")
+            )
 
         return first.difference(second, n=self.rows, influence=influence)

@@ -54,13 +54,13 @@ class OccupiedCells:
 
     @classmethod
     def from_codes(
-        cls, codes: Sequence[IntArray], shape: Sequence[int], held: FloatArray | None = None
+        cls, codes: Sequence[IntArray], shape: Sequence[int], point_counts: FloatArray | None = None
     ) -> OccupiedCells:
-        """Count points from their codes along each axis; each entry stands for ``held`` points."""
+        """Count points from their codes along each axis; each entry stands for ``point_counts`` points."""
         flat = np.ravel_multi_index(tuple(codes), tuple(shape))
-        place, inverse = np.unique(flat, return_inverse=True)
-        counts = np.bincount(inverse, held, len(place))
-        axes = np.unravel_index(place, tuple(shape))
+        cell_index, inverse = np.unique(flat, return_inverse=True)
+        counts = np.bincount(inverse, point_counts, len(cell_index))
+        axes = np.unravel_index(cell_index, tuple(shape))
         return cls(tuple(shape), tuple(axes), counts.astype(np.float64))
 
     def likely(self, settings: Settings, draws: int | None = None) -> Iterator[Drawn]:
@@ -70,27 +70,34 @@ class OccupiedCells:
         If ``draws`` is given, this number of tables is drawn, without the prior.
         """
         random = np.random.Generator(np.random.Philox(settings.seed))
-        left, cells = draws or settings.n_resamples, math.prod(self.shape)
-        few = cells <= _ALL
-        turn = left if few or draws else max(1, -(-left // _TURNS))
-        size = max(1, min(turn, _AT_ONCE // (len(self.point_counts) + _ALL)))
-        while left > 0:
+        n_remaining, cells = draws or settings.n_resamples, math.prod(self.shape)
+        covers_all_cells = cells <= _ALL
+        turn_size = n_remaining if covers_all_cells or draws else max(1, -(-n_remaining // _TURNS))
+        size = max(1, min(turn_size, _AT_ONCE // (len(self.point_counts) + _ALL)))
+        while n_remaining > 0:
             codes, shape = self.codes, self.point_counts
             if not draws:
-                place = np.arange(cells) if few else random.integers(0, cells, _SOME)
-                codes, shape = self._add_cells(place, _PRIOR / len(place))
-            some = min(size, left)
-            drawn = random.standard_gamma(shape, (some, len(shape)))
-            yield codes, drawn * (self.point_counts.sum() / drawn.sum(axis=1, keepdims=True))
-            left -= some
+                cell_index = (
+                    np.arange(cells) if covers_all_cells else random.integers(0, cells, _SOME)
+                )
+                codes, shape = self._add_cells(cell_index, _PRIOR / len(cell_index))
+            n_draws = min(size, n_remaining)
+            gamma_draws = random.standard_gamma(shape, (n_draws, len(shape)))
+            yield (
+                codes,
+                gamma_draws * (self.point_counts.sum() / gamma_draws.sum(axis=1, keepdims=True)),
+            )
+            n_remaining -= n_draws
 
-    def _add_cells(self, place: IntArray, added: float) -> tuple[tuple[IntArray, ...], FloatArray]:
-        """Return these cells with a count added to the cells at ``place``."""
-        own = np.ravel_multi_index(self.codes, self.shape)
-        place, inverse = np.unique(np.append(own, place), return_inverse=True)
-        more = np.append(self.point_counts, np.full(len(inverse) - len(own), added))
-        held = np.bincount(inverse, more, len(place)).astype(np.float64)
-        return tuple(np.unravel_index(place, self.shape)), held
+    def _add_cells(
+        self, cell_index: IntArray, added: float
+    ) -> tuple[tuple[IntArray, ...], FloatArray]:
+        """Return these cells with a count added to the cells at ``cell_index``."""
+        occupied_index = np.ravel_multi_index(self.codes, self.shape)
+        cell_index, inverse = np.unique(np.append(occupied_index, cell_index), return_inverse=True)
+        counts = np.append(self.point_counts, np.full(len(inverse) - len(occupied_index), added))
+        merged_counts = np.bincount(inverse, counts, len(cell_index)).astype(np.float64)
+        return tuple(np.unravel_index(cell_index, self.shape)), merged_counts
 
     def worlds(self) -> list[FloatArray]:
         """Return plausible true cell proportions of two axes, for a simulation of the bias.
@@ -103,18 +110,21 @@ class OccupiedCells:
         """
         if math.prod(self.shape) > MOST_SMOOTH:
             return []
-        held = np.zeros(self.shape)
-        held[self.codes] = self.point_counts
-        n = float(held.sum())
-        share = held / n
-        target = share.sum(axis=1)[:, None] * share.sum(axis=0)
-        apart = float(np.square(target - share).sum())
-        noise = (1 - float(np.square(share).sum())) / max(n - 1, 1.0)
-        towards = min(1.0, noise / apart) if apart > 0 else 1.0
-        top = held.max(axis=0)
-        near = top - held <= SURELY * np.sqrt(top + held)
-        level = (held * near).sum(axis=0) / near.sum(axis=0)
-        return [towards * target + (1 - towards) * share, np.where(near, level, held) / n]
+        counts = np.zeros(self.shape)
+        counts[self.codes] = self.point_counts
+        n = float(counts.sum())
+        proportions = counts / n
+        target = proportions.sum(axis=1)[:, None] * proportions.sum(axis=0)
+        squared_distance = float(np.square(target - proportions).sum())
+        noise = (1 - float(np.square(proportions).sum())) / max(n - 1, 1.0)
+        shrinkage = min(1.0, noise / squared_distance) if squared_distance > 0 else 1.0
+        max_counts = counts.max(axis=0)
+        near_mask = max_counts - counts <= SURELY * np.sqrt(max_counts + counts)
+        mean_count = (counts * near_mask).sum(axis=0) / near_mask.sum(axis=0)
+        return [
+            shrinkage * target + (1 - shrinkage) * proportions,
+            np.where(near_mask, mean_count, counts) / n,
+        ]
 
 
 TOO_LITTLE = 1.5
@@ -148,8 +158,8 @@ class PosteriorDraws(NamedTuple):
 
         A known bias may be underestimated by a half, except with classes made as equal as possible.
         """
-        found = np.array([self.jackknife, *self.worlds, 0.0, 0.0][:3])
-        return found * [TOO_LITTLE, TOO_LITTLE, 1.0]
+        biases = np.array([self.jackknife, *self.worlds, 0.0, 0.0][:3])
+        return biases * [TOO_LITTLE, TOO_LITTLE, 1.0]
 
     def limits(self, level: float) -> tuple[float, float]:
         """Return percentiles of the draws, corrected for bias.
@@ -219,21 +229,25 @@ class PartitionRows:
         cells = len(self.classes) * len(self.clusters)
         return "few points a cell" if self.n_points < FEW_OF_CELL * cells else ""
 
-    def influence(self, measure: MeasureLike, whole: ContingencyTable | None = None) -> Influence:
+    def influence(self, measure: MeasureLike, total: ContingencyTable | None = None) -> Influence:
         """Return the influence values of a measure.
 
-        ``whole`` is the table of all points, if these are some of them.
+        ``total`` is the table of all points, if these are some of them.
         """
-        if whole is None and self.moves is not None and (known := self.moves(measure)) is not None:
-            return known
-        alike = 1.0 if self.point_counts is None else np.sqrt(self.point_counts)
-        return Influence(self.slopes(measure, whole) * alike, VarianceEstimator(), METHOD)
+        if (
+            total is None
+            and self.moves is not None
+            and (known_influence := self.moves(measure)) is not None
+        ):
+            return known_influence
+        scale = 1.0 if self.point_counts is None else np.sqrt(self.point_counts)
+        return Influence(self.slopes(measure, total) * scale, VarianceEstimator(), METHOD)
 
-    def slopes(self, measure: MeasureLike, whole: ContingencyTable | None = None) -> FloatArray:
+    def slopes(self, measure: MeasureLike, total: ContingencyTable | None = None) -> FloatArray:
         """Return the influence of a point of each entry, by numeric derivatives."""
-        table = self.statistic if whole is None else whole
+        table = self.statistic if total is None else total
         steps = STEP * np.eye(len(table.held)) * table.held
-        ends = [
+        shifted_values = [
             measure.apply(
                 ContingencyTable.from_cells(
                     table.held + sign * steps, table.class_of, table.cluster_of, table
@@ -241,10 +255,10 @@ class PartitionRows:
             )
             for sign in (1, -1)
         ]
-        slope = (ends[0] - ends[1]) / (2 * steps.diagonal())
+        slope = (shifted_values[0] - shifted_values[1]) / (2 * steps.diagonal())
         slope -= float((slope * table.held).sum() / table.held.sum())
-        place = table.class_of * len(self.clusters) + table.cluster_of
-        cell = np.searchsorted(place, self.truth * len(self.clusters) + self.cluster)
+        cell_index = table.class_of * len(self.clusters) + table.cluster_of
+        cell = np.searchsorted(cell_index, self.truth * len(self.clusters) + self.cluster)
         return np.asarray(slope[cell])
 
     def posterior_draws(self, measure: Any) -> PosteriorDraws:
@@ -258,100 +272,117 @@ class PartitionRows:
         table = self.statistic
         shape = len(self.classes), len(self.clusters)
         cells = OccupiedCells(shape, (table.class_of, table.cluster_of), table.held)
-        drawn = self._values(measures, cells.likely(self.settings))
+        draws = self._values(measures, cells.likely(self.settings))
         # Draws about counts are off as counts are about the truth; without the prior, which is not
         # to be taken off with that.
-        alone = self._values(measures, cells.likely(self.settings, _OF_BIAS))
-        removed = self._jackknife(measures)
-        worlds = [self._expected_bias(measures, cells, of) for of in cells.worlds()]
-        made = {}
+        without_prior = self._values(measures, cells.likely(self.settings, _OF_BIAS))
+        jackknife_bias = self._jackknife(measures)
+        worlds = [
+            self._expected_bias(measures, cells, proportions) for proportions in cells.worlds()
+        ]
+        result = {}
         for measure in measures:
             value = float(measure.apply(table))
-            off = _nanmean(alone[measure]) - value
-            flattered = tuple(world[measure] for world in worlds)
-            made[measure] = PosteriorDraws(drawn[measure] - off, removed[measure], flattered)
-        return made
+            deviation = _nanmean(without_prior[measure]) - value
+            world_biases = tuple(world[measure] for world in worlds)
+            result[measure] = PosteriorDraws(
+                draws[measure] - deviation, jackknife_bias[measure], world_biases
+            )
+        return result
 
     def _values(
-        self, measures: Sequence[Any], drawn: Iterable[Drawn], axis: int = 1, chance: float = 1.0
+        self, measures: Sequence[Any], draws: Iterable[Drawn], axis: int = 1, chance: float = 1.0
     ) -> dict[Any, FloatArray]:
         """Evaluate measures on cell counts whose clusters are along an axis.
 
         Their expected mutual information is taken to be that of this table, times ``chance``.
         """
         parts: dict[Any, list[FloatArray]] = {measure: [] for measure in measures}
-        for codes, held in drawn:
-            made = ContingencyTable.from_cells(held, codes[0], codes[axis], self.statistic, chance)
+        for codes, counts in draws:
+            tables = ContingencyTable.from_cells(
+                counts, codes[0], codes[axis], self.statistic, chance
+            )
             for measure, part in parts.items():
-                part.append(np.atleast_1d(measure.apply(made)))
+                part.append(np.atleast_1d(measure.apply(tables)))
         return {measure: np.concatenate(part) for measure, part in parts.items()}
 
     def _jackknife(self, measures: Sequence[Any]) -> dict[Any, float]:
         """Return the jackknife estimates of bias: (n − 1)·(mean without one point − value)."""
         table, sums = self.statistic, dict.fromkeys(measures, 0.0)
         n = float(table.total)
-        for some, points in table.leave_one_out():
+        for tables, points in table.leave_one_out():
             for measure in measures:
-                sums[measure] += float((measure.apply(some) * points).sum())
-        found = {m: (n - 1) * (total / n - float(m.apply(table))) for m, total in sums.items()}
-        return {m: bias if math.isfinite(bias) else 0.0 for m, bias in found.items()}
+                sums[measure] += float((measure.apply(tables) * points).sum())
+        biases = {m: (n - 1) * (total / n - float(m.apply(table))) for m, total in sums.items()}
+        return {m: bias if math.isfinite(bias) else 0.0 for m, bias in biases.items()}
 
     def _expected_bias(
-        self, measures: Sequence[Any], cells: OccupiedCells, share: FloatArray
+        self, measures: Sequence[Any], cells: OccupiedCells, proportions: FloatArray
     ) -> dict[Any, float]:
         """Return the mean bias of measures in samples of the data's size from these proportions."""
-        codes = tuple(of.ravel() for of in np.indices(cells.shape))
+        codes = tuple(axis_index.ravel() for axis_index in np.indices(cells.shape))
         random = np.random.Generator(np.random.Philox(self.settings.seed))
-        n, shares = round(float(cells.point_counts.sum())), share.ravel() / share.sum()
-        drawn = random.multinomial(n, shares, _OF_BIAS).astype(np.float64)
-        found = self._values(measures, [(codes, drawn)])
-        true = self._values(measures, [(codes, shares[None] * _MANY)], chance=n / _MANY)
-        off = {m: _nanmean(found[m]) - float(true[m][0]) for m in measures}
-        return {m: bias if math.isfinite(bias) else 0.0 for m, bias in off.items()}
+        n, flat_proportions = (
+            round(float(cells.point_counts.sum())),
+            proportions.ravel() / proportions.sum(),
+        )
+        counts = random.multinomial(n, flat_proportions, _OF_BIAS).astype(np.float64)
+        sample_values = self._values(measures, [(codes, counts)])
+        true_values = self._values(
+            measures, [(codes, flat_proportions[None] * _MANY)], chance=n / _MANY
+        )
+        biases = {m: _nanmean(sample_values[m]) - float(true_values[m][0]) for m in measures}
+        return {m: bias if math.isfinite(bias) else 0.0 for m, bias in biases.items()}
 
     def difference_draws(self, other: PartitionRows, measure: Any) -> FloatArray:
         """Return draws of the difference from another clustering of the same points."""
-        kept, key = self._paired_draws, (other, measure)
-        if key not in kept:
-            kept.clear()
+        cache, key = self._paired_draws, (other, measure)
+        if key not in cache:
+            cache.clear()
             shape = len(self.classes), len(self.clusters), len(other.clusters)
             codes = self.truth, self.cluster, other.cluster
             cells = OccupiedCells.from_codes(codes, shape, self.point_counts)
             measures = list(dict.fromkeys((measure, *self.joint_measures)))
-            for one, (drawn, alone) in self._cell_differences(other, measures, cells).items():
-                value = float(one.apply(self.statistic) - one.apply(other.statistic))
-                kept[other, one] = drawn - _nanmean(alone) + value
-        return kept[key]
+            for joint_measure, (differences, without_prior) in self._cell_differences(
+                other, measures, cells
+            ).items():
+                value = float(
+                    joint_measure.apply(self.statistic) - joint_measure.apply(other.statistic)
+                )
+                cache[other, joint_measure] = differences - _nanmean(without_prior) + value
+        return cache[key]
 
     def _cell_differences(
         self, other: PartitionRows, measures: Sequence[Any], cells: OccupiedCells
     ) -> dict[Any, tuple[FloatArray, FloatArray]]:
         """Return draws of the differences, with the prior and without it."""
-        found = [
+        draws_by_prior = [
             [
-                of._values(measures, cells.likely(self.settings, draws), axis)
-                for of, axis in ((self, 1), (other, 2))
+                partition._values(measures, cells.likely(self.settings, draws), axis)
+                for partition, axis in ((self, 1), (other, 2))
             ]
             for draws in (None, _OF_BIAS)
         ]
-        return {m: tuple(ours[m] - theirs[m] for ours, theirs in found) for m in measures}  # type: ignore[misc]
+        return {m: tuple(ours[m] - theirs[m] for ours, theirs in draws_by_prior) for m in measures}  # type: ignore[misc]
 
     def _interval(self, measure: MeasureLike, level: float) -> Interval:
         if len(self.statistic.held) == 1 == len(self.classes) * len(self.clusters):
             return intervals.no_interval(METHOD, "no_spread")  # no other table can be drawn
-        found = self.posterior_draws(measure)
-        if not np.isfinite(found.draws).all():
+        posterior = self.posterior_draws(measure)
+        if not np.isfinite(posterior.draws).all():
             return intervals.no_interval(METHOD, "undefined_replicates")
         value = float(measure.apply(self.statistic))
         # Of one cluster draws of most measures are what they are but for rounding.
-        low, high = (value if abs(end - value) <= ROUNDING else end for end in found.limits(level))
-        return Interval(low, high, METHOD, se=float(np.std(found.draws)))
+        low, high = (
+            value if abs(end - value) <= ROUNDING else end for end in posterior.limits(level)
+        )
+        return Interval(low, high, METHOD, se=float(np.std(posterior.draws)))
 
 
 def _nanmean(values: FloatArray) -> float:
     """Return the mean of the values that are not NaN; NaN if there are none."""
-    there = values[~np.isnan(values)]
-    return float(there.mean()) if len(there) else math.nan
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else math.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -372,20 +403,20 @@ class _PartitionDistribution:
         """
         assert isinstance(second.joint_distribution, _PartitionDistribution)
         other, measure = second.joint_distribution.partition, self.measure
-        known = bool(np.isfinite(first.value - second.value))
+        is_defined = bool(np.isfinite(first.value - second.value))
 
         def error() -> StandardError | Interval:
-            if not known:
+            if not is_defined:
                 return intervals.no_interval("none", "undefined_value")
             value = first.value - second.value
             low, high = np.quantile(
                 self.partition.difference_draws(other, measure), _TAILS
             ).tolist()
-            more = (
+            bias_differences = (
                 self.partition.posterior_draws(measure).biases
                 - other.posterior_draws(measure).biases
             )
-            low, high = low - max(0.0, *more), high - min(0.0, *more)
+            low, high = low - max(0.0, *bias_differences), high - min(0.0, *bias_differences)
             return StandardError(max(value - low, high - value) / _NORMAL, METHOD)
 
         def moved() -> Influence:
@@ -393,10 +424,10 @@ class _PartitionDistribution:
 
         def groups() -> UnitGroups:
             """Return the influence of groups of identical points."""
-            held = self.partition.point_counts
-            assert held is not None
-            moved = self.partition.slopes(measure) - other.slopes(measure)
-            return UnitGroups(moved * held.sum(), held, held, held)
+            point_counts = self.partition.point_counts
+            assert point_counts is not None
+            slopes = self.partition.slopes(measure) - other.slopes(measure)
+            return UnitGroups(slopes * point_counts.sum(), point_counts, point_counts, point_counts)
 
         return first.difference(
             second,

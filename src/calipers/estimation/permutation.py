@@ -87,24 +87,26 @@ class PermutationResult:
         if len(t) < 2 or not np.ptp(t) > 0 or not self.error > 0:
             p = 1.0 if self.observed == 0 else np.nan
             return intervals.no_interval(name, "no_spread"), TestResult(p, name)
-        own = self.observed / self.error
-        hair = 1e-9 * np.abs(t).max()
-        below, above = (1 + np.count_nonzero(s * (t - own) <= hair) for s in (1, -1))
+        observed_t = self.observed / self.error
+        tolerance = 1e-9 * np.abs(t).max()
+        below, above = (1 + np.count_nonzero(s * (t - observed_t) <= tolerance) for s in (1, -1))
         low, high = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
-        made = Interval(
+        interval = Interval(
             self.observed - float(high) * self.error, self.observed - float(low) * self.error, name
         )
-        return made, TestResult(min(1.0, 2 * min(below, above) / (len(t) + 1)), name)
+        return interval, TestResult(min(1.0, 2 * min(below, above) / (len(t) + 1)), name)
 
 
 class PermutationPool(Protocol):
     """All rows, sorted so that the result does not depend on their order, to draw subsets from."""
 
-    def permute(self, measure: Any, part: SubsetRows, taken: Lots) -> PermutationResult | None:
+    def permute(
+        self, measure: Any, subset: SubsetRows, random_subsets: Lots
+    ) -> PermutationResult | None:
         """Return the permutation result of a subset, or None if values are not finite.
 
         It has the difference of the subset from its complement, and those of the subsets in
-        ``taken``.
+        ``random_subsets``.
         """
 
 
@@ -125,9 +127,9 @@ def permutation_pool(sample: Any) -> PermutationPool | None:
             row = sample.cells.row().astype(np.intp)
             return _StatisticPool(sample, _sort_order(row, sample.cells.weight), _counts)
         case ScoredRows():
-            place = sample.order.score_index
+            score_index = sample.order.score_index
             return _StatisticPool(
-                sample, _sort_order(place, sample.positive, sample.weight), _tables
+                sample, _sort_order(score_index, sample.positive, sample.weight), _tables
             )
         case LabelCounts():
             sets = np.hstack([sample.truth, sample.predicted])
@@ -155,92 +157,102 @@ class _StatisticPool:
     form: Callable[[Any, Lots], Iterator[Any]]
     _last: list[Any] = field(default_factory=list, repr=False)
 
-    def permute(self, measure: Any, part: SubsetRows, taken: Lots) -> PermutationResult:
+    def permute(self, measure: Any, subset: SubsetRows, random_subsets: Lots) -> PermutationResult:
         """Return the permutation result of a subset.
 
         Its difference from the complement is proportional to that from all rows.
         """
-        if not self._last or self._last[0] is not taken:  # once for all measures of a part
-            self._last[:] = [taken, list(self.form(self.sample, self.order[taken]))]
-        whole = float(measure.apply(self.sample.statistic))
+        if not self._last or self._last[0] is not random_subsets:  # once for all measures of a part
+            self._last[:] = [
+                random_subsets,
+                list(self.form(self.sample, self.order[random_subsets])),
+            ]
+        total_value = float(measure.apply(self.sample.statistic))
         values = np.concatenate([measure.apply(statistic) for statistic in self._last[1]])
-        others = 1 - len(part.rows) / len(self.order)
-        return PermutationResult((part.value - whole) / others, (values - whole) / others)
+        complement_fraction = 1 - len(subset.rows) / len(self.order)
+        return PermutationResult(
+            (subset.value - total_value) / complement_fraction,
+            (values - total_value) / complement_fraction,
+        )
 
 
 # --- Counts and scores ----------------------------------------------------------------------------
 
 
-def _chunks(taken: Lots, numbers: int) -> Iterator[Lots]:
+def _chunks(subsets: Lots, numbers: int) -> Iterator[Lots]:
     step = max(1, _AT_ONCE // max(numbers, 1))
-    return (taken[begin : begin + step] for begin in range(0, len(taken), step))
+    return (subsets[begin : begin + step] for begin in range(0, len(subsets), step))
 
 
-def _sums(place: Lots, of: FloatArray | None, places: int) -> FloatArray:
-    """Return sums of the weights ``of`` by the codes in each row of ``place`` (b, n)."""
-    flat = place + np.arange(len(place))[:, None] * places
-    weights = None if of is None else of.ravel()
-    made = np.bincount(flat.ravel(), weights, len(place) * places)
-    return made.reshape(len(place), places).astype(np.float64)
+def _sums(codes: Lots, weight: FloatArray | None, n_codes: int) -> FloatArray:
+    """Return sums of the weights ``weight`` by the codes in each row of ``codes`` (b, n)."""
+    flat = codes + np.arange(len(codes))[:, None] * n_codes
+    flat_weights = None if weight is None else weight.ravel()
+    sums = np.bincount(flat.ravel(), flat_weights, len(codes) * n_codes)
+    return sums.reshape(len(codes), n_codes).astype(np.float64)
 
 
-def _counts(sample: ClassCounts, taken: Lots) -> Iterator[Any]:
+def _counts(sample: ClassCounts, subsets: Lots) -> Iterator[Any]:
     cells, row = sample.cells, sample.cells.row().astype(np.intp)
-    for lot in _chunks(taken, max(taken.shape[1], len(cells.cell_index), sample.matrix.classes**2)):
+    for lot in _chunks(
+        subsets, max(subsets.shape[1], len(cells.cell_index), sample.matrix.classes**2)
+    ):
         weight = None if cells.weight is None else cells.weight[lot]
         yield cells.matrix(_sums(row[lot], weight, len(cells.cell_index)), sample.matrix.labels)
 
 
-def _tables(sample: ScoredRows, taken: Lots) -> Iterator[ScoreTable]:
-    scores, size = sample.table.scores, taken.shape[1]
-    for lot in _chunks(taken, 4 * size):
+def _tables(sample: ScoredRows, subsets: Lots) -> Iterator[ScoreTable]:
+    scores, size = sample.table.scores, subsets.shape[1]
+    for lot in _chunks(subsets, 4 * size):
         # Scores of a row of weight 0 are in no table.
-        at = np.sort(sample.order.score_index[lot].astype(np.intp), axis=1)
+        sorted_index = np.sort(sample.order.score_index[lot].astype(np.intp), axis=1)
         order = np.argsort(sample.order.score_index[lot], axis=1, kind="stable")
         rows = np.take_along_axis(lot, order, axis=1)
-        level: Lots = np.cumsum(np.diff(at, axis=1, prepend=at[:, :1]) > 0, axis=1, dtype=np.intp)
+        level: Lots = np.cumsum(
+            np.diff(sorted_index, axis=1, prepend=sorted_index[:, :1]) > 0, axis=1, dtype=np.intp
+        )
         weight = np.ones(rows.shape) if sample.weight is None else sample.weight[rows]
-        of_positive = np.where(sample.positive[rows], weight, 0.0)
-        positive, all_of = (_sums(level, w, size) for w in (of_positive, weight))
+        positive_weight = np.where(sample.positive[rows], weight, 0.0)
+        positive, total = (_sums(level, w, size) for w in (positive_weight, weight))
         distinct = np.full(lot.shape, scores[-1] if len(scores) else 0.0)
         np.put_along_axis(distinct, level, sample.score[rows], axis=1)
-        negative = np.maximum(all_of - positive, 0.0)
+        negative = np.maximum(total - positive, 0.0)
         squares = positive, negative
         if sample.weight is not None:
-            both = np.square(of_positive), np.square(weight - of_positive)
-            squares = _sums(level, both[0], size), _sums(level, both[1], size)
+            class_squares = np.square(positive_weight), np.square(weight - positive_weight)
+            squares = _sums(level, class_squares[0], size), _sums(level, class_squares[1], size)
         yield ScoreTable(distinct, positive, negative, *squares, size)
 
 
-def _labels(sample: LabelCounts, taken: Lots) -> Iterator[Any]:
+def _labels(sample: LabelCounts, subsets: Lots) -> Iterator[Any]:
     columns = np.hstack([sample.truth & sample.predicted, sample.truth, sample.predicted])
     weight = np.ones(len(columns)) if sample.weight is None else sample.weight
     parts = np.column_stack([columns * weight[:, None], weight])
-    for lot in _chunks(taken, len(parts)):
+    for lot in _chunks(subsets, len(parts)):
         times = _sums(lot, None, len(parts))  # how often each row is in a lot: once or never
         sums = times @ parts
         (hit, y, z), total = np.split(sums[:, :-1], 3, axis=1), sums[:, -1:]
         counts = np.stack([total - y - z + hit, z - hit, y - hit, hit], axis=-1)
         counts = np.where(counts < 1e-12 * total[..., None], 0.0, counts)
         counts = counts.reshape(*hit.shape, 2, 2)
-        yield replace(sample.matrices, counts=counts, squares=counts, rows=taken.shape[1])
+        yield replace(sample.matrices, counts=counts, squares=counts, rows=subsets.shape[1])
 
 
-def _moments(sample: MomentRows, taken: Lots) -> Iterator[Any]:
+def _moments(sample: MomentRows, subsets: Lots) -> Iterator[Any]:
     moments = sample.statistic
     parts = moments.mean_columns(sample.truth, sample.predicted)
     shape, parts = parts.shape, parts.reshape(len(parts), -1)
     weight = np.ones(len(parts)) if sample.weight is None else sample.weight
-    for lot in _chunks(taken, taken.shape[1] * parts.shape[1]):
+    for lot in _chunks(subsets, subsets.shape[1] * parts.shape[1]):
         total = weight[lot].sum(axis=1)[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):  # a lot may be without weight
             means = np.einsum("bi,bik->bk", weight[lot], parts[lot]) / total
         yield NumericMoments.from_means(means.reshape(-1, *shape[1:]), moments)
 
 
-def _permuted_weights(sample: SortedRows, taken: Lots) -> Iterator[Any]:
+def _permuted_weights(sample: SortedRows, subsets: Lots) -> Iterator[Any]:
     used = slice(None) if sample.weight is None else sample.weight > 0
-    for lot in _chunks(taken, len(sample.truth)):
+    for lot in _chunks(subsets, len(sample.truth)):
         times = _sums(lot, None, len(sample.truth))
         times = times if sample.weight is None else times * sample.weight
         yield sample.statistic.weighing(times[:, used])
@@ -264,14 +276,23 @@ class _LossPool:
 
         A row without a value has weight 0.
         """
-        has = ~np.isnan(sample.values)
-        weight = has.astype(np.float64) if sample.weight is None else sample.weight * has
+        defined_mask = ~np.isnan(sample.values)
+        weight = (
+            defined_mask.astype(np.float64)
+            if sample.weight is None
+            else sample.weight * defined_mask
+        )
         if np.isinf(sample.values).any() or np.count_nonzero(weight) < 2:
             return None
-        whole = Moments.from_rows(sample.values[has], weight[has])
-        apart = np.where(has, sample.values - whole.mean, 0.0)
+        total_moments = Moments.from_rows(sample.values[defined_mask], weight[defined_mask])
+        deviations = np.where(defined_mask, sample.values - total_moments.mean, 0.0)
         # Of values that are apart by rounding alone, the mean would leave some equal.
-        return cls(whole, apart, weight, _sort_order(np.where(has, sample.values, 0.0), weight))
+        return cls(
+            total_moments,
+            deviations,
+            weight,
+            _sort_order(np.where(defined_mask, sample.values, 0.0), weight),
+        )
 
     @cached_property
     def sums(self) -> FloatArray:
@@ -281,31 +302,38 @@ class _LossPool:
     def _sums(self, lot: Lots) -> FloatArray:
         """Return Σw, Σw², Σwx and Σwx²."""
         w, x = self.weight[lot], self.deviations[lot]
-        return np.stack([of.sum(axis=1) for of in (w, w * w, w * x, w * x * x)])
+        return np.stack([column.sum(axis=1) for column in (w, w * w, w * x, w * x * x)])
 
-    def permute(self, measure: Any, part: SubsetRows, taken: Lots) -> PermutationResult | None:
+    def permute(
+        self, measure: Any, subset: SubsetRows, random_subsets: Lots
+    ) -> PermutationResult | None:
         """Return the permutation result of a subset, studentized, or None for a total."""
         if measure.definition.interval == "total":  # which is not of the same size in both
             return None
-        chunks = [self._sums(self.order[lot]) for lot in _chunks(taken, 4 * taken.shape[1])]
+        chunks = [
+            self._sums(self.order[lot])
+            for lot in _chunks(random_subsets, 4 * random_subsets.shape[1])
+        ]
         with np.errstate(divide="ignore", invalid="ignore"):
-            own = self._subset_difference(measure, self._sums(part.rows[None]))
-            drawn, errors = self._subset_difference(measure, np.concatenate(chunks, axis=1))
-        return PermutationResult(float(own[0][0]), drawn, float(own[1][0]), errors)
+            observed = self._subset_difference(measure, self._sums(subset.rows[None]))
+            replicates, errors = self._subset_difference(measure, np.concatenate(chunks, axis=1))
+        return PermutationResult(float(observed[0][0]), replicates, float(observed[1][0]), errors)
 
     def _subset_difference(self, measure: Any, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the difference of subset and complement, and its standard error."""
-        (a, of_a), (b, of_b) = (self._subset_value(measure, *of) for of in (sums, self.sums - sums))
-        return a - b, np.sqrt(of_a + of_b)
+        (a, variance_a), (b, variance_b) = (
+            self._subset_value(measure, *side_sums) for side_sums in (sums, self.sums - sums)
+        )
+        return a - b, np.sqrt(variance_a + variance_b)
 
     def _subset_value(
         self, measure: Any, w: FloatArray, squares: FloatArray, wx: FloatArray, wxx: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return the measure of some rows, and the square of its standard error."""
         mean, n = wx / w, w**2 / squares
-        of_all = self.total_moments.m2 / self.total_moments.weight
-        own = np.maximum(wxx / w - mean**2, 0.0)
-        variance = (n * own + AS_ALL * of_all) / (n - 1 + AS_ALL) / n
+        total_variance = self.total_moments.m2 / self.total_moments.weight
+        row_variance = np.maximum(wxx / w - mean**2, 0.0)
+        variance = (n * row_variance + AS_ALL * total_variance) / (n - 1 + AS_ALL) / n
         near = self.total_moments.mean + mean * n / (n + AS_ALL)
         rate: Any = 1.0
         match measure.definition.interval:

@@ -37,65 +37,69 @@ DRAWN = ("maximum over thresholds", "measure of scores", "calibration")
 NAME = "Poisson bootstrap [B]"
 
 
-def add_replicates(measure: MeasureLike, made: PointEstimate, table: ScoreTable) -> PointEstimate:
+def add_replicates(
+    measure: MeasureLike, estimate: PointEstimate, table: ScoreTable
+) -> PointEstimate:
     """Add replicates to a point estimate from a table, if its kind uses them."""
-    settings = made.settings
-    pointless = settings.interval in ("none", "analytic") or not np.isfinite(made.value)
-    if pointless or made.kind not in DRAWN:
-        return made
+    settings = estimate.settings
+    pointless = settings.interval in ("none", "analytic") or not np.isfinite(estimate.value)
+    if pointless or estimate.kind not in DRAWN:
+        return estimate
     definition = measure.definition
     flat = definition.is_at_corner or definition.reads == "probabilities"
     if len(table.scores) > MOST_CELLS and not flat:
-        return made  # a point of a curve is one of few where scores are put together
+        return estimate  # a point of a curve is one of few where scores are put together
 
     def drawn() -> FloatArray:
-        return made.value + replicate_deviations(
+        return estimate.value + replicate_deviations(
             measure, table, settings.seed, settings.n_resamples
         )
 
-    made = replace(made, standalone_replicates=drawn, resampling_name=NAME)
+    estimate = replace(estimate, standalone_replicates=drawn, resampling_name=NAME)
     if definition.is_at_corner:
         size = min(intervals.class_sizes(table))
-        methods = {"turned on logits": partial(_logit_interval, made, size)}
-        return replace(made, methods={**made.methods, **methods})
-    if made.kind == "calibration":
-        turning = partial(basic_bootstrap, measure, made, table, NAME)
-        return replace(made, methods={**made.methods, "turned": turning})
-    return made
+        methods = {"turned on logits": partial(_logit_interval, estimate, size)}
+        return replace(estimate, methods={**estimate.methods, **methods})
+    if estimate.kind == "calibration":
+        turning = partial(basic_bootstrap, measure, estimate, table, NAME)
+        return replace(estimate, methods={**estimate.methods, "turned": turning})
+    return estimate
 
 
-def _logit_interval(made: PointEstimate, size: float, level: float) -> Interval:
-    assert made.standalone_replicates is not None
+def _logit_interval(estimate: PointEstimate, size: float, level: float) -> Interval:
+    assert estimate.standalone_replicates is not None
     return intervals.turned_on_logit(
-        made.value, made.standalone_replicates(), size, level, f"pivotal {NAME}, logit"
+        estimate.value, estimate.standalone_replicates(), size, level, f"pivotal {NAME}, logit"
     )
 
 
 def replicate_deviations(
-    measure: MeasureLike, table: ScoreTable, seed: int, replicates: int
+    measure: MeasureLike, table: ScoreTable, seed: int, n_replicates: int
 ) -> FloatArray:
     """Return the deviations of the replicates of a measure from its value."""
-    few = cached(table, ("cells", MOST_CELLS), lambda: table.compress(MOST_CELLS))
-    cells = replace(few, highest=None, shift=0)
+    compressed = cached(table, ("cells", MOST_CELLS), lambda: table.compress(MOST_CELLS))
+    cells = replace(compressed, highest=None, shift=0)
     generator = np.random.Generator(np.random.Philox(seed))
     columns = [
-        (of, np.divide(squares, of, out=np.zeros_like(of), where=of > 0))
-        for of, squares in (
+        (weight, np.divide(squares, weight, out=np.zeros_like(weight), where=weight > 0))
+        for weight, squares in (
             (cells.positive, cells.positive_squares),
             (cells.negative, cells.negative_squares),
         )
     ]
     step = max(1, AT_A_TIME // len(cells.scores))
-    found = []
-    for start in range(0, replicates, step):
-        shape = min(step, replicates - start), len(cells.scores)
-        drawn: list[FloatArray] = []
-        for of, scale in columns:
-            mean = np.divide(of, scale, out=np.zeros_like(of), where=scale > 0)
-            drawn.append(np.asarray(generator.poisson(mean, shape) * scale, np.float64))
-        squares = [of * scale for of, (_, scale) in zip(drawn, columns, strict=True)]
-        found.append(measure.apply(_reweighted_table(cells, drawn, squares)))
-    return np.asarray(np.concatenate(found) - float(measure.apply(cells)))
+    values = []
+    for start in range(0, n_replicates, step):
+        shape = min(step, n_replicates - start), len(cells.scores)
+        sampled_weights: list[FloatArray] = []
+        for weight, scale in columns:
+            mean = np.divide(weight, scale, out=np.zeros_like(weight), where=scale > 0)
+            sampled_weights.append(np.asarray(generator.poisson(mean, shape) * scale, np.float64))
+        squares = [
+            weight * scale for weight, (_, scale) in zip(sampled_weights, columns, strict=True)
+        ]
+        values.append(measure.apply(_reweighted_table(cells, sampled_weights, squares)))
+    return np.asarray(np.concatenate(values) - float(measure.apply(cells)))
 
 
 def _reweighted_table(

@@ -28,11 +28,11 @@ _OF_SHARES = {
 }
 
 
-def proportion_intervals(share: float, size: float) -> dict[str, Limits]:
+def proportion_intervals(proportion: float, size: float) -> dict[str, Limits]:
     """Return the intervals of a proportion of ``size`` (effective) trials, by name."""
     return {
-        name: lambda level, made=made: made(share, size, level)  # type: ignore[misc]
-        for name, made in _OF_SHARES.items()
+        name: lambda level, method=method: method(proportion, size, level)  # type: ignore[misc]
+        for name, method in _OF_SHARES.items()
     }
 
 
@@ -46,20 +46,20 @@ def cluster_intervals(
 
     def limits(name: str, level: float) -> Interval:
         size, degrees = trials(level)
-        made = proportion_intervals(value, size)[name](level)
-        assert made is not None
+        interval = proportion_intervals(value, size)[name](level)
+        assert interval is not None
         if clusters is None:
-            return made
-        if not (degrees > 0 and math.isfinite(made.low)):
+            return interval
+        if not (degrees > 0 and math.isfinite(interval.low)):
             return intervals.no_interval("none", "too_few_clusters")
-        return replace(made, method=clusters.annotate_method(f"{made.method}, clustered"))
+        return replace(interval, method=clusters.annotate_method(f"{interval.method}, clustered"))
 
     return {name: partial(limits, name) for name in proportion_intervals(value, math.nan)}
 
 
-def effective_trials(measure: Any, seen: ConfusionMatrix) -> float:
+def effective_trials(measure: Any, matrix: ConfusionMatrix) -> float:
     """Return the effective number of rows of which a measure is a proportion."""
-    return float(seen.effective_size(measure.definition.proportion_of))
+    return float(matrix.effective_size(measure.definition.proportion_of))
 
 
 def cluster_confusions(
@@ -74,14 +74,14 @@ def cluster_confusions(
     """
     truth, predicted = np.divmod(flat, len(labels))
     if measure.label is not None:
-        own = labels.index(measure.label)
-        truth, predicted = truth == own, predicted == own
+        class_index = labels.index(measure.label)
+        truth, predicted = truth == class_index, predicted == class_index
     elif measure.average is not None or len(labels) > 2:
         # Of an average, a row stands once among what is positive and once among what is called so.
         picked, right = measure.picked(labels), truth == predicted
-        called, truth = picked[predicted] & ~right, picked[truth]
+        false_positive, truth = picked[predicted] & ~right, picked[truth]
         predicted = truth & right
     counts = clusters.matrices(2 * truth + predicted, (2, 2))
     if measure.average == "micro":
-        counts[:, 0, 1] = clusters.matrices(1 * called, (2, 2))[:, 0, 1]
+        counts[:, 0, 1] = clusters.matrices(1 * false_positive, (2, 2))[:, 0, 1]
     return ConfusionMatrix(counts, counts)

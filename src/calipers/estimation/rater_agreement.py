@@ -54,40 +54,47 @@ class RatingSample:
     def row_values(self, measure: Any) -> None:
         """Return None, as no item has a value of its own."""
 
-    def influence(self, measure: Any, whole: Ratings | None = None) -> Influence | None:
+    def influence(self, measure: Any, total: Ratings | None = None) -> Influence | None:
         """Return the influence values of the items; that of items that do not count is 0."""
-        r = self.statistic
-        every = r if whole is None else whole
-        moved = item_influence(measure, r, every)
-        if moved is None:
+        ratings = self.statistic
+        all_ratings = ratings if total is None else total
+        influence_values = item_influence(measure, ratings, all_ratings)
+        if influence_values is None:
             return None
-        counted, column = counted_items(measure, r), np.zeros(len(r))
-        total = max(float(every.weight[counted_items(measure, every)].sum()), 1e-300)
-        column[counted] = np.sqrt(r.weight_squares[counted]) * moved / total
-        held = None if self.clusters is None else weight_of_items(measure, r)
-        return Influence(column, VarianceEstimator(self.weight, self.clusters, held=held), "delta")
+        counted, column = counted_items(measure, ratings), np.zeros(len(ratings))
+        total_weight = max(
+            float(all_ratings.weight[counted_items(measure, all_ratings)].sum()), 1e-300
+        )
+        column[counted] = np.sqrt(ratings.weight_squares[counted]) * influence_values / total_weight
+        denominator = None if self.clusters is None else weight_of_items(measure, ratings)
+        return Influence(
+            column, VarianceEstimator(self.weight, self.clusters, held=denominator), "delta"
+        )
 
     def signs(self, other: RatingSample) -> Signs:
         """Count the items with more, equal and less pairwise agreement than in another sample.
 
         Only items that have two or more ratings in both samples count.
         """
-        both = self.statistic.twice & other.statistic.twice
-        first, second = (of.statistic.agreeing[both] for of in (self, other))
-        return count_signs(first - second, self.statistic.held[both])
+        shared_mask = self.statistic.twice & other.statistic.twice
+        first, second = (sample.statistic.agreeing[shared_mask] for sample in (self, other))
+        return count_signs(first - second, self.statistic.held[shared_mask])
 
     def point_estimate(self, measure: Any) -> PointEstimate:
         """Return the point estimate of a measure of agreement."""
-        made: dict[str, Any] = {"weight": self._counted_weight(measure), "clusters": self.clusters}
+        fields: dict[str, Any] = {
+            "weight": self._counted_weight(measure),
+            "clusters": self.clusters,
+        }
         if self.clusters is not None:
-            made["methods"] = {"bayesian": lambda level: self._cluster_interval(measure, level)}
+            fields["methods"] = {"bayesian": lambda level: self._cluster_interval(measure, level)}
         return estimate_agreement(
             measure,
             self.statistic.merge_equal_items if len(self.statistic) > MANY else self.statistic,
             self.settings,
             joint_distribution=_RaterDistribution(measure, self),
             influence=lambda: self.influence(measure),
-            **made,
+            **fields,
         )
 
     def _counted_weight(self, measure: Any) -> FloatArray | None:
@@ -97,60 +104,69 @@ class RatingSample:
 
     def _cluster_interval(self, measure: Any, level: float) -> Interval:
         """Return the Bayesian bootstrap interval of the influence values of clusters."""
-        found = self.influence(measure)
-        assert found is not None
+        influence = self.influence(measure)
+        assert influence is not None
         assert self.clusters is not None
         value = float(measure.apply(self.statistic))
-        moved, held = self.clusters.cluster_sums(
-            found.column, weight_of_items(measure, self.statistic)
+        influence_sums, weight_sums = self.clusters.cluster_sums(
+            influence.column, weight_of_items(measure, self.statistic)
         )
-        there = held > 0
-        units = value + moved[there] * there.sum()
-        made = bayesian_bootstrap.lower_tail(units, _measure_range(measure, self.statistic), level)
+        weighted_mask = weight_sums > 0
+        units = value + influence_sums[weighted_mask] * weighted_mask.sum()
+        interval = bayesian_bootstrap.lower_tail(
+            units, _measure_range(measure, self.statistic), level
+        )
         return Interval(
-            made.low,
-            made.high,
-            self.clusters.annotate_method(made.method),
-            reason=made.reason,
-            se=made.se,
+            interval.low,
+            interval.high,
+            self.clusters.annotate_method(interval.method),
+            reason=interval.reason,
+            se=interval.se,
         )
 
 
-def estimate_agreement(measure: Any, r: Ratings, settings: Settings, **parts: Any) -> PointEstimate:
+def estimate_agreement(
+    measure: Any, ratings: Ratings, settings: Settings, **parts: Any
+) -> PointEstimate:
     """Estimate a measure of agreement from the ratings, apart from the clusters of items."""
-    value, bounds = float(measure.apply(r)), _measure_range(measure, r)
-    counted = counted_items(measure, r)
+    value, bounds = float(measure.apply(ratings)), _measure_range(measure, ratings)
+    counted = counted_items(measure, ratings)
     methods = {}
-    if item_influence(measure, r) is not None:
+    if item_influence(measure, ratings) is not None:
         # Where items weigh differently, the same groups as where batches of them are added up.
-        own = r.merge_equal_items if np.ptp(r.unit) > 0 else r
+        grouped = ratings.merge_equal_items if np.ptp(ratings.unit) > 0 else ratings
 
         def bayesian(level: float) -> Interval:
-            moved, there = item_influence(measure, own), counted_items(measure, own)
-            assert moved is not None
-            sums = own.weight[there], own.weight_squares[there]
-            units = Histogram.from_groups(value + moved, *sums, int(own.held[there].sum()))
+            influence_values, counted_mask = (
+                item_influence(measure, grouped),
+                counted_items(measure, grouped),
+            )
+            assert influence_values is not None
+            sums = grouped.weight[counted_mask], grouped.weight_squares[counted_mask]
+            units = Histogram.from_groups(
+                value + influence_values, *sums, int(grouped.held[counted_mask].sum())
+            )
             return bayesian_bootstrap.lower_tail(units, bounds, level)
 
         methods = {"bayesian": bayesian}
-    rare = r.shared_items.n_minority < FEW_OF_CATEGORY
-    made: dict[str, Any] = {
+    is_rare = ratings.shared_items.n_minority < FEW_OF_CATEGORY
+    fields: dict[str, Any] = {
         "value": value,
         "kind": "agreement of raters",
         "settings": settings,
-        "n": round(float(r.held[counted].sum())),
-        "n_total": r.n_items,
+        "n": round(float(ratings.held[counted].sum())),
+        "n_total": ratings.n_items,
         "unit": "items",
         "bounds": bounds,
         "higher_is_better": measure.definition.higher_is_better,
-        "undefined": undefined_reasons(measure, r, r.n_items),
+        "undefined": undefined_reasons(measure, ratings, ratings.n_items),
         "sizes": lambda: (
-            effective_size(r.weight[counted].sum(), r.weight_squares[counted].sum()),
+            effective_size(ratings.weight[counted].sum(), ratings.weight_squares[counted].sum()),
         ),
-        "caution": "few ratings beside the commonest" if rare else "",
+        "caution": "few ratings beside the commonest" if is_rare else "",
         "methods": methods,
     }
-    return PointEstimate(**{**made, **parts})
+    return PointEstimate(**{**fields, **parts})
 
 
 def _unlike_most(values: FloatArray) -> int:
@@ -159,35 +175,37 @@ def _unlike_most(values: FloatArray) -> int:
 
 
 def difference_from_items(
-    made: PointEstimate, found: UnitDifferences, total: float
+    difference: PointEstimate, unit_differences: UnitDifferences, total: float
 ) -> PointEstimate:
     """Complete the difference of two sets of raters on streamed items.
 
     The items are those that either set rated; ``total`` is the weight by which their influence is
     divided.
     """
-    weight = float(found.spread.sums.sum())
-    size = effective_size(weight, float(found.spread.squares.sum()))
-    if made.influence is None or not size > 1:
-        return made
-    influence = made.influence
+    weight = float(unit_differences.spread.sums.sum())
+    size = effective_size(weight, float(unit_differences.spread.squares.sum()))
+    if difference.influence is None or not size > 1:
+        return difference
+    influence = difference.influence
 
     def moved() -> Influence | None:
-        one = influence()
-        return None if one is None else np.sqrt(size / (size - 1)) * one
+        uncorrected = influence()
+        return None if uncorrected is None else np.sqrt(size / (size - 1)) * uncorrected
 
-    spread = found.spread.transform(0.0, weight / total)
+    spread = unit_differences.spread.transform(0.0, weight / total)
     return replace(
-        made,
-        n=found.spread.rows,
+        difference,
+        n=unit_differences.spread.rows,
         sizes=lambda: (size,),
         influence=moved,
-        units=UnitSummary(made.value, size, moved, has_weights=made.has_unequal_weights),
-        unit_spread=lambda: replace(found, spread=spread),
+        units=UnitSummary(
+            difference.value, size, moved, has_weights=difference.has_unequal_weights
+        ),
+        unit_spread=lambda: replace(unit_differences, spread=spread),
     )
 
 
-def _measure_range(measure: Any, r: Ratings) -> tuple[float, float]:
+def _measure_range(measure: Any, ratings: Ratings) -> tuple[float, float]:
     """Return the range of a measure, with a finite lower bound for data like these.
 
     If the measure has no lower bound, as Fleiss' κ, it is its value for ratings that never agree,
@@ -196,9 +214,9 @@ def _measure_range(measure: Any, r: Ratings) -> tuple[float, float]:
     low, high = measure.definition.range
     if np.isfinite(low):
         return low, high
-    chance = float(np.square(r.share_of_category).sum())
-    alone = bool((r.times == 1).any())
-    return (min(-1.0, -chance / (1 - chance)) if alone and chance < 1 else -1.0), high
+    chance = float(np.square(ratings.share_of_category).sum())
+    has_single_ratings = bool((ratings.times == 1).any())
+    return (min(-1.0, -chance / (1 - chance)) if has_single_ratings and chance < 1 else -1.0), high
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,30 +232,32 @@ class _RaterDistribution:
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """Return the difference of two point estimates, from the influence values of items."""
         assert isinstance(second.joint_distribution, _RaterDistribution)
-        either = counted_items(self.measure, self.sample.statistic) | counted_items(
+        either_mask = counted_items(self.measure, self.sample.statistic) | counted_items(
             second.joint_distribution.measure, second.joint_distribution.sample.statistic
         )
         if len(self.sample.statistic) < self.sample.statistic.n_items:
-            return self._grouped_estimate(first, second, either, second.joint_distribution.sample)
-        n, weight, clusters = int(either.sum()), self.sample.weight, self.sample.clusters
+            return self._grouped_estimate(
+                first, second, either_mask, second.joint_distribution.sample
+            )
+        n, weight, clusters = int(either_mask.sum()), self.sample.weight, self.sample.clusters
         units, influence = None, lazy_difference(first.influence, second.influence)
-        moved, changed = None if influence is None else influence(), None
-        own = np.ones(n) if weight is None else weight[either]
-        if moved is not None:
-            values = moved.column[either] * own.sum() / own
+        difference_influence, n_changed = None if influence is None else influence(), None
+        weights = np.ones(n) if weight is None else weight[either_mask]
+        if difference_influence is not None:
+            values = difference_influence.column[either_mask] * weights.sum() / weights
             units = UnitValues(
                 first.value - second.value + values,
-                None if weight is None else own,
-                None if clusters is None else clusters.take_rows(either),
+                None if weight is None else weights,
+                None if clusters is None else clusters.take_rows(either_mask),
             )
             # To first order an item that is rated alike moves it too, as most do.
-            changed = partial(_unlike_most, values)
-        parts: dict[str, Any] = {"units": units, "influence": influence, "n_changed": changed}
+            n_changed = partial(_unlike_most, values)
+        parts: dict[str, Any] = {"units": units, "influence": influence, "n_changed": n_changed}
         parts |= {
             "signs": self._signs(second.joint_distribution.sample),
-            "sizes": lambda: (effective_size_of(own),),
+            "sizes": lambda: (effective_size_of(weights),),
         }
-        return first.difference(second, n=n, weight=None if weight is None else own, **parts)
+        return first.difference(second, n=n, weight=None if weight is None else weights, **parts)
 
     def _signs(self, other: RatingSample) -> Callable[[], Signs]:
         return lambda: self.sample.signs(other)
@@ -246,21 +266,26 @@ class _RaterDistribution:
         self,
         first: PointEstimate,
         second: PointEstimate,
-        either: npt.NDArray[np.bool_],
+        either_mask: npt.NDArray[np.bool_],
         other: RatingSample,
     ) -> PointEstimate:
         """Return the difference on items that are grouped by equal ratings."""
-        r, influence = self.sample.statistic, lazy_difference(first.influence, second.influence)
-        held, weight, squares = (of[either] for of in (r.held, r.weight, r.weight_squares))
+        ratings, influence = (
+            self.sample.statistic,
+            lazy_difference(first.influence, second.influence),
+        )
+        item_counts, weight, squares = (
+            values[either_mask] for values in (ratings.held, ratings.weight, ratings.weight_squares)
+        )
 
         def groups() -> UnitGroups:
             assert influence is not None
-            column = influence().column[either] / np.sqrt(squares)
-            return UnitGroups(column * weight.sum(), held, weight, squares)
+            column = influence().column[either_mask] / np.sqrt(squares)
+            return UnitGroups(column * weight.sum(), item_counts, weight, squares)
 
         parts: dict[str, Any] = {"influence": influence, "unit_groups": groups}
         parts |= {
             "signs": self._signs(other),
             "sizes": lambda: (effective_size(weight.sum(), squares.sum()),),
         }
-        return first.difference(second, n=round(float(held.sum())), **parts)
+        return first.difference(second, n=round(float(item_counts.sum())), **parts)

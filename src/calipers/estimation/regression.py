@@ -64,7 +64,9 @@ def estimate_from_statistic(
     )
 
 
-def estimate_from_buffer(made: PointEstimate, rows: NumericRows | NumericMoments) -> PointEstimate:
+def estimate_from_buffer(
+    estimate: PointEstimate, rows: NumericRows | NumericMoments
+) -> PointEstimate:
     """Add interval methods to a point estimate of independent, streamed rows.
 
     The rows are known only by their numbers, or by moments of these, which give limits of a median
@@ -72,22 +74,22 @@ def estimate_from_buffer(made: PointEstimate, rows: NumericRows | NumericMoments
     """
     if isinstance(rows, NumericMoments):
         squared = rows.squared if isinstance(rows, FitMoments) else None
-        if squared is None or made.kind != "share of variance":
-            return made
-        return replace(made, kurtosis=lambda: excess_kurtosis(squared))
-    if made.kind == "median":
+        if squared is None or estimate.kind != "share of variance":
+            return estimate
+        return replace(estimate, kurtosis=lambda: excess_kurtosis(squared))
+    if estimate.kind == "median":
         size = effective_size_of(rows.weight)
         limits: Limits = partial(_quantile_interval, rows, size, WOODRUFF)
-        return replace(made, methods={**made.methods, "woodruff": limits})
-    if made.kind != "share of variance":
-        return made
+        return replace(estimate, methods={**estimate.methods, "woodruff": limits})
+    if estimate.kind != "share of variance":
+        return estimate
 
     def kurtosis() -> float:
         return excess_kurtosis(
             Moments.from_rows(np.square(rows.predicted - rows.truth), rows.weight)
         )
 
-    return replace(made, kurtosis=kurtosis)
+    return replace(estimate, kurtosis=kurtosis)
 
 
 #: What limits of a quantile by the share of rows below it are called.
@@ -95,14 +97,14 @@ WOODRUFF = "Woodruff [W]"
 
 
 def _quantile_interval(
-    rows: NumericRows, size: float, name: str, level: float, share: float = 0.5
+    rows: NumericRows, size: float, name: str, level: float, proportion: float = 0.5
 ) -> Interval:
     """Return the errors at the limits of the proportion of rows below a quantile of them."""
     if size < 2:
         return intervals.no_interval(name, "too_few_rows")
-    made = proportions.wilson(share, size, level)
+    limits = proportions.wilson(proportion, size, level)
     low, high = rows.by_error.interpolated_quantile(
-        rows.weight, np.array([made.low, made.high])
+        rows.weight, np.array([limits.low, limits.high])
     ).tolist()
     return Interval(low, high, name)
 
@@ -125,16 +127,16 @@ class NumericSample:
     def row_values(self, measure: MeasureLike) -> None:
         """Return None, as none of the measures is a mean over rows."""
 
-    def influence(self, measure: MeasureLike, whole: Any = None) -> Influence | None:
+    def influence(self, measure: MeasureLike, total: Any = None) -> Influence | None:
         """Return the influence values of a measure.
 
-        ``whole`` is the statistic of all rows, if these are a batch of them.
+        ``total`` is the statistic of all rows, if these are a batch of them.
         """
-        if whole is not None:
-            return self._influence(measure, whole)
+        if total is not None:
+            return self._influence(measure, total)
         return cached(self, ("influence", measure), lambda: self._influence(measure))
 
-    def _influence(self, measure: MeasureLike, whole: Any = None) -> Influence | None:
+    def _influence(self, measure: MeasureLike, total: Any = None) -> Influence | None:
         raise NotImplementedError
 
     def _replicates(self, measure: MeasureLike) -> FloatArray:
@@ -150,65 +152,69 @@ class NumericSample:
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """Return the point estimate of a measure."""
-        made = estimate_from_statistic(measure, self.statistic, self.settings, len(self.truth))
-        has = made.kind != "largest"
+        estimate = estimate_from_statistic(measure, self.statistic, self.settings, len(self.truth))
+        has_influence = estimate.kind != "largest"
 
         def skewness() -> float:
-            found = self.influence(measure)
-            return 0.0 if found is None else abs(intervals.skewness(found.influence_values))
+            influence = self.influence(measure)
+            return 0.0 if influence is None else abs(intervals.skewness(influence.influence_values))
 
         def kurtosis() -> float:
             squares = np.square(self.predicted - self.truth)
             return excess_kurtosis(Moments.from_rows(squares, self.weight))
 
         def replicates() -> FloatArray:
-            drawn: FloatArray = cached(
+            values: FloatArray = cached(
                 self, ("replicates", measure), lambda: self._replicates(measure)
             )
-            return drawn
+            return values
 
         return replace(
-            made,
+            estimate,
             weight=self.weight,
             clusters=self.clusters,
             sizes=lambda: (self.size,),
             skewness_size=skewness,
             kurtosis=kurtosis
-            if made.kind == "share of variance" and self.truth.ndim == 1
+            if estimate.kind == "share of variance" and self.truth.ndim == 1
             else None,
-            influence=(lambda: self.influence(measure)) if has else None,
-            linear=self._linear(made),
-            replicates=replicates if has else None,
-            methods=self._methods(measure, made),
+            influence=(lambda: self.influence(measure)) if has_influence else None,
+            linear=self._linear(estimate),
+            replicates=replicates if has_influence else None,
+            methods=self._methods(measure, estimate),
         )
 
-    def _linear(self, made: PointEstimate) -> Callable[[], FloatArray | None] | None:
+    def _linear(self, estimate: PointEstimate) -> Callable[[], FloatArray | None] | None:
         """Return a function of row values to check for serial dependence, or None.
 
         It is needed for measures without influence values.
         """
         return None
 
-    def _methods(self, measure: MeasureLike, made: PointEstimate) -> dict[str, Limits]:
-        if made.kind not in ("correlation", "share of pairs"):
+    def _methods(self, measure: MeasureLike, estimate: PointEstimate) -> dict[str, Limits]:
+        if estimate.kind not in ("correlation", "share of pairs"):
             return {}
-        return {"of rows": partial(_pairwise_interval, made, self)}
+        return {"of rows": partial(_pairwise_interval, estimate, self)}
 
 
-def _pairwise_interval(of: PointEstimate, rows: NumericSample, level: float) -> Interval:
+def _pairwise_interval(estimate: PointEstimate, rows: NumericSample, level: float) -> Interval:
     """Return the interval of a proportion of pairs, with the number of rows as trials.
 
     For a correlation r it is that of (1 + r)/2.
     """
     if rows.clusters is not None and rows.clusters.n_clusters < 2:
         return intervals.no_interval("none", "too_few_clusters")
-    r = of.kind == "correlation"
-    made = proportions.wilson((1 + of.value) / 2 if r else of.value, rows.size, level)
-    name = f"{made.method}, of (1 + value)/2" if r else made.method
+    is_correlation = estimate.kind == "correlation"
+    interval = proportions.wilson(
+        (1 + estimate.value) / 2 if is_correlation else estimate.value, rows.size, level
+    )
+    name = f"{interval.method}, of (1 + value)/2" if is_correlation else interval.method
     name = name if rows.clusters is None else rows.clusters.annotate_method(name)
-    if not r:
-        return replace(made, method=name)
-    return Interval(2 * made.low - 1, 2 * made.high - 1, name, made.reason, 2 * made.se)
+    if not is_correlation:
+        return replace(interval, method=name)
+    return Interval(
+        2 * interval.low - 1, 2 * interval.high - 1, name, interval.reason, 2 * interval.se
+    )
 
 
 # --- Moments --------------------------------------------------------------------------------------
@@ -236,20 +242,22 @@ class MomentRows(NumericSample):
         columns = self.truth, self.predicted, self.weight
         return cached(self, "added", lambda: FitMoments.from_rows(*columns))
 
-    def _influence(self, measure: MeasureLike, whole: NumericMoments | None = None) -> Influence:
+    def _influence(self, measure: MeasureLike, total: NumericMoments | None = None) -> Influence:
         """Return the jackknife influence: the change of the value if each row is left out."""
-        moments = self.statistic if whole is None else whole
+        moments = self.statistic if total is None else total
         scale = SCALES[_SCALES[measure.definition.interval]]
         value = float(measure.apply(moments))
         column = np.zeros(len(self.truth))
         if scale.is_defined(value):
             for start in range(0, len(column), _AT_ONCE):
-                some = slice(start, start + _AT_ONCE)
-                weight = None if self.weight is None else self.weight[some]
-                each = NumericMoments.row_moments(self.truth[some], self.predicted[some], weight)
+                block = slice(start, start + _AT_ONCE)
+                weight = None if self.weight is None else self.weight[block]
+                row_moments = NumericMoments.row_moments(
+                    self.truth[block], self.predicted[block], weight
+                )
                 with np.errstate(divide="ignore", invalid="ignore"):
-                    others = scale.forward(measure.apply(moments.leave_out(each)))
-                    column[some] = (scale.forward(value) - others) / scale.slope(value)
+                    others = scale.forward(measure.apply(moments.leave_out(row_moments)))
+                    column[block] = (scale.forward(value) - others) / scale.slope(value)
         space = OutOfBagSelection(self.weight, self.clusters, size=moments.effective_size)
         return Influence(column, space, "jackknife")
 
@@ -257,9 +265,9 @@ class MomentRows(NumericSample):
         moments = self.statistic
         parts = moments.mean_columns(self.truth, self.predicted)
         flat = parts.reshape(len(parts), -1)
-        drawn = row_means(flat, self.weight, self.settings, self.clusters)
-        drawn = drawn.reshape(-1, *parts.shape[1:])
-        return measure.apply(NumericMoments.from_means(drawn, moments))
+        means = row_means(flat, self.weight, self.settings, self.clusters)
+        means = means.reshape(-1, *parts.shape[1:])
+        return measure.apply(NumericMoments.from_means(means, moments))
 
 
 # --- Rows by size ---------------------------------------------------------------------------------
@@ -275,10 +283,10 @@ class SortedRows(NumericSample):
         return NumericRows.from_rows(self.truth, self.predicted, self.weight)
 
     def _influence(
-        self, measure: MeasureLike, whole: NumericRows | None = None
+        self, measure: MeasureLike, total: NumericRows | None = None
     ) -> Influence | None:
         """Return the influence values by the derivative; None for medians."""
-        rows = self.statistic if whole is None else whole
+        rows = self.statistic if total is None else total
         match measure.definition.interval:
             case "fit":
                 column = self._skill_influence(measure, rows)
@@ -287,15 +295,15 @@ class SortedRows(NumericSample):
             case "pairs":
                 moves = measure.definition.moves
                 assert moves is not None
-                own = NumericRows(self.truth, self.predicted, np.ones(len(self.truth)))
-                column = moves(own, rows)
+                batch_rows = NumericRows(self.truth, self.predicted, np.ones(len(self.truth)))
+                column = moves(batch_rows, rows)
             case _:
                 return None
         # Over all rows it is 0 on average, which a batch does not show.
         sums = float(rows.total), 0.0, 0.0, float(np.square(rows.weight).sum()), 0.0, 0.0
-        of_all = None if whole is None else Moments(rows.rows, *sums)
+        total_moments = None if total is None else Moments(rows.rows, *sums)
         return Influence(
-            column, MeanVariance(self.weight, self.clusters, total_moments=of_all), "delta"
+            column, MeanVariance(self.weight, self.clusters, total_moments=total_moments), "delta"
         )
 
     def _skill_influence(self, measure: MeasureLike, rows: NumericRows) -> FloatArray:
@@ -303,21 +311,26 @@ class SortedRows(NumericSample):
 
         The constant is the best one, so that a row influences its mean loss only by its own loss.
         """
-        given = ",".join(f"{name}={value!r}" for name, value in measure.parameters.items())
+        parameters = ",".join(f"{name}={value!r}" for name, value in measure.parameters.items())
         loss = parse(
-            f"{measure.definition.skill_of}" + (f"({given})" if given else ""), ("regression",)
+            f"{measure.definition.skill_of}" + (f"({parameters})" if parameters else ""),
+            ("regression",),
         )
         constant = loss.definition.constant_prediction
         assert constant is not None
         if not rows.rows:
             return np.full(len(self.truth), np.nan)
-        best = constant(rows.truth, rows.weight, **loss.parameters)
-        least = float(rows.mean(loss.losses(rows.truth, np.full(rows.rows, best))))
-        rest = 1 - float(measure.apply(rows))
-        of_constant = loss.losses(self.truth, np.full(len(self.truth), best))
+        best_constant = constant(rows.truth, rows.weight, **loss.parameters)
+        reference_loss = float(
+            rows.mean(loss.losses(rows.truth, np.full(rows.rows, best_constant)))
+        )
+        loss_ratio = 1 - float(measure.apply(rows))
+        constant_losses = loss.losses(self.truth, np.full(len(self.truth), best_constant))
         with np.errstate(divide="ignore", invalid="ignore"):  # of rows without weight, or no value
-            moved = (rest * of_constant - loss.losses(self.truth, self.predicted)) / least
-        return np.asarray(moved)
+            influence_values = (
+                loss_ratio * constant_losses - loss.losses(self.truth, self.predicted)
+            ) / reference_loss
+        return np.asarray(influence_values)
 
     def _rank_influence(self, rows: NumericRows) -> FloatArray:
         """Return the influence values of a rank correlation.
@@ -326,39 +339,52 @@ class SortedRows(NumericSample):
         """
         if not rows.rows:
             return np.full(len(self.truth), np.nan)
-        y, p = ((by, by.midranks(rows.weight) - 0.5) for by in (rows.by_truth, rows.by_prediction))
-        own = y[0].positions(self.truth), p[0].positions(self.predicted)
+        y, p = (
+            (ordering, ordering.midranks(rows.weight) - 0.5)
+            for ordering in (rows.by_truth, rows.by_prediction)
+        )
+        positions = y[0].positions(self.truth), p[0].positions(self.predicted)
 
         def product(a: int, b: int) -> tuple[float, FloatArray]:
             """Return the mean product of ranks, and the influence of each row on it."""
             (by_a, f), (by_b, g) = (y, p)[a], (y, p)[b]
-            at = f[by_a.first_rows[own[a]]] * g[by_b.first_rows[own[b]]]
-            moved = at + by_a.above(rows.weight, g)[own[a]] + by_b.above(rows.weight, f)[own[b]]
-            return float(rows.mean(f * g)), moved
+            rank_product = f[by_a.first_rows[positions[a]]] * g[by_b.first_rows[positions[b]]]
+            influence_values = (
+                rank_product
+                + by_a.above(rows.weight, g)[positions[a]]
+                + by_b.above(rows.weight, f)[positions[b]]
+            )
+            return float(rows.mean(f * g)), influence_values
 
-        (both, n), (a, of_a), (b, of_b) = product(0, 1), product(0, 0), product(1, 1)
+        (product_ab, influence_ab), (a, influence_a), (b, influence_b) = (
+            product(0, 1),
+            product(0, 0),
+            product(1, 1),
+        )
         if not a * b > 0:
             return np.full(len(self.truth), np.nan)
         size = math.sqrt(a * b)
-        return np.asarray(n / size - both / size / 2 * (of_a / a + of_b / b))
+        return np.asarray(
+            influence_ab / size - product_ab / size / 2 * (influence_a / a + influence_b / b)
+        )
 
-    def _methods(self, measure: MeasureLike, made: PointEstimate) -> dict[str, Limits]:
-        if made.kind == "median":
-            return {"woodruff": partial(self._woodruff, made.value)}
-        return super()._methods(measure, made)
+    def _methods(self, measure: MeasureLike, estimate: PointEstimate) -> dict[str, Limits]:
+        if estimate.kind == "median":
+            return {"woodruff": partial(self._woodruff, estimate.value)}
+        return super()._methods(measure, estimate)
 
-    def _linear(self, made: PointEstimate) -> Callable[[], FloatArray | None] | None:
+    def _linear(self, estimate: PointEstimate) -> Callable[[], FloatArray | None] | None:
         """Return indicators of errors above the median, over the density there.
 
         The density is estimated from the length of Woodruff's interval (Bahadur 1966).
         """
-        if made.kind != "median":
+        if estimate.kind != "median":
             return None
 
         def values() -> FloatArray | None:
-            limits = self._woodruff(made.value, 0.95)
+            limits = self._woodruff(estimate.value, 0.95)
             error = np.abs(self.predicted - self.truth)
-            above = np.where(error == made.value, 0.5, error > made.value) - 0.5
+            above = np.where(error == estimate.value, 0.5, error > estimate.value) - 0.5
             above = above if self.weight is None else above * self.weight
             norm = float(np.linalg.norm(above))
             if limits.reason is not None or not norm > 0:
@@ -368,7 +394,7 @@ class SortedRows(NumericSample):
 
         return values
 
-    def _woodruff(self, value: float, level: float, share: float = 0.5) -> Interval:
+    def _woodruff(self, value: float, level: float, proportion: float = 0.5) -> Interval:
         """Return Woodruff's interval of the median, or another quantile, of the errors.
 
         The limits of the proportion of rows below the quantile are converted to errors (Woodruff
@@ -378,8 +404,8 @@ class SortedRows(NumericSample):
         size = self.size
         if clusters is not None:
             below = np.abs(self.predicted - self.truth)
-            below = np.where(below == value, share, below < value)
-            error, varies = clusters.mean_error(below), share * (1 - share)
+            below = np.where(below == value, proportion, below < value)
+            error, varies = clusters.mean_error(below), proportion * (1 - proportion)
             if not clusters.degrees > 0:
                 return intervals.no_interval(name, "too_few_clusters")
             se = intervals.to_student(error.se, clusters.degrees, level)
@@ -387,7 +413,7 @@ class SortedRows(NumericSample):
                 (varies / se**2 if se > 0 else size),
                 clusters.annotate_method(f"{name}, clustered"),
             )
-        return _quantile_interval(rows, size, name, level, share)
+        return _quantile_interval(rows, size, name, level, proportion)
 
     def _replicates(self, measure: MeasureLike) -> FloatArray:
         return np.concatenate(list(self._draw_replicates(measure)))

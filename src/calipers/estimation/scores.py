@@ -87,29 +87,35 @@ class ScoredRows:
             return None
         return self.positive, self.order, self.weight, unit
 
-    def influence(self, measure: MeasureLike, whole: ScoreTable | None = None) -> Influence | None:
+    def influence(self, measure: MeasureLike, total: ScoreTable | None = None) -> Influence | None:
         """Return the influence values of a measure.
 
-        ``whole`` is the table of all rows, if these are a batch of them.
+        ``total`` is the table of all rows, if these are a batch of them.
         """
-        place: npt.NDArray[np.integer[Any]]
-        if whole is None:
-            found, place = influence(measure, self.table), self.order.score_index
+        score_index: npt.NDArray[np.integer[Any]]
+        if total is None:
+            score_influence, score_index = influence(measure, self.table), self.order.score_index
         else:  # of which many batches ask, each of them for several measures
-            found = cached(whole, ("influence", measure), lambda: influence(measure, whole))
-            place = cached(self, ("place", id(whole)), lambda: whole.score_index(self.order))
-        if found is None:
+            score_influence = cached(
+                total, ("influence", measure), lambda: influence(measure, total)
+            )
+            score_index = cached(self, ("place", id(total)), lambda: total.score_index(self.order))
+        if score_influence is None:
             return None
         area = measure.definition.area
-        moved = found.take(self.positive, place)
-        moved = moved if self.weight is None else moved * self.weight
-        pairs = area is not None and area.name == "AUC"
-        space = self.space(whole, pairs=pairs)
-        if not pairs or (self.clusters is None and area.scale != 1):
-            return Influence(moved, space)
-        return Influence(moved, space, "DeLong" if self.clusters is None else "Obuchowski")
+        influence_values = score_influence.take(self.positive, score_index)
+        influence_values = (
+            influence_values if self.weight is None else influence_values * self.weight
+        )
+        is_pairwise = area is not None and area.name == "AUC"
+        space = self.space(total, pairs=is_pairwise)
+        if not is_pairwise or (self.clusters is None and area.scale != 1):
+            return Influence(influence_values, space)
+        return Influence(
+            influence_values, space, "DeLong" if self.clusters is None else "Obuchowski"
+        )
 
-    def second(self, measure: MeasureLike, whole: ScoreTable) -> SkewMoments | None:
+    def second(self, measure: MeasureLike, total: ScoreTable) -> SkewMoments | None:
         """Return moments of the influence values of an area, for weighted rows.
 
         Their skewness shows whether few of all rows determine the area; with equal weights the
@@ -117,35 +123,37 @@ class ScoredRows:
         """
         if self.weight is None or self.clusters is not None or measure.definition.area is None:
             return None
-        found = self.influence(measure, whole)
-        return None if found is None else SkewMoments.from_rows(found.column)
+        influence = self.influence(measure, total)
+        return None if influence is None else SkewMoments.from_rows(influence.column)
 
-    def space(self, whole: ScoreTable | None, *, pairs: bool = False) -> TwoClassVariance:
+    def space(self, total: ScoreTable | None, *, pairs: bool = False) -> TwoClassVariance:
         """Return the variance estimator of the influence values of these rows."""
-        sizes = None if whole is None else intervals.class_sizes(whole)
+        sizes = None if total is None else intervals.class_sizes(total)
         return TwoClassVariance(
             self.weight, self.clusters, positive=self.positive, is_pairwise=pairs, sizes=sizes
         )
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """Return the point estimate of a measure of scores."""
-        made = estimate_from_table(measure, self.table, self.settings, len(self.positive))
-        of = _ScoreEstimate(self, measure, made.value)
-        made = replace(
-            made,
+        estimate = estimate_from_table(measure, self.table, self.settings, len(self.positive))
+        score_estimate = _ScoreEstimate(self, measure, estimate.value)
+        estimate = replace(
+            estimate,
             weight=self.weight,
             clusters=self.clusters,
-            influence=of.influence,
-            error=of.error,
+            influence=score_estimate.influence,
+            error=score_estimate.error,
             standalone_replicates=lambda: self.replicates.evaluate(measure),
             replicates=lambda: self.drawn_by_row.evaluate(measure),
-            stratified_replicates=of.stratified_replicates,
-            studentized_replicates=of.studentized_replicates,
-            jackknife=of.jackknife,
+            stratified_replicates=score_estimate.stratified_replicates,
+            studentized_replicates=score_estimate.studentized_replicates,
+            jackknife=score_estimate.jackknife,
             group_jackknife=lambda: jackknife(measure, self.table, self.drawn_by_row.ranked_rows),
-            methods=of.methods(),
+            methods=score_estimate.methods(),
         )
-        return effective_sample_size.add_interval(measure, made, [(1.0, made)], of.acceleration)
+        return effective_sample_size.add_interval(
+            measure, estimate, [(1.0, estimate)], score_estimate.acceleration
+        )
 
 
 def estimate_from_table(
@@ -197,10 +205,10 @@ def estimate_from_table(
     )
 
 
-def table_acceleration(measure: MeasureLike, table: ScoreTable, most: float) -> float | None:
+def table_acceleration(measure: MeasureLike, table: ScoreTable, max_weight: float) -> float | None:
     """Return the acceleration of an area, if its table determines it.
 
-    With unequal weights, of which ``most`` is the largest, it is 0 if no row has enough influence
+    With unequal weights, of which ``max_weight`` is the largest, it is 0 if no row has enough influence
     to matter, else None.
     """
     assert measure.definition.area is not None
@@ -209,19 +217,19 @@ def table_acceleration(measure: MeasureLike, table: ScoreTable, most: float) -> 
     by_cell, se = influence(measure, table), standard_error(measure, table)
     if by_cell is None or se is None:
         return None
-    furthest = max(float(np.abs(of).max(initial=0.0)) for of in by_cell)
-    return 0.0 if furthest * most < FEW_DECIDE / 2 * se else None
+    furthest = max(float(np.abs(values).max(initial=0.0)) for values in by_cell)
+    return 0.0 if furthest * max_weight < FEW_DECIDE / 2 * se else None
 
 
 def _few_beyond(measure: MeasureLike, table: ScoreTable) -> str:
     """Return the warning for a rate at a rate of a class with few rows beyond the threshold."""
     if measure.definition.name not in _AT_RATES:
         return ""
-    parameter, place = _AT_RATES[measure.definition.name]
+    parameter, class_index = _AT_RATES[measure.definition.name]
     rate = measure.parameters[parameter]
-    beyond = min(rate, 1 - rate) * intervals.class_sizes(table)[place]
-    few = 0 < beyond < FEW_BEYOND * (1 - ROUNDING)
-    return "hardly a row lies beyond the point" if few else ""
+    beyond = min(rate, 1 - rate) * intervals.class_sizes(table)[class_index]
+    has_few_rows = 0 < beyond < FEW_BEYOND * (1 - ROUNDING)
+    return "hardly a row lies beyond the point" if has_few_rows else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,8 +257,8 @@ class _ScoreEstimate:
         if self.rows.clusters is None:
             se = standard_error(self.measure, self._table)
             return None if se is None else StandardError(se, "delta")
-        found = self.influence()
-        return None if found is None else replace(found.error, name="delta")
+        influence = self.influence()
+        return None if influence is None else replace(influence.error, name="delta")
 
     def acceleration(self) -> float | None:
         """Return the acceleration of an area, if the table alone determines it."""
@@ -258,8 +266,8 @@ class _ScoreEstimate:
         if area is None or self.rows.clusters is not None:
             return None
         weight = self.rows.weight
-        most = 1.0 if weight is None else float(weight.max(initial=0.0))
-        return table_acceleration(self.measure, self._table, most)
+        max_weight = 1.0 if weight is None else float(weight.max(initial=0.0))
+        return table_acceleration(self.measure, self._table, max_weight)
 
     def methods(self) -> dict[str, Limits]:
         """Return the interval methods specific to areas and to maxima over thresholds."""
@@ -271,8 +279,8 @@ class _ScoreEstimate:
             }
         if area is None:
             definition = self.measure.definition
-            share = definition.range == (0, 1) or definition.area_fraction is not None
-            return {"of the smaller class": self._minority_interval} if share else {}
+            is_proportion = definition.range == (0, 1) or definition.area_fraction is not None
+            return {"of the smaller class": self._minority_interval} if is_proportion else {}
         if clusters is None:
             return _area_intervals(self.measure, self.value, self._table)
         if area.name != "AUC":
@@ -292,16 +300,20 @@ class _ScoreEstimate:
 
     def _minority_interval(self, level: float) -> Interval:
         """Return the interval of a proportion of the class that has fewer rows, or clusters."""
-        part, rows, which = self._area_fraction, min(self._sizes), "of the smaller class"
+        area_fraction, rows, suffix = self._area_fraction, min(self._sizes), "of the smaller class"
         if not rows > 0:
-            alone = self.rows.clusters is not None and self.rows.clusters.n_clusters < 2
-            return intervals.no_interval("none", "too_few_clusters" if alone else "one_class")
-        if part is None:
-            return _proportion_interval(self.value, rows, which, level)
-        least = float(self.measure.apply(_reverse_table(self._table)))
-        made = _proportion_interval((self.value - least) / (1 - least), rows * part, which, level)
-        low, high = (least + (1 - least) * end for end in (made.low, made.high))
-        return replace(made, low=low, high=high, se=(1 - least) * made.se)
+            has_one_cluster = self.rows.clusters is not None and self.rows.clusters.n_clusters < 2
+            return intervals.no_interval(
+                "none", "too_few_clusters" if has_one_cluster else "one_class"
+            )
+        if area_fraction is None:
+            return _proportion_interval(self.value, rows, suffix, level)
+        min_value = float(self.measure.apply(_reverse_table(self._table)))
+        interval = _proportion_interval(
+            (self.value - min_value) / (1 - min_value), rows * area_fraction, suffix, level
+        )
+        low, high = (min_value + (1 - min_value) * end for end in (interval.low, interval.high))
+        return replace(interval, low=low, high=high, se=(1 - min_value) * interval.se)
 
     @property
     def _area_fraction(self) -> float | None:
@@ -319,10 +331,10 @@ class _ScoreEstimate:
         )
 
     def _obuchowski(self, level: float) -> Interval:
-        clusters, found = self.rows.clusters, self.influence()
+        clusters, influence = self.rows.clusters, self.influence()
         assert clusters is not None
-        assert found is not None
-        error = found.error
+        assert influence is not None
+        error = influence.error
         if np.isfinite(error.se) and not error.se > 0:
             return intervals.no_interval("Obuchowski", "no_spread")
         return clusters.normal(self.value, error.se, error.degrees, level, "Obuchowski")
@@ -330,11 +342,13 @@ class _ScoreEstimate:
     def _basic_interval(self, level: float) -> Interval:
         clusters = self.rows.clusters
         name = "bootstrap [B]" if clusters is None else clusters.bootstrap
-        size, drawn = (
+        size, replicates = (
             min(intervals.class_sizes(self._table)),
             self.rows.replicates.evaluate(self.measure),
         )
-        return intervals.turned_on_logit(self.value, drawn, size, level, f"pivotal {name}, logit")
+        return intervals.turned_on_logit(
+            self.value, replicates, size, level, f"pivotal {name}, logit"
+        )
 
     def stratified_replicates(self) -> FloatArray | None:
         """Return replicates drawn class by class, for independent rows of equal weight."""
@@ -346,14 +360,16 @@ class _ScoreEstimate:
     def jackknife(self) -> tuple[FloatArray, FloatArray | None]:
         """Return jackknife values, by the influence of rows or by leaving out groups of them."""
         if self.rows.clusters is None:
-            plain = not self._table.has_weights
-            found = influence(self.measure, self._table) if plain else None
-            if found is not None:
-                moved = np.concatenate(found)
-                return moved, np.concatenate([self._table.positive, self._table.negative])
-            own = self.influence()
-            if own is not None:
-                return own.column, None
+            is_unweighted = not self._table.has_weights
+            score_influence = influence(self.measure, self._table) if is_unweighted else None
+            if score_influence is not None:
+                influence_values = np.concatenate(score_influence)
+                return influence_values, np.concatenate(
+                    [self._table.positive, self._table.negative]
+                )
+            row_influence = self.influence()
+            if row_influence is not None:
+                return row_influence.column, None
         return jackknife(self.measure, self._table, self.rows.replicates.ranked_rows), None
 
     def studentized_replicates(self) -> tuple[float, FloatArray, FloatArray] | None:
@@ -363,38 +379,38 @@ class _ScoreEstimate:
         """
         if self.rows.rows() is not None:
             return None
-        own = influence(self.measure, self._table)
-        if own is None or self.measure.definition.area is None:
+        score_influence = influence(self.measure, self._table)
+        if score_influence is None or self.measure.definition.area is None:
             return None
 
         def both(table: ScoreTable, _: ScoreTable | None) -> FloatArray:
-            found = influence(self.measure, table)
-            assert found is not None
-            return np.stack([self.measure.apply(table), found.error(table)])
+            table_influence = influence(self.measure, table)
+            assert table_influence is not None
+            return np.stack([self.measure.apply(table), table_influence.error(table)])
 
         replicates, errors = np.concatenate(list(self.rows.replicates.map_tables(both)), axis=1)
-        return float(own.error(self._table)), replicates, errors
+        return float(score_influence.error(self._table)), replicates, errors
 
 
 def _reverse_table(table: ScoreTable) -> ScoreTable:
     """Return the table with all negatives ranked above all positives."""
-    one, two = np.array([0.0, 1.0]), np.array([1.0, 0.0])
+    low_level, high_level = np.array([0.0, 1.0]), np.array([1.0, 0.0])
     return replace(
         table,
-        scores=two,
-        positive=one * table.positive.sum(),
-        negative=two * table.negative.sum(),
-        positive_squares=one * table.positive_squares.sum(),
-        negative_squares=two * table.negative_squares.sum(),
+        scores=high_level,
+        positive=low_level * table.positive.sum(),
+        negative=high_level * table.negative.sum(),
+        positive_squares=low_level * table.positive_squares.sum(),
+        negative_squares=high_level * table.negative_squares.sum(),
     )
 
 
-def _proportion_interval(value: float, rows: float, which: str, level: float) -> Interval:
+def _proportion_interval(value: float, rows: float, suffix: str, level: float) -> Interval:
     """Return the Wilson interval of a proportion of this number of rows."""
     if not rows > 0:
         return intervals.no_interval("none", "too_few_clusters")
-    made = proportions.wilson(value, rows, level)
-    return replace(made, method=f"{made.method}, {which}")
+    interval = proportions.wilson(value, rows, level)
+    return replace(interval, method=f"{interval.method}, {suffix}")
 
 
 def _positives_interval(value: float, positives: float, level: float) -> Interval:
@@ -405,10 +421,10 @@ def _positives_interval(value: float, positives: float, level: float) -> Interva
     return _proportion_interval(value, positives, "of positives", level)
 
 
-def _transform_interval(area: Any, found: Interval) -> Interval:
+def _transform_interval(area: Any, interval: Interval) -> Interval:
     """Transform the interval of an area to that of a linear function of it."""
-    low, high = (area.scale * end + area.shift for end in (found.low, found.high))
-    return replace(found, low=low, high=high, se=area.scale * found.se)
+    low, high = (area.scale * end + area.shift for end in (interval.low, interval.high))
+    return replace(interval, low=low, high=high, se=area.scale * interval.se)
 
 
 def _area_intervals(measure: MeasureLike, value: float, table: ScoreTable) -> dict[str, Limits]:
@@ -421,14 +437,16 @@ def _area_intervals(measure: MeasureLike, value: float, table: ScoreTable) -> di
         return {}
     if area.name != "AUC":
         positives = intervals.class_sizes(table)[0]
-        made: dict[str, Limits] = {"of positives": partial(_positives_interval, value, positives)}
+        methods: dict[str, Limits] = {
+            "of positives": partial(_positives_interval, value, positives)
+        }
         if area.name == "AP-DG":
-            return made
+            return methods
         on_logit = partial(intervals.precision_recall_logit, value, positives)
-        return {**made, "area": on_logit, "logit": on_logit}
+        return {**methods, "area": on_logit, "logit": on_logit}
 
-    def limits(made: Callable[[float, ScoreTable, float], Interval], level: float) -> Interval:
-        return _transform_interval(area, made((value - area.shift) / area.scale, table, level))
+    def limits(method: Callable[[float, ScoreTable, float], Interval], level: float) -> Interval:
+        return _transform_interval(area, method((value - area.shift) / area.scale, table, level))
 
     return {
         "area": partial(limits, intervals.auc_interval),

@@ -64,55 +64,65 @@ class Silhouettes:
     @cached_property
     def nearest(self) -> NeighbourDistances:
         """Mean distances to the own and to the nearest other cluster."""
-        sums, at = (
+        sums, row_indices = (
             self.geometry.sums(self.cluster, self.sample_indices),
             np.arange(len(self.point_indices)),
         )
         cluster = self.cluster[self.point_indices]
         size = self.sizes[cluster]
         with np.errstate(divide="ignore", invalid="ignore"):
-            own = np.where(size > 1, sums[at, cluster] / (size - 1), np.nan)
+            own_distances = np.where(size > 1, sums[row_indices, cluster] / (size - 1), np.nan)
             mean = np.where(self.sizes > 0, sums / self.sizes, np.inf)
-        mean[at, cluster] = np.inf
-        which = mean.argmin(axis=1)
-        return NeighbourDistances(own, mean[at, which], which)
+        mean[row_indices, cluster] = np.inf
+        nearest_cluster = mean.argmin(axis=1)
+        return NeighbourDistances(
+            own_distances, mean[row_indices, nearest_cluster], nearest_cluster
+        )
 
-    def moving(self, place: int | None) -> FloatArray:
+    def moving(self, cluster_index: int | None) -> FloatArray:
         """Return the influence of each point on the mean silhouette through others' distances.
 
         The mean is that of all points, or of a cluster; the values are multiplied by their number.
         Leaving a point out changes a mean of distances by its deviation over the number of points
         minus one. A point is not among those to which its own distances are taken.
         """
-        if place is not None:
-            return self._through(place)
+        if cluster_index is not None:
+            return self._through(cluster_index)
         if len(self.sizes) > FEW_CLUSTERS:
             return self._through(None)
         return np.asarray(sum(self._through(int(k)) for k in np.flatnonzero(self.sizes)))
 
-    def _through(self, place: int | None) -> FloatArray:
-        return cached(self, place, lambda: self._found_through(place))
+    def _through(self, cluster_index: int | None) -> FloatArray:
+        return cached(self, cluster_index, lambda: self._found_through(cluster_index))
 
-    def _found_through(self, place: int | None) -> FloatArray:
-        own, other, which = self.nearest
+    def _found_through(self, cluster_index: int | None) -> FloatArray:
+        own_distances, other_distances, nearest_cluster = self.nearest
         cluster = self.cluster[self.point_indices]
-        inside = np.ones(len(own), bool) if place is None else cluster == place
+        member_mask = (
+            np.ones(len(own_distances), bool) if cluster_index is None else cluster == cluster_index
+        )
         out = np.zeros(len(self.cluster))
-        for slope, group, mean, less in (
-            (slopes(own, other)[0], cluster, own, 2),
-            (slopes(own, other)[1], which, other, 1),
+        for slope, group, mean, n_excluded in (
+            (slopes(own_distances, other_distances)[0], cluster, own_distances, 2),
+            (slopes(own_distances, other_distances)[1], nearest_cluster, other_distances, 1),
         ):
-            for k in np.unique(group[inside]):
-                rows, others = self._members[k], np.flatnonzero((group == k) & inside)
+            for k in np.unique(group[member_mask]):
+                rows, others = self._members[k], np.flatnonzero((group == k) & member_mask)
                 weight = slope[others]
-                moved = self.geometry.between(rows, self.point_indices[others], np.abs(weight))
+                influence_values = self.geometry.between(
+                    rows, self.point_indices[others], np.abs(weight)
+                )
                 part = np.abs(weight) * np.nan_to_num(mean[others])
-                moved -= part.sum()
-                if less == 2:  # its distance to itself, which is 0, was taken for one to another
-                    moved[np.searchsorted(rows, self.point_indices[others])] += part
-                out[rows] += (moved if less == 1 else -moved) / max(self.sizes[k] - less, 1.0)
-        number = float(len(out) if place is None else self.sizes[place])
-        return np.asarray(out * (number / max(float(np.count_nonzero(inside)), 1.0)))
+                influence_values -= part.sum()
+                if (
+                    n_excluded == 2
+                ):  # its distance to itself, which is 0, was taken for one to another
+                    influence_values[np.searchsorted(rows, self.point_indices[others])] += part
+                out[rows] += (influence_values if n_excluded == 1 else -influence_values) / max(
+                    self.sizes[k] - n_excluded, 1.0
+                )
+        n_members = float(len(out) if cluster_index is None else self.sizes[cluster_index])
+        return np.asarray(out * (n_members / max(float(np.count_nonzero(member_mask)), 1.0)))
 
     @cached_property
     def _members(self) -> list[IntArray]:
@@ -153,56 +163,69 @@ class SimplifiedSilhouettes:
     @cached_property
     def nearest(self) -> NeighbourDistances:
         """Distances to the own and to the nearest other centre."""
-        far = np.full((len(self.points), len(self.sizes)), np.inf)
+        distances = np.full((len(self.points), len(self.sizes)), np.inf)
         for j in np.flatnonzero(self.sizes):
-            far[:, j] = np.sqrt(np.square(self.points - self.centres[j]).sum(axis=1))
-        at = np.arange(len(self.points))
-        own = np.where(self.sizes[self.cluster] > 1, far[at, self.cluster], np.nan)
-        far[at, self.cluster] = np.inf
-        which = far.argmin(axis=1)
-        return NeighbourDistances(own, far[at, which], which)
+            distances[:, j] = np.sqrt(np.square(self.points - self.centres[j]).sum(axis=1))
+        row_indices = np.arange(len(self.points))
+        own_distances = np.where(
+            self.sizes[self.cluster] > 1, distances[row_indices, self.cluster], np.nan
+        )
+        distances[row_indices, self.cluster] = np.inf
+        nearest_cluster = distances.argmin(axis=1)
+        return NeighbourDistances(
+            own_distances, distances[row_indices, nearest_cluster], nearest_cluster
+        )
 
-    def moving(self, place: int | None) -> FloatArray:
+    def moving(self, cluster_index: int | None) -> FloatArray:
         """Return the influence of each point on the mean silhouette through its centre.
 
         It is the centre of the cluster of the point. The mean is that of all points, or of a
         cluster; the values are multiplied by their number.
         """
-        pull = self.pull(place) if self.pulled is None else self.pulled
+        pull = self.pull(cluster_index) if self.pulled is None else self.pulled
         size = np.maximum(self.sizes - 1, 1.0)[self.cluster]
         off = self.points - self.centres[self.cluster]
         return np.asarray(np.einsum("ij,ij->i", off, pull[self.cluster]) / size)
 
-    def pull(self, place: int | None) -> FloatArray:
+    def pull(self, cluster_index: int | None) -> FloatArray:
         """Return the derivatives of the sum of silhouettes by the centres."""
-        own, other, which = self.nearest
+        own_distances, other_distances, nearest_cluster = self.nearest
         pull = np.zeros_like(self.centres)
-        rows = slice(None) if place is None else self.cluster == place
-        for slope, group, far in zip(
-            slopes(own, other), (self.cluster, which), (own, other), strict=True
+        rows = slice(None) if cluster_index is None else self.cluster == cluster_index
+        for slope, group, distances in zip(
+            slopes(own_distances, other_distances),
+            (self.cluster, nearest_cluster),
+            (own_distances, other_distances),
+            strict=True,
         ):
-            pace = np.divide(slope, far, out=np.zeros_like(slope), where=far > 0)[rows]
+            pace = np.divide(slope, distances, out=np.zeros_like(slope), where=distances > 0)[rows]
             towards = (self.centres[group[rows]] - self.points[rows]) * pace[:, None]
             pull += cluster_sums(np.nan_to_num(towards), group[rows], len(self.sizes))
         return pull
 
 
-def silhouette_values(own: FloatArray, other: FloatArray) -> FloatArray:
+def silhouette_values(own_distances: FloatArray, other_distances: FloatArray) -> FloatArray:
     """Return the silhouette of each point."""
     from calipers.measures.cluster_indices import silhouettes
 
     with np.errstate(invalid="ignore"):
-        return silhouettes(own, other)
+        return silhouettes(own_distances, other_distances)
 
 
-def slopes(own: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
+def slopes(own_distances: FloatArray, other_distances: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the derivatives of a silhouette by the distances to the own and the other cluster.
 
     Both are 0 for a point that is alone in its cluster.
     """
     with np.errstate(all="ignore"):  # distances may be too small to divide by
-        to_own = np.where(own < other, -1 / other, -other / own**2)
-        to_other = np.where(own < other, own / other**2, 1 / own)
+        to_own = np.where(
+            own_distances < other_distances,
+            -1 / other_distances,
+            -other_distances / own_distances**2,
+        )
+        to_other = np.where(
+            own_distances < other_distances, own_distances / other_distances**2, 1 / own_distances
+        )
     return np.nan_to_num(to_own, posinf=0, neginf=0), np.nan_to_num(to_other, posinf=0, neginf=0)
 
 
@@ -219,9 +242,13 @@ class MeanSilhouette:
     @cached_property
     def values(self) -> FloatArray:
         """Silhouettes of the points; NaN if there is only one cluster."""
-        several = np.count_nonzero(self.silhouettes.sizes) > 1
-        own, other, _ = self.silhouettes.nearest
-        return silhouette_values(own, other) if several else np.full(len(own), np.nan)
+        has_multiple_clusters = np.count_nonzero(self.silhouettes.sizes) > 1
+        own_distances, other_distances, _ = self.silhouettes.nearest
+        return (
+            silhouette_values(own_distances, other_distances)
+            if has_multiple_clusters
+            else np.full(len(own_distances), np.nan)
+        )
 
     @cached_property
     def cluster(self) -> IntArray:
@@ -231,9 +258,11 @@ class MeanSilhouette:
     @cached_property
     def _member_mask(self) -> FloatArray:
         """Mask, as 1 or 0, of the points over which the mean is taken."""
-        inside = np.ones(len(self.silhouettes.point_indices))
+        member_mask = np.ones(len(self.silhouettes.point_indices))
         return (
-            inside if self.cluster_index is None else inside * (self.cluster == self.cluster_index)
+            member_mask
+            if self.cluster_index is None
+            else member_mask * (self.cluster == self.cluster_index)
         )
 
     @cached_property
@@ -244,43 +273,43 @@ class MeanSilhouette:
     def row_values(self, measure: MeasureLike) -> None:
         """Return None, as the silhouette of a point depends on all points."""
 
-    def influence(self, measure: MeasureLike, whole: Any = None) -> Influence | None:
+    def influence(self, measure: MeasureLike, total: Any = None) -> Influence | None:
         """Return the influence values of the points on the mean.
 
         They include the point's own silhouette, if it is computed, and its part in those of others.
         """
-        moments = self.statistic if whole is None else whole
+        moments = self.statistic if total is None else total
         if moments.weight == 0 or np.isnan(moments.mean):
             return None
-        moved = self._centered if whole is None else self._point_influence(moments)
-        return Influence(moved, VarianceEstimator(), "Student t")
+        influence_values = self._centered if total is None else self._point_influence(moments)
+        return Influence(influence_values, VarianceEstimator(), "Student t")
 
     @cached_property
     def _centered(self) -> FloatArray:
-        moved = self._point_influence(self.statistic)
-        return np.asarray(moved - moved.mean())
+        influence_values = self._point_influence(self.statistic)
+        return np.asarray(influence_values - influence_values.mean())
 
     def _point_influence(self, moments: Moments) -> FloatArray:
         """Return the influence values, whose mean over all points is 0 apart from rounding."""
-        sizes, taken = self.silhouettes.sizes, float(moments.weight)
-        moved = self.silhouettes.moving(self.cluster_index) / (
+        sizes, n_members = self.silhouettes.sizes, float(moments.weight)
+        influence_values = self.silhouettes.moving(self.cluster_index) / (
             sizes.sum() if self.cluster_index is None else sizes[self.cluster_index]
         )
-        moved[self.silhouettes.point_indices] += (
-            (self.values - moments.mean) * self._member_mask / taken
+        influence_values[self.silhouettes.point_indices] += (
+            (self.values - moments.mean) * self._member_mask / n_members
         )
-        return np.asarray(moved * math.sqrt(taken / max(taken - 1, 1.0)))
+        return np.asarray(influence_values * math.sqrt(n_members / max(n_members - 1, 1.0)))
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """Return the point estimate of the mean silhouette."""
         plain: Any = getattr(measure, "plain", measure)
         n = int(self.statistic.weight)
-        of = None
+        n_total = None
         if self.silhouettes.sample_indices is not None:
             sizes = self.silhouettes.sizes
-            of = int(
+            n_total = int(
                 sizes.sum()
                 if self.cluster_index is None
                 else sizes[self.cluster_index] * (self.cluster_index >= 0)
             )
-        return estimate_geometry(plain, self.statistic, n, self.silhouettes.settings, self, of)
+        return estimate_geometry(plain, self.statistic, n, self.silhouettes.settings, self, n_total)

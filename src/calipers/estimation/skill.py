@@ -59,9 +59,9 @@ class ConstantPrediction:
             present = np.flatnonzero(self.shares)
             at_once = max(1, _AT_ONCE // len(self.truth))
             blocks = [present[i : i + at_once] for i in range(0, len(present), at_once)]
-            drawn = np.hstack([self._means(self.truth[:, None] == block) for block in blocks])
-            several = drawn.max(axis=1) < 1 - 1e-12  # 1 but for rounding
-            return np.where(several, constant_loss(drawn, str(loss)), np.nan)
+            proportions = np.hstack([self._means(self.truth[:, None] == block) for block in blocks])
+            multiclass_mask = proportions.max(axis=1) < 1 - 1e-12  # 1 but for rounding
+            return np.where(multiclass_mask, constant_loss(proportions, str(loss)), np.nan)
 
         return PointEstimate(
             value=value,
@@ -89,34 +89,34 @@ def estimate_skill(
     It is negative if the constant prediction is better.
     """
     c, rows = constant, len(values)
-    own = estimate_mean_loss(loss, values, c.weight, c.clusters, c.settings)
-    least = c.point_estimate(loss)
-    reason = _undefined_reason(c.shares, own.value)
-    slopes = [0.0, 0.0] if reason else _slopes(own.value, least.value)
+    observed = estimate_mean_loss(loss, values, c.weight, c.clusters, c.settings)
+    reference = c.point_estimate(loss)
+    reason = _undefined_reason(c.shares, observed.value)
+    slopes = [0.0, 0.0] if reason else _slopes(observed.value, reference.value)
     return apply_function(
-        lambda own, least: 1 - own / least,
-        [own, least],
+        lambda observed, reference: 1 - observed / reference,
+        [observed, reference],
         slopes,
         kind="skill",
         bounds=measure.definition.range,
         higher_is_better=True,
-        undefined={} if reason is None else {reason: own.undefined.get(reason, rows)},
+        undefined={} if reason is None else {reason: observed.undefined.get(reason, rows)},
         **({"value": float("nan"), "influence": None} if reason else {}),
     )
 
 
-def _undefined_reason(shares: FloatArray, lost: float) -> str | None:
+def _undefined_reason(proportions: FloatArray, mean_loss: float) -> str | None:
     """Return the reason why a skill score is undefined, or None."""
-    if not shares.any() or np.isnan(shares).any():
+    if not proportions.any() or np.isnan(proportions).any():
         return "no_rows"
-    if np.count_nonzero(shares) < 2:
+    if np.count_nonzero(proportions) < 2:
         return "one_class"
-    return None if np.isfinite(lost) else "zero_probability"
+    return None if np.isfinite(mean_loss) else "zero_probability"
 
 
-def _slopes(lost: float, least: float) -> list[float]:
+def _slopes(mean_loss: float, reference_loss: float) -> list[float]:
     """Return the derivatives by the mean loss, and by that of the constant prediction."""
-    return [-1 / least, lost / least**2]
+    return [-1 / reference_loss, mean_loss / reference_loss**2]
 
 
 # --- Rows in batches ------------------------------------------------------------------------------
@@ -143,15 +143,17 @@ class SkillRows:
         """Statistic that is merged over batches."""
         return ClassLosses(Moments.from_rows(self.values, self.weight), self.sizes)
 
-    def influence(self, whole: ClassLosses) -> Influence | None:
+    def influence(self, total: ClassLosses) -> Influence | None:
         """Return the influence values of the skill score of all rows."""
-        lost, shares = whole.lost.mean, whole.shares
-        if _undefined_reason(shares, lost):
+        mean_loss, proportions = total.lost.mean, total.shares
+        if _undefined_reason(proportions, mean_loss):
             return None
-        least = float(constant_loss(shares, str(self.loss)))
-        of_own, of_least = _slopes(lost, least)
-        column = of_own * self.values + of_least * self.constant(shares)[self.truth]
-        moments = replace(whole.lost, mean=of_own * lost + of_least * least)
+        reference_loss = float(constant_loss(proportions, str(self.loss)))
+        loss_slope, reference_slope = _slopes(mean_loss, reference_loss)
+        column = loss_slope * self.values + reference_slope * self.constant(proportions)[self.truth]
+        moments = replace(
+            total.lost, mean=loss_slope * mean_loss + reference_slope * reference_loss
+        )
         return Influence(
             column, MeanVariance(self.weight, self.clusters, total_moments=moments), "delta"
         )
@@ -161,17 +163,19 @@ def estimate_from_sums(
     measure: MeasureLike, sums: ClassLosses, settings: Settings, rows: int
 ) -> PointEstimate:
     """Estimate a skill score from sums over all rows."""
-    lost, shares, own = sums.lost.mean, sums.shares, measure.definition
-    reason, skill_of = _undefined_reason(shares, lost), own.skill_of
-    number = sums.lost.infinite if reason == "zero_probability" else rows
-    value = float("nan") if reason else 1 - lost / float(constant_loss(shares, str(skill_of)))
+    mean_loss, proportions, definition = sums.lost.mean, sums.shares, measure.definition
+    reason, skill_of = _undefined_reason(proportions, mean_loss), definition.skill_of
+    n_undefined = sums.lost.infinite if reason == "zero_probability" else rows
+    value = (
+        float("nan") if reason else 1 - mean_loss / float(constant_loss(proportions, str(skill_of)))
+    )
     return PointEstimate(
         value=value,
         kind="skill",
         settings=settings,
         n=rows,
-        bounds=own.range,
+        bounds=definition.range,
         higher_is_better=True,
-        undefined={} if reason is None else {reason: number},
+        undefined={} if reason is None else {reason: n_undefined},
         sizes=lambda: (sums.lost.effective_size,),
     )

@@ -58,15 +58,19 @@ class RankedClasses:
         credit: FloatArray = measure.losses(above, others)
         return credit
 
-    def influence(self, measure: MeasureLike, whole: ClassRanks | None = None) -> Influence:
+    def influence(self, measure: MeasureLike, total: ClassRanks | None = None) -> Influence:
         """Return the influence values of a measure.
 
-        ``whole`` are the ranks in all rows, if these are a batch of them.
+        ``total`` are the ranks in all rows, if these are a batch of them.
         """
-        ranks = self.statistic if whole is None else whole
-        moved = (self.row_values(measure) - float(measure.apply(ranks))) / float(ranks.total)
-        moved = moved if self.weight is None else moved * self.weight
-        return Influence(moved, VarianceEstimator(self.weight, self.clusters))
+        ranks = self.statistic if total is None else total
+        influence_values = (self.row_values(measure) - float(measure.apply(ranks))) / float(
+            ranks.total
+        )
+        influence_values = (
+            influence_values if self.weight is None else influence_values * self.weight
+        )
+        return Influence(influence_values, VarianceEstimator(self.weight, self.clusters))
 
     def _error(self, by_cell: FloatArray) -> StandardError:
         return error_of_cells(self.cells, by_cell)
@@ -77,22 +81,22 @@ class RankedClasses:
         It is a proportion if every row is right or wrong, and a mean if ties give partial credit.
         """
         ranks, credit = self.statistic, self._credit(measure)
-        made = estimate_from_statistic(measure, ranks, self.settings, len(self.truth))
+        estimate = estimate_from_statistic(measure, ranks, self.settings, len(self.truth))
 
         def replicates() -> FloatArray:
-            drawn = self.cells.draw_replicates(self.settings)
+            batches = self.cells.draw_replicates(self.settings)
             with np.errstate(divide="ignore", invalid="ignore"):  # of no rows, or without a weight
-                return np.concatenate([(n * credit).sum(axis=-1) / n.sum(axis=-1) for n in drawn])
+                return np.concatenate([(n * credit).sum(axis=-1) / n.sum(axis=-1) for n in batches])
 
         return replace(
-            made,
+            estimate,
             weight=self.weight,
             clusters=self.clusters,
             joint_distribution=_CreditDistribution(measure, self),
             influence=lambda: self.influence(measure),
-            error=lambda: self._error((credit - made.value) / float(ranks.total)),
+            error=lambda: self._error((credit - estimate.value) / float(ranks.total)),
             replicates=replicates,
-            methods=made.methods if self.clusters is None else {},
+            methods=estimate.methods if self.clusters is None else {},
         )
 
 
@@ -106,8 +110,8 @@ def estimate_from_statistic(
     value, definition = float(measure.apply(ranks)), measure.definition
     above, others = np.nonzero(ranks.counts)
     credit = measure.losses(above, others)
-    share = not ((credit > 0) & (credit < 1)).any()
-    size = float(ranks.total**2 / ranks.squares.sum()) if share and len(above) else 0.0
+    is_proportion = not ((credit > 0) & (credit < 1)).any()
+    size = float(ranks.total**2 / ranks.squares.sum()) if is_proportion and len(above) else 0.0
     return PointEstimate(
         value=value,
         kind="share by rank",
@@ -116,7 +120,7 @@ def estimate_from_statistic(
         bounds=definition.range,
         undefined=undefined_reasons(measure, ranks, rows),
         higher_is_better=definition.higher_is_better,
-        methods=proportion_intervals(value, size) if share else {},
+        methods=proportion_intervals(value, size) if is_proportion else {},
     )
 
 
@@ -124,9 +128,9 @@ def error_of_cells(cells: MultinomialCells, by_cell: FloatArray) -> StandardErro
     """Compute the standard error by the delta method."""
     if cells.clusters is None:
         return StandardError(cells.error(by_cell), "delta")
-    moved = by_cell[cells.row()]
-    moved = moved if cells.weight is None else moved * cells.weight
-    se, degrees = cells.clusters.sum_error(moved)
+    influence_values = by_cell[cells.row()]
+    influence_values = influence_values if cells.weight is None else influence_values * cells.weight
+    se, degrees = cells.clusters.sum_error(influence_values)
     return StandardError(se, "delta", degrees)
 
 
@@ -144,21 +148,23 @@ class _CreditDistribution:
         """Return the difference of two point estimates, from the differences of credits."""
         assert isinstance(second.joint_distribution, _CreditDistribution)
         rows, value = self.rows, first.value - second.value
-        apart = rows.row_values(self.measure) - second.joint_distribution.rows.row_values(
+        differences = rows.row_values(self.measure) - second.joint_distribution.rows.row_values(
             self.measure
         )
-        kinds, code = np.unique(apart, return_inverse=True)
-        cells = MultinomialCells.from_codes([code], (len(kinds),), rows.weight, rows.clusters)
+        distinct, code = np.unique(differences, return_inverse=True)
+        cells = MultinomialCells.from_codes([code], (len(distinct),), rows.weight, rows.clusters)
 
         def error() -> StandardError:
             return error_of_cells(
-                cells, (kinds - value)[cells.cell_index] / float(rows.statistic.total)
+                cells, (distinct - value)[cells.cell_index] / float(rows.statistic.total)
             )
 
         def replicates() -> FloatArray:
-            drawn = cells.draw_replicates(rows.settings)
+            batches = cells.draw_replicates(rows.settings)
             with np.errstate(invalid="ignore"):  # a replicate may be without weight
-                return np.concatenate([n @ kinds[cells.cell_index] / n.sum(axis=-1) for n in drawn])
+                return np.concatenate(
+                    [n @ distinct[cells.cell_index] / n.sum(axis=-1) for n in batches]
+                )
 
         return first.difference(
             second,

@@ -57,8 +57,8 @@ class TopicSummary:
     @cached_property
     def columns(self) -> FloatArray:
         """Columns whose means the summary uses, for the topics with a value."""
-        own = np.column_stack(self.summary.columns(self.values, self.weight))
-        return np.asarray(own[self.defined_mask])
+        columns = np.column_stack(self.summary.columns(self.values, self.weight))
+        return np.asarray(columns[self.defined_mask])
 
     @cached_property
     def defined_weights(self) -> FloatArray | None:
@@ -85,45 +85,47 @@ class TopicSummary:
 
         For independent topics it is multiplied by √(n/(n − 1)), n being Kish's number of topics.
         """
-        u = np.ones(len(self.columns)) if self.defined_weights is None else self.defined_weights
-        return self.steps_of(u)
+        weights = (
+            np.ones(len(self.columns)) if self.defined_weights is None else self.defined_weights
+        )
+        return self.steps_of(weights)
 
-    def steps_of(self, u: FloatArray) -> FloatArray:
+    def steps_of(self, weights: FloatArray) -> FloatArray:
         """Return the derivatives of a mean for topics of this importance."""
-        n = effective_size_of(u)
+        n = effective_size_of(weights)
         factor = np.sqrt(n / (n - 1) if n > 1 else np.nan) if self.clusters is None else 1.0
-        return np.asarray(u / u.sum() * factor)
+        return np.asarray(weights / weights.sum() * factor)
 
-    def influence(self, columns: FloatArray, has: Any, value: float) -> Influence:
+    def influence(self, columns: FloatArray, defined_mask: Any, value: float) -> Influence:
         """Return the influence values of a summary of the columns, over all topics.
 
         They are 0 for topics without a value. With clusters, the denominator of a ratio is the
         weight that they hold.
         """
         column = np.zeros(len(self.values))
-        own = None if self.importance is None else self.importance[has]
+        importance = None if self.importance is None else self.importance[defined_mask]
         if len(columns):
-            steps = self.steps_of(np.ones(len(columns)) if own is None else own)
-            column[has] = topic_influence(self.summary, columns, value, own) * steps
+            steps = self.steps_of(np.ones(len(columns)) if importance is None else importance)
+            column[defined_mask] = topic_influence(self.summary, columns, value, importance) * steps
         if self.clusters is None:
             return Influence(column, VarianceEstimator(), "Student t")
-        held, ratio = None, self.summary.kind == "pooled" and self.summary.formula is None
-        if ratio:
-            u = np.ones(len(column)) if self.importance is None else self.importance
-            held = np.zeros(len(column))
-            held[has] = columns[:, 1] * u[has]
-        clusters = defined_clusters(self.clusters, self.importance, has)
-        return Influence(column, VarianceEstimator(None, clusters, held=held), "Student t")
+        denominator, is_ratio = None, self.summary.kind == "pooled" and self.summary.formula is None
+        if is_ratio:
+            weights = np.ones(len(column)) if self.importance is None else self.importance
+            denominator = np.zeros(len(column))
+            denominator[defined_mask] = columns[:, 1] * weights[defined_mask]
+        clusters = defined_clusters(self.clusters, self.importance, defined_mask)
+        return Influence(column, VarianceEstimator(None, clusters, held=denominator), "Student t")
 
 
 def defined_clusters(
-    clusters: ClusterIndex, importance: FloatArray | None, has: Any
+    clusters: ClusterIndex, importance: FloatArray | None, defined_mask: Any
 ) -> ClusterIndex:
     """Return the clusters weighted by the importance of topics, 0 for those without a value."""
-    if has.all():
+    if defined_mask.all():
         return replace(clusters, weight=importance)
-    u = np.ones(len(has)) if importance is None else importance
-    return replace(clusters, weight=np.where(has, u, 0.0))
+    weights = np.ones(len(defined_mask)) if importance is None else importance
+    return replace(clusters, weight=np.where(defined_mask, weights, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,16 +155,22 @@ class TopicIntervals:
         n = len(self.topics.columns)
         if self.topics.defined_clusters is not None:  # all else is that of any clusters
             return {"student": self._clustered_t, "bayesian": self._bayesian}
-        shares: dict[str, Limits] = {}
+        proportion_methods: dict[str, Limits] = {}
         if self.topics.measure.definition.proportion_of == "topics":
-            shares = proportion_intervals(self.value, self.topics.first.effective_size)
-        pooled = self.topics.summary.kind == "pooled"
-        made = self._ratio_intervals() if pooled else self._mean_intervals()
+            proportion_methods = proportion_intervals(self.value, self.topics.first.effective_size)
+        is_pooled = self.topics.summary.kind == "pooled"
+        methods = self._ratio_intervals() if is_pooled else self._mean_intervals()
         if n < 2:
-            made = {
-                name: lambda level: intervals.no_interval("none", "too_few_units") for name in made
+            methods = {
+                name: lambda level: intervals.no_interval("none", "too_few_units")
+                for name in methods
             }
-        return {**shares, "delta": lambda level: None, **made, "bayesian": self._bayesian}
+        return {
+            **proportion_methods,
+            "delta": lambda level: None,
+            **methods,
+            "bayesian": self._bayesian,
+        }
 
     def _clustered_t(self, level: float) -> Interval:
         error, clusters = self.influence().error, self.topics.defined_clusters
@@ -196,10 +204,10 @@ class TopicIntervals:
         if topics.summary.kind != "pooled" or topics.weight is None:
             return self._first, topics.defined_weights, self._mean
         if topics.summary.formula is not None:  # its linear part
-            moved = topic_influence(
+            influence_values = topic_influence(
                 topics.summary, topics.columns, self.value, topics.defined_weights
             )
-            return self.value + moved, topics.defined_weights, self.value
+            return self.value + influence_values, topics.defined_weights, self.value
         weight = topics.weight[topics.defined_mask] * (
             1.0 if topics.defined_weights is None else topics.defined_weights
         )
@@ -208,15 +216,15 @@ class TopicIntervals:
     @property
     def _range_limits(self) -> tuple[float, float]:
         """Range of the values on the scale of the summary; if infinite, wider than all values."""
-        ends = np.array(self.topics.measure.definition.range, np.float64)
+        limits = np.array(self.topics.measure.definition.range, np.float64)
         if self.topics.summary.kind == "geometric":
-            ends = self.topics.summary.columns(ends)[0]
+            limits = self.topics.summary.columns(limits)[0]
         values = self._values[0]
         if self.topics.summary.formula is not None:
-            ends = np.array([np.fmin(ends[0], values.min()), np.fmax(ends[1], values.max())])
+            limits = np.array([np.fmin(limits[0], values.min()), np.fmax(limits[1], values.max())])
         middle = float(np.median(values))
-        most = bayesian_bootstrap.reach(values - middle)
-        low, high = np.where(np.isfinite(ends), ends, (middle - most, middle + most)).tolist()
+        reach = bayesian_bootstrap.reach(values - middle)
+        low, high = np.where(np.isfinite(limits), limits, (middle - reach, middle + reach)).tolist()
         return low, high
 
     def _bayesian(self, level: float) -> Interval:
@@ -227,12 +235,14 @@ class TopicIntervals:
             if clusters.n_clusters < 2:
                 return intervals.no_interval(bayesian_bootstrap.METHOD, "too_few_clusters")
             values, weight = clusters.cluster_means(values)
-        made = bayesian_bootstrap.lower_tail(values, self._range_limits, level, weight)
-        made = made if self.topics.summary.kind == "pooled" else self._mean_interval(made)
+        interval = bayesian_bootstrap.lower_tail(values, self._range_limits, level, weight)
+        interval = (
+            interval if self.topics.summary.kind == "pooled" else self._mean_interval(interval)
+        )
         return (
-            made
+            interval
             if clusters is None
-            else replace(made, method=clusters.annotate_method(made.method))
+            else replace(interval, method=clusters.annotate_method(interval.method))
         )
 
     @cached_property
@@ -267,16 +277,16 @@ class TopicIntervals:
     def _se(self) -> float:
         return self.topics.first.standard_error
 
-    def _mean_interval(self, made: Interval) -> Interval:
+    def _mean_interval(self, interval: Interval) -> Interval:
         """Transform an interval of the mean to one of the summary."""
         n, summary = len(self._first), self.topics.summary
-        ends = summary.summarize_means(np.array([[made.low], [made.high]]), n)
-        method = made.method + (" of logarithms" if summary.kind == "geometric" else "")
-        se = made.se * summary_derivative(summary, self.value, n)
-        return Interval(float(ends[0]), float(ends[1]), method, made.reason, se)
+        limits = summary.summarize_means(np.array([[interval.low], [interval.high]]), n)
+        method = interval.method + (" of logarithms" if summary.kind == "geometric" else "")
+        se = interval.se * summary_derivative(summary, self.value, n)
+        return Interval(float(limits[0]), float(limits[1]), method, interval.reason, se)
 
     def _studentized_interval(self, level: float) -> Interval:
-        means, errors = (of[:, 0] for of in self.draw_replicates())
+        means, errors = (columns[:, 0] for columns in self.draw_replicates())
         return intervals.bootstrap_t(self._mean, self._se, means, errors, level)
 
     def _bca(self, level: float) -> Interval:
@@ -285,9 +295,13 @@ class TopicIntervals:
 
     def _pooled_bca(self, level: float) -> Interval:
         columns, n = self._weighted_columns, len(self.topics.columns)
-        rest = columns.sum(axis=0) - columns
-        moved = intervals.bootstrap_bias_correction(self.topics.summary.summarize_means(rest, n))
-        return intervals.bca(self.value, self.replicates(), intervals.acceleration(moved), level)
+        remaining_sums = columns.sum(axis=0) - columns
+        jackknife_values = intervals.bootstrap_bias_correction(
+            self.topics.summary.summarize_means(remaining_sums, n)
+        )
+        return intervals.bca(
+            self.value, self.replicates(), intervals.acceleration(jackknife_values), level
+        )
 
     def _pooled_t(self, level: float) -> Interval:
         return pooled_t(
@@ -302,8 +316,10 @@ class TopicIntervals:
     @property
     def _weighted_columns(self) -> FloatArray:
         """Columns multiplied by the importance of the topics."""
-        own = self.topics.defined_weights
-        return self.topics.columns if own is None else self.topics.columns * own[:, None]
+        importance = self.topics.defined_weights
+        return (
+            self.topics.columns if importance is None else self.topics.columns * importance[:, None]
+        )
 
 
 def topic_influence(
@@ -335,13 +351,13 @@ def _summary_derivatives(summary: Summary, means: FloatArray) -> FloatArray:
     """
     from calipers.inference.influence import STEP
 
-    made, step = np.zeros(means.shape), STEP * np.maximum(means, 1e-300)
-    for place in range(means.shape[1]):
-        apart = np.zeros(means.shape)
-        apart[:, place] = step[:, place]
-        ends = (summary.summarize_means(means + sign * apart, 1) for sign in (1, -1))
-        made[:, place] = np.subtract(*ends) / (2 * step[:, place])
-    return np.where(means > 0, made, 0.0)
+    derivatives, step = np.zeros(means.shape), STEP * np.maximum(means, 1e-300)
+    for column in range(means.shape[1]):
+        shift = np.zeros(means.shape)
+        shift[:, column] = step[:, column]
+        shifted_values = (summary.summarize_means(means + sign * shift, 1) for sign in (1, -1))
+        derivatives[:, column] = np.subtract(*shifted_values) / (2 * step[:, column])
+    return np.where(means > 0, derivatives, 0.0)
 
 
 def pooled_t(
@@ -358,15 +374,15 @@ def pooled_t(
     if summary.formula is not None:
         return _function_t(summary, columns, value, settings, level)
     w, n = columns[:, 1], len(columns)
-    apart = columns[:, 0] - value * w
-    parts = np.column_stack([w, apart, apart**2, apart * w, w**2])
-    drawn, _ = _core.bootstrap_means(parts, settings.seed, settings.n_resamples)
+    residuals = columns[:, 0] - value * w
+    parts = np.column_stack([w, residuals, residuals**2, residuals * w, w**2])
+    means, _ = _core.bootstrap_means(parts, settings.seed, settings.n_resamples)
     with np.errstate(divide="ignore", invalid="ignore"):
-        moved = drawn[:, 1] / drawn[:, 0]
-        spread = drawn[:, 2] - 2 * moved * drawn[:, 3] + moved**2 * drawn[:, 4]
-        errors = np.sqrt(np.maximum(spread, 0.0) / (n - 1)) / drawn[:, 0]
-        se = float(np.sqrt(np.square(apart).mean() / (n - 1)) / w.mean())
-    return intervals.bootstrap_t(value, se, value + moved, errors, level)
+        deviations = means[:, 1] / means[:, 0]
+        spread = means[:, 2] - 2 * deviations * means[:, 3] + deviations**2 * means[:, 4]
+        errors = np.sqrt(np.maximum(spread, 0.0) / (n - 1)) / means[:, 0]
+        se = float(np.sqrt(np.square(residuals).mean() / (n - 1)) / w.mean())
+    return intervals.bootstrap_t(value, se, value + deviations, errors, level)
 
 
 def _function_t(
@@ -375,23 +391,23 @@ def _function_t(
     from calipers import _core
 
     n, width = columns.shape
-    middle = columns.mean(axis=0)
-    apart = columns - middle  # so that squares keep their digits
+    center = columns.mean(axis=0)
+    deviations = columns - center  # so that squares keep their digits
     first, second = np.triu_indices(width)
-    parts = np.column_stack([apart, apart[:, first] * apart[:, second]])
-    drawn, _ = _core.bootstrap_means(parts, settings.seed, settings.n_resamples)
+    parts = np.column_stack([deviations, deviations[:, first] * deviations[:, second]])
+    means, _ = _core.bootstrap_means(parts, settings.seed, settings.n_resamples)
 
-    def errors(moved: FloatArray, products: FloatArray) -> FloatArray:
-        slopes = _summary_derivatives(summary, middle + moved)
+    def errors(shifts: FloatArray, products: FloatArray) -> FloatArray:
+        slopes = _summary_derivatives(summary, center + shifts)
         twice = np.where(first == second, 1.0, 2.0) * slopes[:, first] * slopes[:, second]
-        spread = (twice * (products - moved[:, first] * moved[:, second])).sum(axis=1)
+        spread = (twice * (products - shifts[:, first] * shifts[:, second])).sum(axis=1)
         return np.asarray(np.sqrt(np.maximum(spread, 0.0) / (n - 1)))
 
-    moved, products = drawn[:, :width], drawn[:, width:]
-    none = np.zeros((1, width))
-    se = float(errors(none, parts[:, width:].mean(axis=0)[None])[0])
-    replicates = summary.summarize_means(middle + moved, n)
-    return intervals.bootstrap_t(value, se, replicates, errors(moved, products), level)
+    shifts, products = means[:, :width], means[:, width:]
+    no_shift = np.zeros((1, width))
+    se = float(errors(no_shift, parts[:, width:].mean(axis=0)[None])[0])
+    replicates = summary.summarize_means(center + shifts, n)
+    return intervals.bootstrap_t(value, se, replicates, errors(shifts, products), level)
 
 
 @dataclass(frozen=True, eq=False)
@@ -401,7 +417,7 @@ class TopicRows(TopicSummary):
     unit: str = "topics"
     undefined: Mapping[str, int] = field(default_factory=dict)
 
-    def point_estimate(self, draws: TopicReplicates, place: int) -> PointEstimate:
+    def point_estimate(self, draws: TopicReplicates, index: int) -> PointEstimate:
         """Return the point estimate, whose replicates are shared with other measures."""
         definition, n = self.measure.definition, int(np.count_nonzero(self.defined_mask))
         kind = "mean over topics"
@@ -412,9 +428,9 @@ class TopicRows(TopicSummary):
         elif self.summary.kind == "pooled":
             kind = "topics pooled"
         value = self.summary.value(self.values, self.weight, self.importance)
-        of = TopicIntervals(self, value, lambda: draws.get(place))
-        empty = kind == "topics pooled" and n > 0 and np.isnan(value)
-        empty = empty and self.summary.formula is None  # else reasons of topics tell
+        topic_intervals = TopicIntervals(self, value, lambda: draws.get(index))
+        is_empty = kind == "topics pooled" and n > 0 and np.isnan(value)
+        is_empty = is_empty and self.summary.formula is None  # else reasons of topics tell
         return PointEstimate(
             value=value,
             kind=kind,
@@ -423,26 +439,28 @@ class TopicRows(TopicSummary):
             unit=self.unit,
             bounds=definition.range,
             higher_is_better=definition.higher_is_better,
-            undefined={**self.undefined, "nothing_retrieved": n} if empty else self.undefined,
+            undefined={**self.undefined, "nothing_retrieved": n} if is_empty else self.undefined,
             n_total=len(self.values),
             weight=self.importance,
             clusters=self.defined_clusters,
             order=None if self.order is None else self.order.take_rows(self.defined_mask),
             sizes=lambda: (self.first.effective_size,),
             joint_distribution=self,
-            skewness_size=of.skewness,
-            influence=of.influence,
-            linear=lambda: of.influence().influence_values[self.defined_mask],
-            jackknife=None if self.clusters is None else lambda: (of.influence_values, None),
-            replicates=of.replicates,
-            methods=of.methods() if n else {},
+            skewness_size=topic_intervals.skewness,
+            influence=topic_intervals.influence,
+            linear=lambda: topic_intervals.influence().influence_values[self.defined_mask],
+            jackknife=None
+            if self.clusters is None
+            else lambda: (topic_intervals.influence_values, None),
+            replicates=topic_intervals.replicates,
+            methods=topic_intervals.methods() if n else {},
         )
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """Return the difference over the topics on which both have a value."""
         assert isinstance(second.joint_distribution, TopicRows)
-        [made] = paired_differences([(first, second)], self.settings)
-        return made
+        [difference] = paired_differences([(first, second)], self.settings)
+        return difference
 
 
 @dataclass(frozen=True, eq=False)
@@ -459,19 +477,19 @@ class TopicReplicates:
     #: Of topics in clusters, which are drawn whole, those of each reading.
     clusters: Sequence[ClusterIndex | None] = ()
 
-    def get(self, place: int) -> tuple[FloatArray, FloatArray]:
+    def get(self, index: int) -> tuple[FloatArray, FloatArray]:
         """Return the replicates and the standard errors of one estimate."""
-        return self._replicates[place]
+        return self._replicates[index]
 
     @cached_property
     def _replicates(self) -> list[tuple[FloatArray, FloatArray]]:
         from calipers import _core
 
-        if any(of is not None for of in self.clusters):
+        if any(clusters is not None for clusters in self.clusters):
             return [
-                (of.means(np.column_stack(columns), self.settings), np.zeros(0))
-                for columns, of in zip(self.tables, self.clusters, strict=True)
-                if of is not None
+                (clusters.means(np.column_stack(columns), self.settings), np.zeros(0))
+                for columns, clusters in zip(self.tables, self.clusters, strict=True)
+                if clusters is not None
             ]
         if any(weight is not None for weight in self.importance):
             ones = np.ones(len(self.tables[0][0]))
@@ -482,20 +500,20 @@ class TopicReplicates:
         flat = np.column_stack([column for columns in self.tables for column in columns])
         means, errors = _core.bootstrap_means(flat, self.settings.seed, self.settings.n_resamples)
         # Each column's replicates side by side, as they are read.
-        tables = [np.ascontiguousarray(drawn.T).T for drawn in (means, errors)]
-        ends = np.cumsum([len(columns) for columns in self.tables])[:-1]
-        return list(zip(*(np.split(table, ends, axis=1) for table in tables), strict=True))
+        tables = [np.ascontiguousarray(values.T).T for values in (means, errors)]
+        stops = np.cumsum([len(columns) for columns in self.tables])[:-1]
+        return list(zip(*(np.split(table, stops, axis=1) for table in tables), strict=True))
 
 
 def estimate_over_topics(all_topics: Sequence[TopicRows]) -> list[PointEstimate]:
     """Return the point estimates of several measures on the same topics, resampled together."""
     draws = TopicReplicates(
-        [of.summary.columns(of.values, of.weight) for of in all_topics],
+        [topics.summary.columns(topics.values, topics.weight) for topics in all_topics],
         all_topics[0].settings,
-        [of.importance for of in all_topics],
-        [of.defined_clusters for of in all_topics],
+        [topics.importance for topics in all_topics],
+        [topics.defined_clusters for topics in all_topics],
     )
-    return [of.point_estimate(draws, place) for place, of in enumerate(all_topics)]
+    return [topics.point_estimate(draws, index) for index, topics in enumerate(all_topics)]
 
 
 # --- Differences ----------------------------------------------------------------------------------
@@ -509,20 +527,22 @@ def paired_differences(
     Each is over the topics on which both have a value. The same resampled topics and the same
     random signs are used for all of them.
     """
-    both = [_EstimatePair.from_estimates(first, second) for first, second in pairs]
+    estimate_pairs = [_EstimatePair.from_estimates(first, second) for first, second in pairs]
     # Columns of what the summaries need: of sums and means the difference itself.
-    counts = [pair.importance for pair in both]
-    clusters = [pair.clusters for pair in both]
-    draws = TopicReplicates([pair.drawn_columns() for pair in both], settings, counts, clusters)
+    importance = [pair.importance for pair in estimate_pairs]
+    clusters = [pair.clusters for pair in estimate_pairs]
+    draws = TopicReplicates(
+        [pair.drawn_columns() for pair in estimate_pairs], settings, importance, clusters
+    )
     signs = _SignFlips(
         [
             pair.differences if u is None else pair.differences * u
-            for pair, u in zip(both, counts, strict=True)
+            for pair, u in zip(estimate_pairs, importance, strict=True)
         ],
         settings,
     )
-    for place, pair in enumerate(both):
-        yield pair.difference(draws, signs, place)
+    for index, pair in enumerate(estimate_pairs):
+        yield pair.difference(draws, signs, index)
 
 
 @dataclass(frozen=True, eq=False)
@@ -533,13 +553,13 @@ class _SignFlips:
     settings: Settings
     _tests: dict[str, list[paired_tests.TestResult]] = field(default_factory=dict)
 
-    def test(self, place: int, towards: str) -> paired_tests.TestResult:
+    def test(self, index: int, alternative: str) -> paired_tests.TestResult:
         """Return the test of one difference."""
-        if towards not in self._tests:
+        if alternative not in self._tests:
             table, tries = np.column_stack(self.differences), n_randomizations(self.settings)
-            found = paired_tests.randomization(table, tries, self.settings.seed, towards)
-            self._tests[towards] = found
-        return self._tests[towards][place]
+            tests = paired_tests.randomization(table, tries, self.settings.seed, alternative)
+            self._tests[alternative] = tests
+        return self._tests[alternative][index]
 
 
 @dataclass(frozen=True, eq=False)
@@ -559,8 +579,10 @@ class _EstimatePair:
         ours, theirs = first.joint_distribution, second.joint_distribution
         assert isinstance(ours, TopicRows)
         assert isinstance(theirs, TopicRows)
-        absent = ~(ours.defined_mask & theirs.defined_mask)
-        a, b = (of.summary.columns(*_drop_topics(absent, of)) for of in (ours, theirs))
+        absent_mask = ~(ours.defined_mask & theirs.defined_mask)
+        a, b = (
+            topics.summary.columns(*_drop_topics(absent_mask, topics)) for topics in (ours, theirs)
+        )
         return cls(first, second, ours.summary, a, b, ours.importance)
 
     @cached_property
@@ -571,8 +593,12 @@ class _EstimatePair:
     @cached_property
     def clusters(self) -> ClusterIndex | None:
         """Clusters of topics, in which topics without both values have weight 0."""
-        of = self.law.clusters
-        return None if of is None else defined_clusters(of, self.importance, self.defined_mask)
+        clusters = self.law.clusters
+        return (
+            None
+            if clusters is None
+            else defined_clusters(clusters, self.importance, self.defined_mask)
+        )
 
     @property
     def law(self) -> TopicRows:
@@ -590,37 +616,37 @@ class _EstimatePair:
         of_means = self.summary.kind in ("mean", "sum")
         return [self.differences] if of_means else [*self.a, *self.b]
 
-    def difference(self, draws: TopicReplicates, signs: _SignFlips, place: int) -> PointEstimate:
-        """Return the difference, with its replicates and its test at index ``place``."""
+    def difference(self, draws: TopicReplicates, signs: _SignFlips, index: int) -> PointEstimate:
+        """Return the difference, with its replicates and its test at index ``index``."""
         a, b = (np.column_stack(columns)[self.defined_mask] for columns in (self.a, self.b))
-        has, n = self.defined_mask, len(a)
-        own = None if self.importance is None else self.importance[has]
+        defined_mask, n = self.defined_mask, len(a)
+        importance = None if self.importance is None else self.importance[defined_mask]
         ours, theirs = self.law, self.second.joint_distribution
         assert isinstance(theirs, TopicRows)
         shared: dict[str, Any] = {
             "undefined": self.first.undefined,
-            "signs": lambda: count_signs((ours.values - theirs.values)[has]),
+            "signs": lambda: count_signs((ours.values - theirs.values)[defined_mask]),
             "is_binary": ours.measure.definition.proportion_of == "topics",
-            "sizes": lambda: (Moments.from_rows(a[:, 0], own).effective_size,),
+            "sizes": lambda: (Moments.from_rows(a[:, 0], importance).effective_size,),
             "clusters": self.clusters,
-            "order": None if ours.order is None else ours.order.take_rows(has),
+            "order": None if ours.order is None else ours.order.take_rows(defined_mask),
         }
         if n == 0:
             return self.first.difference(self.second, n=n, value=np.nan, **shared)
         parts: dict[str, Any]
         if self.summary.kind in ("mean", "sum"):
-            parts = self._mean_fields(self._units(a[:, 0] - b[:, 0]), draws, signs, place)
+            parts = self._mean_fields(self._units(a[:, 0] - b[:, 0]), draws, signs, index)
         else:
-            parts = self._function_fields(a, b, own, draws, signs, place)
+            parts = self._function_fields(a, b, importance, draws, signs, index)
         if ours.clusters is not None or ours.order is not None:
             parts |= self._dependent_fields(a, b)
         return self.first.difference(self.second, n=n, **shared, **parts)
 
     def _units(self, values: FloatArray) -> UnitValues:
         """Return values of the topics on which both have one, as units."""
-        own = None if self.importance is None else self.importance[self.defined_mask]
+        importance = None if self.importance is None else self.importance[self.defined_mask]
         clusters = None if self.clusters is None else self.clusters.take_rows(self.defined_mask)
-        return UnitValues(values, own, clusters)
+        return UnitValues(values, importance, clusters)
 
     def _dependent_fields(self, a: FloatArray, b: FloatArray) -> dict[str, Any]:
         """Return the influence values for topics in clusters or in time order.
@@ -631,34 +657,34 @@ class _EstimatePair:
         assert isinstance(theirs, TopicRows)
 
         def influence() -> Influence:
-            made = [
-                of.influence(columns, self.defined_mask, self._value(columns))
-                for of, columns in ((self.law, a), (theirs, b))
+            influences = [
+                topics.influence(columns, self.defined_mask, self._value(columns))
+                for topics, columns in ((self.law, a), (theirs, b))
             ]
-            return made[0] - made[1]
+            return influences[0] - influences[1]
 
-        found = {
+        fields = {
             "influence": influence,
             "linear": lambda: influence().influence_values[self.defined_mask],
         }
         if self.clusters is None:
-            return found
-        return {**found, "error": None, "studentized_replicates": None, "permutation_test": None}
+            return fields
+        return {**fields, "error": None, "studentized_replicates": None, "permutation_test": None}
 
     def _value(self, columns: FloatArray) -> float:
         """Evaluate the summary on the topics on which both have a value."""
-        own = None if self.importance is None else self.importance[self.defined_mask]
-        means = np.average(columns, axis=0, weights=own)
+        importance = None if self.importance is None else self.importance[self.defined_mask]
+        means = np.average(columns, axis=0, weights=importance)
         return float(self.summary.summarize_means(means, len(columns)))
 
     def _mean_fields(
-        self, units: UnitValues, draws: TopicReplicates, signs: _SignFlips, place: int
+        self, units: UnitValues, draws: TopicReplicates, signs: _SignFlips, index: int
     ) -> dict[str, Any]:
         """Return the parts of a difference of means, or sums."""
         scale = len(units.values) if self.summary.kind == "sum" else 1
 
         def studentised() -> tuple[float, FloatArray, FloatArray]:
-            means, errors = draws.get(place)
+            means, errors = draws.get(index)
             return units.error.se, means[:, 0], errors[:, 0]
 
         return {
@@ -668,33 +694,35 @@ class _EstimatePair:
             "error": lambda: StandardError(
                 units.error.se * scale, "Student t", units.error.degrees
             ),
-            "replicates": lambda: draws.get(place)[0][:, 0] * scale,
+            "replicates": lambda: draws.get(index)[0][:, 0] * scale,
             "studentized_replicates": studentised,
-            "permutation_test": lambda towards: signs.test(place, towards),
+            "permutation_test": lambda alternative: signs.test(index, alternative),
         }
 
     def _function_fields(
         self,
         a: FloatArray,
         b: FloatArray,
-        own: FloatArray | None,
+        importance: FloatArray | None,
         draws: TopicReplicates,
         signs: _SignFlips,
-        place: int,
+        index: int,
     ) -> dict[str, Any]:
         """Return the parts of a difference of geometric means, or ratios of means."""
         summary, settings, n = self.summary, self.first.settings, len(a)
-        of = [self._value(table) for table in (a, b)]
+        pair_values = [self._value(table) for table in (a, b)]
 
         def replicates() -> FloatArray:
-            means, width = draws.get(place)[0], a.shape[1]
+            means, width = draws.get(index)[0], a.shape[1]
             first, second = means[:, :width], means[:, width:]
             return summary.summarize_means(first, n) - summary.summarize_means(second, n)
 
         def moved() -> FloatArray:
-            return topic_influence(summary, a, of[0], own) - topic_influence(summary, b, of[1], own)
+            return topic_influence(summary, a, pair_values[0], importance) - topic_influence(
+                summary, b, pair_values[1], importance
+            )
 
-        value = of[0] - of[1]
+        value = pair_values[0] - pair_values[1]
         parts: dict[str, Any] = {
             "value": value,
             "linear_units": lambda: self._units(value + moved()),
@@ -707,22 +735,22 @@ class _EstimatePair:
                 **parts,
                 "units": self._units(a[:, 0] - b[:, 0]),
                 "value_is_unit_mean": False,
-                "permutation_test": lambda towards: signs.test(place, towards),
+                "permutation_test": lambda alternative: signs.test(index, alternative),
             }
         tries, (first, second) = n_randomizations(settings), (a, b)
-        if own is not None:
-            first, second = (table * own[:, None] for table in (a, b))
+        if importance is not None:
+            first, second = (table * importance[:, None] for table in (a, b))
         return {
             **parts,
-            "permutation_test": lambda towards: paired_tests.swapped_ratios(
-                first, second, tries, settings.seed, towards, summary.formula
+            "permutation_test": lambda alternative: paired_tests.swapped_ratios(
+                first, second, tries, settings.seed, alternative, summary.formula
             ),
         }
 
 
-def _drop_topics(absent: Any, of: TopicRows) -> tuple[FloatArray, FloatArray | None]:
+def _drop_topics(absent_mask: Any, topics: TopicRows) -> tuple[FloatArray, FloatArray | None]:
     """Return values and weights, with those of some topics set to NaN."""
-    weight = of.weight
+    weight = topics.weight
     if weight is not None and weight.ndim > 1:
-        weight = np.where(absent[:, None], np.nan, weight)
-    return np.where(absent, np.nan, of.values), weight
+        weight = np.where(absent_mask[:, None], np.nan, weight)
+    return np.where(absent_mask, np.nan, topics.values), weight

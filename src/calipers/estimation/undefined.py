@@ -15,9 +15,11 @@ def undefined_reasons(measure: Any, statistic: Statistic, rows: int) -> dict[str
 
     It is the number that the condition counts, else all rows.
     """
-    found = {why: np.asarray(where) for why, where in measure.reasons(statistic).items()}
+    conditions = {
+        reason: np.asarray(condition) for reason, condition in measure.reasons(statistic).items()
+    }
     return {
-        why: int(where) if where.dtype.kind in "iu" else rows
-        for why, where in found.items()
-        if bool(where)
+        reason: int(condition) if condition.dtype.kind in "iu" else rows
+        for reason, condition in conditions.items()
+        if bool(condition)
     }

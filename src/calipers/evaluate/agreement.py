@@ -218,17 +218,17 @@ def agreement(
     sets = dict(raters) if isinstance(raters, Mapping) else {ALL_RATERS: raters}
     if not sets:
         raise InputError("raters: an empty dict, expected sets of raters by name")
-    of_items = {what: arguments[what] for what in (*OF_ROWS, "cost")}
+    of_items = {role: arguments[role] for role in (*OF_ROWS, "cost")}
     of_items["slices"] = slice_columns(slices)
-    others = {name: what for what, of in of_items.items() for name in flatten_names(of)}
-    known = _RatingOptions(
+    others = {name: role for role, columns in of_items.items() for name in flatten_names(columns)}
+    rating_options = _RatingOptions(
         sets, scale, order, {"item": item, "rater": rater, "rating": rating}, others
     )
     by_engine = engine is not None or rater is None
     table = arguments["data"]
-    if by_engine and is_streamed(engine, memory, table, known.needed(table)):
-        return known.in_batches(arguments)
-    return known.evaluate(arguments)
+    if by_engine and is_streamed(engine, memory, table, rating_options.needed(table)):
+        return rating_options.in_batches(arguments)
+    return rating_options.evaluate(arguments)
 
 
 @dataclass(frozen=True)
@@ -247,24 +247,26 @@ class _RatingOptions:
 
     def needed(self, table: Any) -> list[str]:
         """Return the columns of a table that are read: those of the raters, or all of a file."""
-        named = [name for of in self.sets.values() for name in flatten_names(of)]
-        if named or not (isinstance(table, str | os.PathLike) and os.path.isfile(table)):  # noqa: PTH113
-            return named
+        columns = [name for raters in self.sets.values() for name in flatten_names(raters)]
+        if columns or not (isinstance(table, str | os.PathLike) and os.path.isfile(table)):  # noqa: PTH113
+            return columns
         return list(Stream.of(table).names)
 
     def evaluate(self, arguments: Mapping[str, Any]) -> Evaluation:
         """Evaluate all items in memory."""
-        asked = self.sets, self.order, self.long, self.others
-        found = read_ratings(arguments["data"], *asked)
-        problem = self._problem(found.categories, found.raters, found.sets)
-        source = open_source({**arguments, "data": found.rows, "ratings": found.codes}, "ratings")
-        options = replace(source.options, inputs=[*found.origins, *source.options.inputs])
+        table_options = self.sets, self.order, self.long, self.others
+        ratings = read_ratings(arguments["data"], *table_options)
+        problem = self._problem(ratings.categories, ratings.raters, ratings.sets)
+        source = open_source(
+            {**arguments, "data": ratings.rows, "ratings": ratings.codes}, "ratings"
+        )
+        options = replace(source.options, inputs=[*ratings.origins, *source.options.inputs])
         source = replace(source, options=options)
-        if found.ids:
+        if ratings.ids:
             import pyarrow as pa
 
-            source = replace(source, gathered=replace(source.rows, ids=pa.array(found.ids)))
-        return source.evaluate(problem, number=len(found.codes))
+            source = replace(source, gathered=replace(source.rows, ids=pa.array(ratings.ids)))
+        return source.evaluate(problem, number=len(ratings.codes))
 
     def in_batches(self, arguments: Mapping[str, Any]) -> Evaluation:
         """Evaluate a table with one row per item in batches."""
@@ -272,13 +274,17 @@ class _RatingOptions:
         for name in ("rater", "rating"):
             if self.long[name] is not None:
                 raise takes_all_rows(name, engine, ROW_REASONS[name])
-        none = {*self.others, self.long["item"]}
-        sets = rater_sets(self.sets, [name for name in engine.names if name not in none])
-        names = list(dict.fromkeys(name for of in sets.values() for name in of))
-        said = {name: {one: one for one in of} for name, of in sets.items()}
-        source = open_source({**arguments, "data": engine, "ratings": said}, "ratings")
-        places = {name: [names.index(one) for one in of] for name, of in sets.items()}
-        return source.evaluate(self._problem(self._categories(source, names), names, places))
+        excluded = {*self.others, self.long["item"]}
+        sets = rater_sets(self.sets, [name for name in engine.names if name not in excluded])
+        names = list(dict.fromkeys(name for raters in sets.values() for name in raters))
+        columns_by_set = {name: {rater: rater for rater in raters} for name, raters in sets.items()}
+        source = open_source({**arguments, "data": engine, "ratings": columns_by_set}, "ratings")
+        indices_by_set = {
+            name: [names.index(rater) for rater in raters] for name, raters in sets.items()
+        }
+        return source.evaluate(
+            self._problem(self._categories(source, names), names, indices_by_set)
+        )
 
     def _categories(self, source: Source, names: Sequence[str]) -> Categories:
         """Find the categories in a pass over all ratings.
@@ -286,28 +292,30 @@ class _RatingOptions:
         For a source that can be read only once, they are the values of ``order``.
         """
         assert source.stream is not None
-        engine, found = source.stream.stream, set[Any]()
+        engine, distinct = source.stream.stream, set[Any]()
         if engine.is_rereadable:
-            seen: PerSubset = engine.reduce(
+            observed: PerSubset = engine.reduce(
                 _ObservedRatings(tuple(names)), names, _check_n_categories, "finding categories"
             )
-            found = set().union(*(distinct_ratings(of.values) for of in seen.values))
+            distinct = set().union(
+                *(distinct_ratings(rater_values.values) for rater_values in observed.values)
+            )
         elif self.order is None:
             raise InputError(
                 f"{engine.name}: can be read only once: say what the categories are, as in "
                 "order=[0, 1]"
             )
         elif not any(_is_number(engine.schema.field(name).type) for name in names):
-            found = {str(value) for value in self.order}  # which are no numbers written as text
-        return Categories.of(found, self.order, f"{engine.name}: ")
+            distinct = {str(value) for value in self.order}  # which are no numbers written as text
+        return Categories.of(distinct, self.order, f"{engine.name}: ")
 
     def _problem(
         self, categories: Categories, raters: Sequence[str], sets: Mapping[str, list[int]]
     ) -> AgreementProblem:
         if self.scale == "interval" and np.isnan(categories.values).any():
-            told = ", ".join(map(repr, categories.names[:3]))
+            examples = ", ".join(map(repr, categories.names[:3]))
             raise InputError(
-                f"scale is 'interval', and the ratings are text: {told}; expected numbers"
+                f"scale is 'interval', and the ratings are text: {examples}; expected numbers"
             )
         return AgreementProblem(self.scale, categories, self.order is not None, tuple(raters), sets)
 
@@ -335,13 +343,13 @@ def _is_number(kind: Any) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
-def _check_n_categories(seen: PerSubset) -> PerSubset:
-    if max(len(of.values) for of in seen.values) > MOST_OF_BATCHES:
+def _check_n_categories(observed: PerSubset) -> PerSubset:
+    if max(len(rater_values.values) for rater_values in observed.values) > MOST_OF_BATCHES:
         raise InputError(
             f"ratings are of more than {MOST_OF_BATCHES:,} different values, which takes all of "
             "them in memory: engine='memory'"
         )
-    return seen
+    return observed
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,17 +369,23 @@ class AgreementProblem(Problem):
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, Raters]:
         """Return the sets of raters on some items; ratings in memory are indices of categories."""
-        given = batch["ratings"]
-        if isinstance(given, Mapping):
-            columns = [column for of in _ratings_by_set(given).values() for column in of.items()]
+        ratings = batch["ratings"]
+        if isinstance(ratings, Mapping):
+            columns = [
+                column
+                for by_rater in _ratings_by_set(ratings).values()
+                for column in by_rater.items()
+            ]
             codes = {name: self.categories.codes(column) for name, column in columns}
-            given = np.column_stack([codes[name] for name in self.raters])
-        return self._sets(batch.frequencies(given), settings, batch.weights, batch.clusters)
+            ratings = np.column_stack([codes[name] for name in self.raters])
+        return self._sets(batch.frequencies(ratings), settings, batch.weights, batch.clusters)
 
     def _sets(self, codes: IntArray, settings: Settings, *rows: Any) -> dict[str, Raters]:
         names, values = self.categories.names, self.categories.values
-        whole = Raters("", self.raters, codes, names, values, settings, *rows)
-        return {name: whole.select_raters(which, name) for name, which in self.sets.items()}
+        all_raters = Raters("", self.raters, codes, names, values, settings, *rows)
+        return {
+            name: all_raters.select_raters(indices, name) for name, indices in self.sets.items()
+        }
 
     def measures(self, systems: Mapping[str, Any], options: Options) -> list[Measure]:
         """Return the requested measures, given the scale."""
@@ -386,12 +400,12 @@ class AgreementProblem(Problem):
     @staticmethod
     def summary(systems: Mapping[str, Any]) -> RatingRows:
         """Summarise the ratings: items with identical ratings are combined."""
-        one = next(iter(systems.values()))
+        first = next(iter(systems.values()))
         columns: dict[str, Any] = {}
-        for of in systems.values():
-            columns |= dict(zip(of.raters, of.codes.T, strict=True))
+        for system in systems.values():
+            columns |= dict(zip(system.raters, system.codes.T, strict=True))
         codes = np.column_stack(list(columns.values()))
-        return RatingRows.from_rows(codes, len(one.categories), one.weight)
+        return RatingRows.from_rows(codes, len(first.categories), first.weight)
 
     def known(self, sample: Any) -> Mapping[str, Raters]:
         """Return the sets of raters with the ratings that are known.
@@ -403,28 +417,29 @@ class AgreementProblem(Problem):
         if rows is not None:
             first = next(iter(rows.values()))
             # (Where rows weigh differently, what is drawn for κ takes them.)
-            apart = first.weight is not None or first.clusters is not None
-            few = first.n_rows <= MANY or apart or first.order is not None
-            found = None if few else self.summary(rows)
-            if found is None or found.many:
+            is_weighted_or_clustered = first.weight is not None or first.clusters is not None
+            keeps_rows = first.n_rows <= MANY or is_weighted_or_clustered or first.order is not None
+            summary = None if keeps_rows else self.summary(rows)
+            if summary is None or summary.many:
                 return rows
         else:
             passes = sample.passes
-            found = passes.first_result.beside
-            if found.many or passes.first_result.clustered:
+            summary = passes.first_result.beside
+            if summary.many or passes.first_result.clustered:
                 return {}
-            found = found.with_unit_weights(passes.unit)
-        made = self._sets(found.codes, sample.settings, found.weight)
-        held, squares = found.held, found.weight_squares
+            summary = summary.with_unit_weights(passes.unit)
+        raters_by_set = self._sets(summary.codes, sample.settings, summary.weight)
+        item_counts, squares = summary.held, summary.weight_squares
         systems = {
-            n: replace(of, item_counts=held, weight_squares=squares) for n, of in made.items()
+            n: replace(raters, item_counts=item_counts, weight_squares=squares)
+            for n, raters in raters_by_set.items()
         }
-        return {name: of.with_measures(sample.measures) for name, of in systems.items()}
+        return {name: raters.with_measures(sample.measures) for name, raters in systems.items()}
 
     @property
     def plan(self) -> dict[str, Any]:
         """Categories, scale and raters, as stored in a state file."""
-        sets = {name: list(of) for name, of in self.sets.items()}
+        sets = {name: list(indices) for name, indices in self.sets.items()}
         return {
             "classes": list(self.categories.ordered),
             "scale": self.scale,
@@ -454,9 +469,9 @@ class AgreementProblem(Problem):
         )
         return (*_notes(sample), *order)
 
-    def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
+    def findings(self, sample: Sample, results: Told) -> tuple[Finding, ...]:
         """Return the findings on the raters."""
-        return from_raters(sample, told, self.known(sample))
+        return from_raters(sample, results, self.known(sample))
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Return the tables of pairs of raters and of single raters."""
@@ -468,29 +483,33 @@ class AgreementProblem(Problem):
         return system.sample_for(None).statistic if kind is Ratings else None
 
 
-def _ratings_by_set(given: Mapping[str, Any]) -> Mapping[str, Any]:
+def _ratings_by_set(ratings: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the columns of raters by set; a single unnamed set is named ``ALL_RATERS``."""
-    return given if isinstance(next(iter(given.values())), Mapping) else {ALL_RATERS: given}
+    return ratings if isinstance(next(iter(ratings.values())), Mapping) else {ALL_RATERS: ratings}
 
 
 def _notes(sample: Sample) -> list[str]:
     """Return notes on items with fewer than two ratings and on tables that are not computed."""
     notes = []
     for name, system in sample.template.items():
-        who = "" if name == ALL_RATERS else f"{name}: "
-        r = sample.statistic(name, Ratings)
-        alone = r.n_items - r.shared_items.n_items
-        if alone:
-            taking = [str(m) for m in sample.measures if (counted_items(m, r) & ~r.twice).any()]
-            also = f"; {' and '.join(taking)} count them for how common categories are"
+        prefix = "" if name == ALL_RATERS else f"{name}: "
+        ratings = sample.statistic(name, Ratings)
+        n_single = ratings.n_items - ratings.shared_items.n_items
+        if n_single:
+            counting_measures = [
+                str(m)
+                for m in sample.measures
+                if (counted_items(m, ratings) & ~ratings.twice).any()
+            ]
+            also = f"; {' and '.join(counting_measures)} count them for how common categories are"
             notes.append(
-                f"{who}{alone:,} of {format_count(r.n_items, 'items')} have fewer than two ratings "
+                f"{prefix}{n_single:,} of {format_count(ratings.n_items, 'items')} have fewer than two ratings "
                 "and say "
-                f"nothing of agreement{also if taking else ''}."
+                f"nothing of agreement{also if counting_measures else ''}."
             )
         if len(system.raters) > MOST_RATERS:
             notes.append(
-                f"{who}there is no table of the pairs of {len(system.raters)} raters, as of more "
+                f"{prefix}there is no table of the pairs of {len(system.raters)} raters, as of more "
                 f"than {MOST_RATERS}."
             )
     return notes
@@ -513,62 +532,66 @@ def _pairwise_measures(scale: str) -> tuple[Measure, ...]:
 
 
 def _pairs(system: Raters, measures: Sequence[Measure], scale: str) -> LabelTable:
-    names, items, readings = [], [], list[dict[str, PointEstimate]]()
+    names, items, estimates_by_pair = [], [], list[dict[str, PointEstimate]]()
     for pair in combinations(range(len(system.raters)), 2):
-        two = system.select_raters(list(pair))
-        both = two.take_rows(np.flatnonzero((two.codes >= 0).all(axis=1)))
-        found = {str(m): two.point_estimate(m) for m in measures}
-        for own in _pairwise_measures(scale):
-            found[str(own)] = _cells(both).point_estimate(own)
-        names.append(" ~ ".join(two.raters))
-        items.append(both.items(np.ones(both.n_rows, bool)))
-        readings.append(found)
-    return _table(system, "pair", names, items, readings)
+        raters = system.select_raters(list(pair))
+        rated_by_both = raters.take_rows(np.flatnonzero((raters.codes >= 0).all(axis=1)))
+        estimates = {str(m): raters.point_estimate(m) for m in measures}
+        for pairwise_measure in _pairwise_measures(scale):
+            estimates[str(pairwise_measure)] = _cells(rated_by_both).point_estimate(
+                pairwise_measure
+            )
+        names.append(" ~ ".join(raters.raters))
+        items.append(rated_by_both.items(np.ones(rated_by_both.n_rows, bool)))
+        estimates_by_pair.append(estimates)
+    return _table(system, "pair", names, items, estimates_by_pair)
 
 
-def _cells(both: Raters) -> ClassCounts:
+def _cells(raters: Raters) -> ClassCounts:
     """Return the contingency table of the ratings of two raters."""
-    first, second = both.codes.T
-    names, rows = both.categories, (both.settings, both.weight, both.clusters)
-    if both.item_counts is None:
+    first, second = raters.codes.T
+    names, rows = raters.categories, (raters.settings, raters.weight, raters.clusters)
+    if raters.item_counts is None:
         return ClassCounts.from_codes(first, second, names, *rows)
-    k, place = len(names), first * len(names) + second
+    k, cell_index = len(names), first * len(names) + second
     counts, squares = (
-        np.bincount(place, of, k * k).astype(np.float64).reshape(k, k)
-        for of in (both.weight, both.weight_squares)
+        np.bincount(cell_index, weights, k * k).astype(np.float64).reshape(k, k)
+        for weights in (raters.weight, raters.weight_squares)
     )
-    matrix = ConfusionMatrix(counts, squares, names, round(float(both.item_counts.sum())))
-    return ClassCounts.from_matrix(matrix, both.settings)
+    matrix = ConfusionMatrix(counts, squares, names, round(float(raters.item_counts.sum())))
+    return ClassCounts.from_matrix(matrix, raters.settings)
 
 
 def _rater_table(system: Raters, measures: Sequence[Measure]) -> LabelTable:
     """Build the table of raters: numbers of ratings, and the measures without each rater."""
-    everyone, counts = range(len(system.raters)), {}
+    indices, counts = range(len(system.raters)), {}
     if len(system.categories) <= MOST_CATEGORIES:
         counts = {
             name: np.asarray(system.items(system.codes == k), np.float64)
             for k, name in enumerate(system.categories)
         }
-    others = [system.select_raters([k for k in everyone if k != own]) for own in everyone]
-    readings = [{f"{m} without": of.point_estimate(m) for m in measures} for of in others]
-    times = system.items(system.codes >= 0)
-    return _table(system, "rater", system.raters, times, readings, counts)
+    others = [system.select_raters([k for k in indices if k != excluded]) for excluded in indices]
+    estimates = [{f"{m} without": raters.point_estimate(m) for m in measures} for raters in others]
+    n_ratings = system.items(system.codes >= 0)
+    return _table(system, "rater", system.raters, n_ratings, estimates, counts)
 
 
 def _table(
     system: Raters,
-    of: str,
+    row_kind: str,
     names: Sequence[str],
     sizes: Any,
-    readings: Sequence[Mapping[str, PointEstimate]],
+    estimates_by_row: Sequence[Mapping[str, PointEstimate]],
     counts: Mapping[str, Any] | None = None,
 ) -> LabelTable:
     parts: dict[str, dict[str, Any]] = {"values": {}, "low": {}, "high": {}}
-    for name in readings[0]:
-        found = [to_estimate(each[name], name, system.name) for each in readings]
+    for name in estimates_by_row[0]:
+        estimates = [to_estimate(each[name], name, system.name) for each in estimates_by_row]
         for part, column in parts.items():
-            own = "value" if part == "values" else part
-            column[name] = np.array([getattr(e, own) for e in found])
+            field = "value" if part == "values" else part
+            column[name] = np.array([getattr(e, field) for e in estimates])
     sizes = np.asarray(sizes, np.float64)
     level = system.settings.level
-    return LabelTable(system.name, tuple(names), sizes, counts or {}, **parts, level=level, of=of)
+    return LabelTable(
+        system.name, tuple(names), sizes, counts or {}, **parts, level=level, of=row_kind
+    )

@@ -27,14 +27,14 @@ INDEPENDENT = (
 
 #: The name of the rows that a share of a margin is taken over, and their share of all rows.
 _MARGINS: Mapping[str, tuple[str, Callable[[float], float]]] = {
-    "positive": ("positive rows", lambda share: share),
-    "negative": ("negative rows", lambda share: 1 - share),
+    "positive": ("positive rows", lambda prevalence: prevalence),
+    "negative": ("negative rows", lambda prevalence: 1 - prevalence),
 }
 
 
 def design_from_assumptions(
     measure: str | Measure,
-    given: Mapping[str, float],
+    assumed: Mapping[str, float],
     *,
     paired: bool,
     test: str,
@@ -42,133 +42,145 @@ def design_from_assumptions(
     goal: str,
 ) -> DesignEffect:
     """Return the design that follows from assumed numbers."""
-    asked = parse_measure(measure, prefer="retrieval" if "sd" in given else "classification")
-    definition, kind, name = asked.definition, asked.definition.interval, str(asked)
+    parsed_measure = parse_measure(
+        measure, prefer="retrieval" if "sd" in assumed else "classification"
+    )
+    definition, kind, name = (
+        parsed_measure.definition,
+        parsed_measure.definition.interval,
+        str(parsed_measure),
+    )
     compared = goal in ("difference", "margin")
     unit = "topics" if definition.reads == "rankings" else "rows"
-    if "sd" in given:
-        _check(name, given, unused=("discordant", "prevalence"))
-        _check_spread(asked, given, of_differences="correlation" not in given and compared)
-        mean = _mean_design(given, compared or goal == "size", paired, test, systems)
-        return DesignEffect(name, mean, unit, 1.0, given)
+    if "sd" in assumed:
+        _check(name, assumed, unused=("discordant", "prevalence"))
+        _check_spread(
+            parsed_measure, assumed, of_differences="correlation" not in assumed and compared
+        )
+        mean = _mean_design(assumed, compared or goal == "size", paired, test, systems)
+        return DesignEffect(name, mean, unit, 1.0, assumed)
     if test != "t" or systems != 2:
         raise InputError(f"test={test!r} with {systems} systems is for means: give sd=")
-    margin = None if asked.average in ("macro", "weighted") else definition.proportion_of
+    margin = None if parsed_measure.average in ("macro", "weighted") else definition.proportion_of
     design: VarianceModel
     if margin is not None:
-        design, unknown = _proportion_design(name, given, compared, paired), "discordant"
+        design, unknown = _proportion_design(name, assumed, compared, paired), "discordant"
     elif kind in ("auc", "pr_logit"):
-        design, unknown = _auc_design(name, kind, given, compared, paired), "correlation"
+        design, unknown = _auc_design(name, kind, assumed, compared, paired), "correlation"
         margin = "positive" if kind == "pr_logit" else None
     else:
         raise InputError(
             f"there is no formula for {name} from assumed numbers: give a pilot evaluation, or "
             "sd=, its standard error times the square root of the number of units"
         )
-    unit, share = (unit, 1.0) if margin is None else _count_unit(margin, unit, given)
-    alone = compared and paired and unknown not in given
-    notes = (INDEPENDENT.format(unknown),) if alone else ()
-    return DesignEffect(name, design, unit, share, given, notes=notes)
+    unit, proportion = (unit, 1.0) if margin is None else _count_unit(margin, unit, assumed)
+    assumes_independence = compared and paired and unknown not in assumed
+    notes = (INDEPENDENT.format(unknown),) if assumes_independence else ()
+    return DesignEffect(name, design, unit, proportion, assumed, notes=notes)
 
 
 def _check(
-    name: str, given: Mapping[str, float], needed: Sequence[str] = (), unused: Sequence[str] = ()
+    name: str, assumed: Mapping[str, float], needed: Sequence[str] = (), unused: Sequence[str] = ()
 ) -> None:
     """Check that all numbers needed are given, and no unused ones."""
-    absent = [n for n in needed if n not in given]
+    absent = [n for n in needed if n not in assumed]
     if absent:
         raise InputError(f"to plan {name}, give {' and '.join(f'{n}=' for n in absent)}")
-    extra = [n for n in unused if n in given]
+    extra = [n for n in unused if n in assumed]
     if extra:
         raise InputError(f"{' and '.join(extra)} say nothing of {name}")
 
 
-def _check_spread(asked: Measure, given: Mapping[str, float], *, of_differences: bool) -> None:
+def _check_spread(measure: Measure, assumed: Mapping[str, float], *, of_differences: bool) -> None:
     """Check that the standard deviation is possible within the range of the measure."""
-    (low, high), sd = asked.definition.range, given["sd"]
-    value = given.get("value", NAN)
+    (low, high), sd = measure.definition.range, assumed["sd"]
+    value = assumed.get("value", NAN)
     if not (math.isnan(value) or low <= value <= high):
-        raise InputError(f"value is {value}, but {asked} lies between {low:g} and {high:g}")
-    of_units = {asked.definition.reads == "rankings", asked.definition.row_formula is not None,
-                asked.definition.proportion_of is not None}  # fmt: skip
-    if math.isinf(high - low) or True not in of_units or asked.definition.summary != "mean":
+        raise InputError(f"value is {value}, but {measure} lies between {low:g} and {high:g}")
+    of_units = {measure.definition.reads == "rankings", measure.definition.row_formula is not None,
+                measure.definition.proportion_of is not None}  # fmt: skip
+    if math.isinf(high - low) or True not in of_units or measure.definition.summary != "mean":
         return
-    most, why = (high - low) / 2, f"{asked} lies between {low:g} and {high:g}"
+    max_sd, reason = (high - low) / 2, f"{measure} lies between {low:g} and {high:g}"
     if of_differences:
-        most *= 2
+        max_sd *= 2
     elif not math.isnan(value):
-        most, why = math.sqrt((value - low) * (high - value)), f"{asked} is {value}"
-        share = asked.definition.proportion_of is not None
-        if share and asked.average is None and not math.isclose(sd, most, rel_tol=0.02):
+        max_sd, reason = math.sqrt((value - low) * (high - value)), f"{measure} is {value}"
+        is_proportion = measure.definition.proportion_of is not None
+        if is_proportion and measure.average is None and not math.isclose(sd, max_sd, rel_tol=0.02):
             raise InputError(
-                f"a share of {value} has a standard deviation of {most:.3g} from unit to unit, not "
+                f"a share of {value} has a standard deviation of {max_sd:.3g} from unit to unit, not "
                 f"of {sd}: leave out sd="
             )
-    if sd > most * (1 + 1e-9):
-        raise InputError(f"sd is {sd}, but {why} and so varies by {most:.3g} at most")
+    if sd > max_sd * (1 + 1e-9):
+        raise InputError(f"sd is {sd}, but {reason} and so varies by {max_sd:.3g} at most")
 
 
 def _mean_design(
-    given: Mapping[str, float], compared: bool, paired: bool, test: str, systems: int
+    assumed: Mapping[str, float], compared: bool, paired: bool, test: str, systems: int
 ) -> VarianceModel:
     """Return the design of a mean over units with a standard deviation."""
-    sd = given["sd"]
-    if "correlation" in given:
-        sd, compared = sample_size.paired_sd(sd, given["correlation"]), True
+    sd = assumed["sd"]
+    if "correlation" in assumed:
+        sd, compared = sample_size.paired_sd(sd, assumed["correlation"]), True
     if test in ("anova", "tukey"):
         if test == "tukey" and not paired:
             raise InputError("test='tukey' is for systems on the same units")
         return MultiSystemVarianceModel(sd, systems, test, paired)
     if systems != 2:
         raise InputError(f"{systems} systems need test='anova' or test='tukey'")
-    design = MeanVarianceModel(sd, compared, test=test, value=given.get("value", NAN))
+    design = MeanVarianceModel(sd, compared, test=test, value=assumed.get("value", NAN))
     return design if paired else replace(design, sd=sd * math.sqrt(2), arms=2)
 
 
 def _proportion_design(
-    name: str, given: Mapping[str, float], compared: bool, paired: bool
+    name: str, assumed: Mapping[str, float], compared: bool, paired: bool
 ) -> ProportionVarianceModel:
     """Return the design of a proportion of rows."""
-    known = "discordant" in given
-    _check(name, given, () if known and paired else ("value",), unused=("correlation",))
-    value = given.get("value", NAN)
+    has_discordant = "discordant" in assumed
+    _check(name, assumed, () if has_discordant and paired else ("value",), unused=("correlation",))
+    value = assumed.get("value", NAN)
     if not math.isnan(value) and not 0 <= value <= 1:
         raise InputError(f"value is {value}, expected a share from 0 to 1")
-    return ProportionVarianceModel(value, given.get("discordant"), compared or known, paired)
-
-
-def _auc_design(
-    name: str, kind: str, given: Mapping[str, float], compared: bool, paired: bool
-) -> AreaVarianceModel:
-    """Return the design of an area under a ROC or precision-recall curve."""
-    _check(name, given, ("value",), unused=("discordant",))
-    value = given["value"]
-    if not 0 < value < 1:
-        raise InputError(f"value is {value}, expected between 0 and 1")
-    pair = compared or not paired or "correlation" in given
-    r = given.get("correlation", 0.0)
-    if kind == "pr_logit":
-        return AreaVarianceModel(value, sample_size.pr_auc_error, "Boyd-Eng-Page", pair, r)
-    _check(name, given, ("prevalence",))
-    share = given["prevalence"]
-    return AreaVarianceModel(
-        value,
-        lambda a, n: sample_size.auc_error(a, share, n),
-        "Hanley-McNeil",
-        pair,
-        r,
-        normal_at=lambda a, n: sample_size.normal_auc_error(a, share, n),
+    return ProportionVarianceModel(
+        value, assumed.get("discordant"), compared or has_discordant, paired
     )
 
 
-def _count_unit(margin: str, unit: str, given: Mapping[str, float]) -> tuple[str, float]:
+def _auc_design(
+    name: str, kind: str, assumed: Mapping[str, float], compared: bool, paired: bool
+) -> AreaVarianceModel:
+    """Return the design of an area under a ROC or precision-recall curve."""
+    _check(name, assumed, ("value",), unused=("discordant",))
+    value = assumed["value"]
+    if not 0 < value < 1:
+        raise InputError(f"value is {value}, expected between 0 and 1")
+    pair = compared or not paired or "correlation" in assumed
+    correlation = assumed.get("correlation", 0.0)
+    if kind == "pr_logit":
+        return AreaVarianceModel(
+            value, sample_size.pr_auc_error, "Boyd-Eng-Page", pair, correlation
+        )
+    _check(name, assumed, ("prevalence",))
+    prevalence = assumed["prevalence"]
+    return AreaVarianceModel(
+        value,
+        lambda a, n: sample_size.auc_error(a, prevalence, n),
+        "Hanley-McNeil",
+        pair,
+        correlation,
+        normal_at=lambda a, n: sample_size.normal_auc_error(a, prevalence, n),
+    )
+
+
+def _count_unit(margin: str, unit: str, assumed: Mapping[str, float]) -> tuple[str, float]:
     """Return the unit that the user counts, and which proportion of it the measure uses."""
     if margin in _MARGINS:
-        name, share = _MARGINS[margin]
-        if "prevalence" in given:
-            return "rows", share(given["prevalence"])
+        name, to_proportion = _MARGINS[margin]
+        if "prevalence" in assumed:
+            return "rows", to_proportion(assumed["prevalence"])
         return name, 1.0
-    if "prevalence" in given:
+    if "prevalence" in assumed:
         raise InputError("prevalence does not apply to this measure")
     if margin.startswith("predicted"):
         return f"rows predicted {margin.removeprefix('predicted_')}", 1.0

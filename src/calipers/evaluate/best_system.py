@@ -57,27 +57,27 @@ def left_out(
     interval covered it in 95% to 100%.
     """
     random = np.random.Generator(np.random.Philox(seed))
-    kept, chosen = [], []
-    inside = min(max(round(SHARE * units), 1), units - 1)
+    out_of_bag, chosen = [], []
+    n_in_bag = min(max(round(SHARE * units), 1), units - 1)
     for _ in range(draws):
         mask = np.zeros(units, np.bool_)
-        mask[random.permutation(units)[:inside]] = True
-        seen = values(mask)
-        if np.isnan(seen).all():
+        mask[random.permutation(units)[:n_in_bag]] = True
+        in_bag = values(mask)
+        if np.isnan(in_bag).all():
             continue
-        best = int(np.nanargmax(seen))
-        left = float(values(~mask)[best])
-        if left == left:
-            kept.append(left)
+        best = int(np.nanargmax(in_bag))
+        value = float(values(~mask)[best])
+        if value == value:
+            out_of_bag.append(value)
             chosen.append(best)
     candidates = len(values(np.ones(units, np.bool_)))
-    shares = np.bincount(chosen, minlength=candidates) / max(len(chosen), 1)
-    if len(kept) < 0.95 * draws:
+    frequencies = np.bincount(chosen, minlength=candidates) / max(len(chosen), 1)
+    if len(out_of_bag) < 0.95 * draws:
         missing = Interval(np.nan, np.nan, "none", "undefined_replicates")
-        return OutOfBagValue(np.nan, missing, shares)
-    low, high = np.quantile(kept, [(1 - level) / 2, (1 + level) / 2])
-    made = Interval(float(low), float(high), METHOD)
-    return OutOfBagValue(float(np.mean(kept)), made, shares)
+        return OutOfBagValue(np.nan, missing, frequencies)
+    low, high = np.quantile(out_of_bag, [(1 - level) / 2, (1 + level) / 2])
+    interval = Interval(float(low), float(high), METHOD)
+    return OutOfBagValue(float(np.mean(out_of_bag)), interval, frequencies)
 
 
 @validate_arguments
@@ -160,46 +160,46 @@ def best_system(
     name = next(iter(by_name)) if measure is None else measure
     if name not in by_name:
         raise InputError(f"measure {name!r}; {did_you_mean(name, by_name)}")
-    shown = {e.system: e for e in evaluation if e.measure == name}
-    if len(shown) < 2:
+    apparent = {e.system: e for e in evaluation if e.measure == name}
+    if len(apparent) < 2:
         raise InputError("there is one system, expected two or more to choose from")
-    higher = bool(by_name[name].definition.higher_is_better)
-    sign = 1 if higher else -1
+    is_higher_better = bool(by_name[name].definition.higher_is_better)
+    sign = 1 if is_higher_better else -1
     if getattr(evaluation.sources, "has_separate_rows", False):
         raise InputError(
             "the best is chosen anew among the rows of all systems, and confusion matrices have no "
             "rows in common; give counts of the answers of all systems together"
         )
-    units, values = _drawn_from(evaluation, by_name[name], list(shown))
+    units, values = _drawn_from(evaluation, by_name[name], list(apparent))
     if units < 3:
         raise InputError(f"there are {units} units, expected three or more")
-    found = left_out(
+    out_of_bag = left_out(
         lambda mask: sign * values(mask), units, level=level, draws=n_resamples, seed=seed
     )
-    best = max(shown, key=lambda system: sign * shown[system].value)
-    low, high = sorted(sign * end for end in (found.interval.low, found.interval.high))
-    of: dict[str, Any] = {
-        "n": shown[best].n,
-        "n_total": shown[best].n_total,
-        "unit": shown[best].unit,
+    best = max(apparent, key=lambda system: sign * apparent[system].value)
+    low, high = sorted(sign * end for end in (out_of_bag.interval.low, out_of_bag.interval.high))
+    count_fields: dict[str, Any] = {
+        "n": apparent[best].n,
+        "n_total": apparent[best].n_total,
+        "unit": apparent[best].unit,
     }
-    value = sign * found.value
-    honest = Estimate(
+    value = sign * out_of_bag.value
+    corrected = Estimate(
         name, value, low,
-        high, level, found.interval.method,
-        interval_reason=found.interval.reason, system="chosen", **of,
+        high, level, out_of_bag.interval.method,
+        interval_reason=out_of_bag.interval.reason, system="chosen", **count_fields,
     )  # fmt: skip
     optimism = Estimate(
-        name, sign * (shown[best].value - value), math.nan, math.nan, level,
-        interval_reason="not_requested", system="optimism", **of,
+        name, sign * (apparent[best].value - value), math.nan, math.nan, level,
+        interval_reason="not_requested", system="optimism", **count_fields,
     )  # fmt: skip
     return Selection(
         name,
         tuple(
-            Candidate(system, shown[system], float(share))
-            for system, share in zip(shown, found.chosen, strict=True)
+            Candidate(system, apparent[system], float(frequency))
+            for system, frequency in zip(apparent, out_of_bag.chosen, strict=True)
         ),
-        best, honest, optimism, level, higher, (),
+        best, corrected, optimism, level, is_higher_better, (),
         {**evaluation.provenance, "n_resamples": n_resamples, "choice": seed},
     )  # fmt: skip
 
@@ -219,13 +219,13 @@ def _drawn_from(
         return table.shape[1], lambda mask: table[:, mask].mean(axis=1)
     sources = evaluation.sources
     plain = replace(sources.settings, interval="none", methods=())
-    wholes = [sources.by_name[system].with_settings(plain) for system in systems]
-    clusters = getattr(wholes[0], "clusters", None)
-    code = np.arange(wholes[0].n_rows) if clusters is None else np.asarray(clusters.code)
+    outputs = [sources.by_name[system].with_settings(plain) for system in systems]
+    clusters = getattr(outputs[0], "clusters", None)
+    code = np.arange(outputs[0].n_rows) if clusters is None else np.asarray(clusters.code)
 
     def on(mask: npt.NDArray[np.bool_]) -> FloatArray:
         return np.array(
-            [whole.take_rows(mask[code]).point_estimate(measure).value for whole in wholes]
+            [output.take_rows(mask[code]).point_estimate(measure).value for output in outputs]
         )
 
     return int(code.max()) + 1 if len(code) else 0, on
@@ -236,12 +236,15 @@ def _known_topics(
 ) -> tuple[int, Callable[[npt.NDArray[np.bool_]], FloatArray]]:
     """Return the same for topics with weights or in clusters, which are drawn whole."""
     scores = evaluation.sources
-    place = [str(of) for of in scores.measures].index(str(measure))
+    measure_index = [str(candidate) for candidate in scores.measures].index(str(measure))
     code = np.arange(len(scores.topics)) if scores.clusters is None else scores.clusters.code
 
     def on(mask: npt.NDArray[np.bool_]) -> FloatArray:
-        at = np.flatnonzero(mask[code])
-        of = [scores.topic_rows(system, place, scores.settings, at) for system in systems]
-        return np.array([o.summary.value(o.values, o.weight, o.importance) for o in of])
+        topic_indices = np.flatnonzero(mask[code])
+        topic_rows = [
+            scores.topic_rows(system, measure_index, scores.settings, topic_indices)
+            for system in systems
+        ]
+        return np.array([o.summary.value(o.values, o.weight, o.importance) for o in topic_rows])
 
     return int(code.max()) + 1, on

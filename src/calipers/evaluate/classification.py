@@ -225,8 +225,8 @@ def classification(
     arguments = locals()
     models = predict_classes(truth, predicted, y, score, probability, positive, threshold)
     check_rows(rows, confusion)
-    given = {**models.columns, "confusion": open_matrices(confusion, data)}
-    source = open_source({**arguments, **given}, *given)
+    input_columns = {**models.columns, "confusion": open_matrices(confusion, data)}
+    source = open_source({**arguments, **input_columns}, *input_columns)
     options = source.options
     if source.stream is not None:
         problem, columns = _problem_from_stream(
@@ -234,26 +234,32 @@ def classification(
         )
         return replace(source, stream=columns).evaluate(problem)
     gathered = source.rows
-    given, of_systems, notes = columns_from_matrix(gathered.columns, labels, rows, positive)
-    if is_distribution(given["truth"]):
+    input_columns, of_systems, notes = columns_from_matrix(gathered.columns, labels, rows, positive)
+    if is_distribution(input_columns["truth"]):
         from calipers.evaluation.problems.soft_labels import SoftLabelProblem, n_rows
 
-        unused = {kind: given[kind] for kind in ("predicted", "score")}
+        unused = {kind: input_columns[kind] for kind in ("predicted", "score")}
         unused |= {"positive": positive, "threshold": threshold}
-        soft = SoftLabelProblem.from_columns(given["truth"], labels, given["probability"], unused)
-        number = n_rows(given["truth"])
-        return evaluate_rows(soft, Table.from_columns(gathered, given, number), options)
-    found = encode_labels(given["truth"], "truth")
+        soft = SoftLabelProblem.from_columns(
+            input_columns["truth"], labels, input_columns["probability"], unused
+        )
+        number = n_rows(input_columns["truth"])
+        return evaluate_rows(soft, Table.from_columns(gathered, input_columns, number), options)
+    encoded_truth = encode_labels(input_columns["truth"], "truth")
     table = Table.from_columns(
-        gathered, {**given, "truth": found}, len(found.codes), notes=notes, of_systems=of_systems
+        gathered,
+        {**input_columns, "truth": encoded_truth},
+        len(encoded_truth.codes),
+        notes=notes,
+        of_systems=of_systems,
     )
     # A matrix of text classes has the order of whatever tabulated it, which sorts.
-    ordered = labels is not None or (found.ordered and confusion is None)
-    labels = models.labels(found, positive) if labels is None else labels
+    ordered = labels is not None or (encoded_truth.ordered and confusion is None)
+    labels = models.labels(encoded_truth, positive) if labels is None else labels
     if labels is None:
-        check_classes(found, table.batch.frequencies.number)
+        check_classes(encoded_truth, table.batch.frequencies.number)
     problem, coded_columns = _problem_from_rows(
-        found, table.batch.columns, positive, labels, threshold, undefined, ordered=ordered
+        encoded_truth, table.batch.columns, positive, labels, threshold, undefined, ordered=ordered
     )
     batch = replace(table.batch, columns=coded_columns)
     return evaluate_rows(problem, replace(table, batch=batch), options)
@@ -261,7 +267,7 @@ def classification(
 
 def _problem_from_rows(
     truth: EncodedLabels,
-    given: Mapping[str, Any],
+    columns: Mapping[str, Any],
     positive: Any,
     labels: Sequence[Any] | None,
     threshold: Threshold,
@@ -273,21 +279,21 @@ def _problem_from_rows(
 
     Returns the problem, and the columns, of which labels are encoded if the problem is multiclass.
     """
-    predicted, scores = given["predicted"], (given["score"], given["probability"])
-    two = labels is not None and names_two(labels, positive, *scores, threshold)
-    if two or (labels is None and (positive is not None or len(truth.labels) <= 2)):
+    predicted, scores = columns["predicted"], (columns["score"], columns["probability"])
+    is_binary = labels is not None and names_two(labels, positive, *scores, threshold)
+    if is_binary or (labels is None and (positive is not None or len(truth.labels) <= 2)):
         return BinaryProblem.from_columns(
             truth, positive, labels, threshold, undefined, predicted
-        ), given
+        ), columns
     if positive is not None or threshold is not None:
         raise InputError(ABOUT_TWO)
     from calipers.evaluation.problems.classes import MulticlassProblem, coded_systems
 
-    called = None if predicted is None else coded_systems(predicted)
+    encoded_predictions = None if predicted is None else coded_systems(predicted)
     problem = MulticlassProblem.from_columns(
-        truth, called, *scores, labels, undefined, ordered=ordered
+        truth, encoded_predictions, *scores, labels, undefined, ordered=ordered
     )
-    return problem, {**given, "predicted": called}
+    return problem, {**columns, "predicted": encoded_predictions}
 
 
 def _problem_from_stream(
@@ -313,14 +319,14 @@ def _soft_label_problem(
 ) -> tuple[Problem, StreamColumns]:
     from calipers.evaluation.problems.soft_labels import SoftLabelProblem
 
-    said = dict(columns.output_columns)
-    unused = {**said, "positive": positive, "threshold": threshold}
+    output_columns = dict(columns.output_columns)
+    unused = {**output_columns, "positive": positive, "threshold": threshold}
     problem = SoftLabelProblem.from_columns(
         columns.truth, labels, unused.pop("probability", None), unused
     )
-    if has_class_columns(said["probability"], problem.names):
-        said["probability"] = wrap_unnamed(said["probability"])
-    return problem, replace(columns, output_columns=said)
+    if has_class_columns(output_columns["probability"], problem.names):
+        output_columns["probability"] = wrap_unnamed(output_columns["probability"])
+    return problem, replace(columns, output_columns=output_columns)
 
 
 def _class_problem(
@@ -333,22 +339,22 @@ def _class_problem(
     """Choose the binary or multiclass problem for the columns of a stream."""
     assert isinstance(columns.truth, str)
     if labels is not None:
-        found = encode_labels(list(labels), "labels")
-        found = EncodedLabels(tuple(labels), np.arange(len(found.codes)), ordered=True)
+        encoded = encode_labels(list(labels), "labels")
+        encoded = EncodedLabels(tuple(labels), np.arange(len(encoded.codes)), ordered=True)
     else:
-        found = encode_labels(distinct_labels(columns.stream, columns.truth, "truth"), "truth")
-        check_classes(found, columns.stream.rows or MOST_CLASSES)
+        encoded = encode_labels(distinct_labels(columns.stream, columns.truth, "truth"), "truth")
+        check_classes(encoded, columns.stream.rows or MOST_CLASSES)
     scores = [
-        of
-        for kind, given in columns.output_columns.items()
+        output
+        for kind, by_system in columns.output_columns.items()
         if kind != "predicted"
-        for of in given.values()
+        for output in by_system.values()
     ]
-    alone = bool(scores) and all(isinstance(column, str) for column in scores)
-    said = positive is not None or threshold is not None or alone
-    two = labels is not None and len(labels) == 2 and said
-    if two or (labels is None and (positive is not None or len(found.labels) <= 2)):
-        return BinaryProblem.from_columns(found, positive, labels, threshold, undefined)
+    has_single_columns = bool(scores) and all(isinstance(column, str) for column in scores)
+    suggests_binary = positive is not None or threshold is not None or has_single_columns
+    is_binary = labels is not None and len(labels) == 2 and suggests_binary
+    if is_binary or (labels is None and (positive is not None or len(encoded.labels) <= 2)):
+        return BinaryProblem.from_columns(encoded, positive, labels, threshold, undefined)
     if positive is not None or threshold is not None:
         raise InputError(ABOUT_TWO)
     from calipers.evaluation.problems.classes import MulticlassProblem
@@ -359,22 +365,24 @@ def _class_problem(
     ):
         if not isinstance(column, str):
             raise InputError(f"predicted {name!r}: has several columns, expected one of labels")
-        what = f"predicted {name!r}"
-        predicted[name] = encode_labels(distinct_labels(columns.stream, column, what), what)
+        column_label = f"predicted {name!r}"
+        predicted[name] = encode_labels(
+            distinct_labels(columns.stream, column, column_label), column_label
+        )
     score, probability = (
         {
-            name: of
-            for name, of in columns.output_columns.get(kind, {}).items()
-            if not isinstance(of, str)
+            name: output
+            for name, output in columns.output_columns.get(kind, {}).items()
+            if not isinstance(output, str)
         }
         for kind in ("score", "probability")
     )
     return MulticlassProblem.from_columns(
-        found,
+        encoded,
         predicted or None,
         score or None,
         probability or None,
         labels,
         undefined,
-        ordered=labels is not None or found.ordered,
+        ordered=labels is not None or encoded.ordered,
     )

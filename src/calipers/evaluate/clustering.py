@@ -34,37 +34,45 @@ if TYPE_CHECKING:
     from calipers.statistics import FloatArray, IntArray
 
 
-def clustering_functions(given: Any, systems: Mapping[str, Any]) -> dict[str, Callable[[Any], Any]]:
+def clustering_functions(
+    recluster: Any, systems: Mapping[str, Any]
+) -> dict[str, Callable[[Any], Any]]:
     """Return the clustering function of each system, by name."""
-    if given is None:
+    if recluster is None:
         return {}
-    if not isinstance(given, Mapping):
+    if not isinstance(recluster, Mapping):
         if len(systems) > 1:
             raise InputError(
                 "recluster: there are several clusterings; expected a dict from their names "
                 f"({', '.join(systems)}) to how each is made"
             )
-        given = dict.fromkeys(systems, given)
-    made = {}
-    for name, how in given.items():
+        recluster = dict.fromkeys(systems, recluster)
+    functions = {}
+    for name, function in recluster.items():
         if name not in systems:
-            meant = did_you_mean(str(name), systems)
-            raise InputError(f"recluster: {name!r} is no system; {meant}")
-        if isinstance(how, type) or not (hasattr(how, "fit_predict") or callable(how)):
+            suggestion = did_you_mean(str(name), systems)
+            raise InputError(f"recluster: {name!r} is no system; {suggestion}")
+        if isinstance(function, type) or not (
+            hasattr(function, "fit_predict") or callable(function)
+        ):
             raise InputError(
-                f"recluster: is {format_value(how)}, expected a function from points to their "
+                f"recluster: is {format_value(function)}, expected a function from points to their "
                 "clusters, "
                 "or an estimator with fit_predict"
             )
-        made[name] = how if not hasattr(how, "fit_predict") else _refit_function(how)
-    return made
+        functions[name] = (
+            function if not hasattr(function, "fit_predict") else _refit_function(function)
+        )
+    return functions
 
 
 def _refit_function(estimator: Any) -> Callable[[Any], Any]:
     return lambda points: copy.deepcopy(estimator).fit_predict(points)
 
 
-def bootstrap_stability(system: Clustering, how: Callable[[Any], Any], times: int) -> Stability:
+def bootstrap_stability(
+    system: Clustering, recluster: Callable[[Any], Any], n_reclusterings: int
+) -> Stability:
     """Compute the bootstrap stability of the clusters of a system (Hennig 2007).
 
     Points are resampled with replacement, and the distinct points of each sample are re-clustered.
@@ -72,49 +80,55 @@ def bootstrap_stability(system: Clustering, how: Callable[[Any], Any], times: in
     cluster on these points (noise is not a cluster). The mean ARI of the two clusterings is
     returned as well.
     """
-    if times < 10:
-        raise InputError(f"n_reclusterings is {times}, expected 10 or more")
+    if n_reclusterings < 10:
+        raise InputError(f"n_reclusterings is {n_reclusterings}, expected 10 or more")
     points, n, k = system.points, system.n_rows, len(system.names)
     if points is None:
         raise InputError(f"{system.name}: recluster= needs {system.needs['points'][1]}")
     random = np.random.Generator(np.random.Philox(system.settings.seed))
-    jaccard, rand, ari = np.full((times, k), np.nan), np.zeros(times), parse("ARI", "partitions")
-    for b in range(times):
+    jaccard, rand, ari = (
+        np.full((n_reclusterings, k), np.nan),
+        np.zeros(n_reclusterings),
+        parse("ARI", "partitions"),
+    )
+    for b in range(n_reclusterings):
         rows = np.unique(random.integers(0, n, n))
-        found = encode_labels(np.asarray(how(points[rows])), "what recluster= gave")
-        check_length(found.codes, len(rows), "what recluster= gave", "the points drawn are")
-        own, code = system.cluster[rows], np.asarray(found.codes, np.int64)
-        table = ContingencyTable.from_codes(own, code, system.names, found.names)
+        encoded = encode_labels(np.asarray(recluster(points[rows])), "what recluster= gave")
+        check_length(encoded.codes, len(rows), "what recluster= gave", "the points drawn are")
+        original, code = system.cluster[rows], np.asarray(encoded.codes, np.int64)
+        table = ContingencyTable.from_codes(original, code, system.names, encoded.names)
         rand[b] = ari.apply(table)
-        jaccard[b] = _max_jaccard(own, code, k, found.names)
-    known = np.isfinite(jaccard)
+        jaccard[b] = _max_jaccard(original, code, k, encoded.names)
+    defined_mask = np.isfinite(jaccard)
     with np.errstate(invalid="ignore"):
-        mean = np.where(known, jaccard, 0.0).sum(axis=0) / known.sum(axis=0)
-    return Stability(system.names, mean, float(rand.mean()), times)
+        mean = np.where(defined_mask, jaccard, 0.0).sum(axis=0) / defined_mask.sum(axis=0)
+    return Stability(system.names, mean, float(rand.mean()), n_reclusterings)
 
 
-def _max_jaccard(own: IntArray, code: IntArray, clusters: int, names: Sequence[str]) -> FloatArray:
+def _max_jaccard(
+    original: IntArray, code: IntArray, clusters: int, names: Sequence[str]
+) -> FloatArray:
     """Return the largest Jaccard index of each cluster with any new cluster.
 
     It is NaN if no point of the cluster is in the sample.
     """
-    both = np.zeros((clusters, len(names)))
-    np.add.at(both, (own, code), 1.0)
-    there = both.sum(axis=1, keepdims=True)
+    overlaps = np.zeros((clusters, len(names)))
+    np.add.at(overlaps, (original, code), 1.0)
+    original_sizes = overlaps.sum(axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):
-        index = both / (there + both.sum(axis=0) - both)
+        index = overlaps / (original_sizes + overlaps.sum(axis=0) - overlaps)
     index[:, [name == NOISE for name in names]] = 0.0
-    return np.where(there[:, 0] > 0, index.max(axis=1), np.nan)
+    return np.where(original_sizes[:, 0] > 0, index.max(axis=1), np.nan)
 
 
 def stability_note(system: Clustering) -> str:
     """Return the note that reports the stability of a clustering."""
-    of = system.stability
-    assert of is not None
-    low, high = float(np.nanmin(of.jaccard)), float(np.nanmax(of.jaccard))
+    stability = system.stability
+    assert stability is not None
+    low, high = float(np.nanmin(stability.jaccard)), float(np.nanmax(stability.jaccard))
     return (
-        f"{system.name}: re-clustered {of.times} times on resampled points, duplicates "
-        f"removed: mean ARI with this clustering {of.rand:.2f}, mean Jaccard index of its "
+        f"{system.name}: re-clustered {stability.times} times on resampled points, duplicates "
+        f"removed: mean ARI with this clustering {stability.rand:.2f}, mean Jaccard index of its "
         f"clusters {low:.2f} to {high:.2f}. Below {UNSTABLE} a cluster is not stable, above "
         f"{STABLE} it is (Hennig 2007)."
     )
@@ -290,27 +304,41 @@ def clustering(
         raise InputError("distances= are of all points: missing='drop' goes with features=")
     columns = source.rows.columns
     truth, cut_by = columns.get("truth"), columns["slices"]
-    given, rows = _encode_clusterings(columns["labels"], noise, baseline)
-    repeats, notes, clusters = drop_noise(given, noise, RowRepeats.of(columns["count"], rows))
-    near = _read_geometry(columns["features"], distances, metric, rows, repeats)
-    known: dict[str, Any] = {}
+    encoded, rows = _encode_clusterings(columns["labels"], noise, baseline)
+    repeats, notes, clusters = drop_noise(encoded, noise, RowRepeats.of(columns["count"], rows))
+    geometry = _read_geometry(columns["features"], distances, metric, rows, repeats)
+    truth_fields: dict[str, Any] = {}
     if truth is not None:
         classes = encode_labels(truth, "truth")
         check_length(classes.codes, rows, "truth")
-        known = {"truth": np.asarray(repeats(classes.codes), np.int64), "classes": classes.names}
-    usual = (*(AGAINST_TRUTH if known else ()), *(OF_POINTS if "points" in near else ()))
-    if "distances" in near:
-        usual = (*usual, "silhouette")
-    usual = AGAINST_TRUTH if cut_by else usual or AGAINST_TRUTH
-    chosen = select_measures(measures, usual, "clustering")
-    _check(chosen, {name for _, names in clusters.values() for name in names}, sliced=bool(cut_by))
-    shared = {**known, **near, "sample_indices": sample_points(sample, repeats.number, seed)}
-    systems = assign_measures(
-        {n: Clustering(n, *of, settings, **shared) for n, of in clusters.items()}, chosen
+        truth_fields = {
+            "truth": np.asarray(repeats(classes.codes), np.int64),
+            "classes": classes.names,
+        }
+    default_names = (
+        *(AGAINST_TRUTH if truth_fields else ()),
+        *(OF_POINTS if "points" in geometry else ()),
     )
-    for name, how in clustering_functions(recluster, systems).items():
-        found = bootstrap_stability(systems[name], how, n_reclusterings)
-        systems[name] = replace(systems[name], stability=found)
+    if "distances" in geometry:
+        default_names = (*default_names, "silhouette")
+    default_names = AGAINST_TRUTH if cut_by else default_names or AGAINST_TRUTH
+    chosen = select_measures(measures, default_names, "clustering")
+    _check(chosen, {name for _, names in clusters.values() for name in names}, sliced=bool(cut_by))
+    shared = {
+        **truth_fields,
+        **geometry,
+        "sample_indices": sample_points(sample, repeats.number, seed),
+    }
+    systems = assign_measures(
+        {
+            n: Clustering(n, *cluster_fields, settings, **shared)
+            for n, cluster_fields in clusters.items()
+        },
+        chosen,
+    )
+    for name, function in clustering_functions(recluster, systems).items():
+        stability = bootstrap_stability(systems[name], function, n_reclusterings)
+        systems[name] = replace(systems[name], stability=stability)
         notes.append(stability_note(systems[name]))
     plain = dict.fromkeys(m.plain for m in chosen if m.definition.reads == "distances")
     problem = ClusteringProblem(noise if notes else None, tuple(plain), per_point)
@@ -320,7 +348,7 @@ def clustering(
         chosen,
         options,
         slices=repeats.sliced(cut_by),
-        about=repeats.about(source.rows),
+        row_info=repeats.about(source.rows),
         notes=[*source.rows.notes, *notes, *clustering_notes(systems, plain)],
     )
 
@@ -329,19 +357,19 @@ def _encode_clusterings(
     labels: Any, noise: str, baseline: Baseline
 ) -> tuple[dict[str, EncodedLabels], int]:
     """Return the encoded clusters of every clustering, and the number of points."""
-    given = {
-        n: encode_labels(of, column_name("labels", n))
-        for n, of in named_systems(labels, "labels").items()
+    encoded = {
+        n: encode_labels(values, column_name("labels", n))
+        for n, values in named_systems(labels, "labels").items()
     }
-    if noise == "drop" and not (baseline is None or baseline in given):
+    if noise == "drop" and not (baseline is None or baseline in encoded):
         raise InputError(
             "baseline: noise='drop' excludes the noise points of every clustering, which a saved "
             "evaluation does not contain; expected both clusterings in one call"
         )
-    rows = len(next(iter(given.values())).codes)
-    for name, column in given.items():
+    rows = len(next(iter(encoded.values())).codes)
+    for name, column in encoded.items():
         check_length(column.codes, rows, column_name("labels", name))
-    return given, rows
+    return encoded, rows
 
 
 def _check(measures: Iterable[Measure], clusters: Collection[str], *, sliced: bool) -> None:

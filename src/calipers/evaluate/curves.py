@@ -118,17 +118,17 @@ def curve(
         "bins": bins,
         "binning": binning,
     }
-    found = _make_curves(
+    result = _make_curves(
         system,
         curves,
         lambda name: _score_curve(curves, kind, name, **options),
     )
     if not thin:
-        return found
+        return result
     return (
-        downsample_curve(found)
-        if isinstance(found, Curve)
-        else Curves(map(downsample_curve, found))
+        downsample_curve(result)
+        if isinstance(result, Curve)
+        else Curves(map(downsample_curve, result))
     )
 
 
@@ -136,7 +136,7 @@ def _make_curves(
     system: str | None, curves: LazyCurves, make: Callable[[str | None], Curve]
 ) -> Curve | Curves:
     """Return the curve of the requested system, or the curves of all systems."""
-    names = list(dict.fromkeys(one.system for one in curves.plan))
+    names = list(dict.fromkeys(planned.system for planned in curves.plan))
     if system is not None or len(names) == 1:
         return make(system)
     return Curves(make(name) for name in names)
@@ -155,30 +155,34 @@ def _score_curve(
     """Return the curve of one system; without scores, its point in ROC space."""
     charts = {chart.name: chart for chart in curve_charts(OF_SCORES) if chart.curve is not None}
     chart = charts[match_name("curve", kind, charts)]
-    name = resolve_name("system", system, [one.system for one in curves.plan])
-    if any(name == of for of, _ in curves.points):
+    name = resolve_name("system", system, [planned.system for planned in curves.plan])
+    if any(name == candidate for candidate, _ in curves.points):
         if chart.name != "ROC":
             raise InputError(
                 f"{name}: {chart.name} needs scores or probabilities; of predicted labels there is "
                 "a point of 'ROC'"
             )
-        there = [own for of, own in curves.points if of == name]
-        return curves.points[name, resolve_name("class", series, there)]()
-    takes = chart.options
-    scored = curves.find(name, None if "series" in takes else series)
+        series_names = [
+            series_name for candidate, series_name in curves.points if candidate == name
+        ]
+        return curves.points[name, resolve_name("class", series, series_names)]()
+    chart_options = chart.options
+    score_data = curves.find(name, None if "series" in chart_options else series)
     options: dict[str, Any] = {}
-    if "measure" in takes:
+    if "measure" in chart_options:
         options["measure"] = measure
-    if "series" in takes:
-        options["series"] = resolve_name("class", series, scored.names)
-    if "bins" in takes:
+    if "series" in chart_options:
+        options["series"] = resolve_name("class", series, score_data.names)
+    if "bins" in chart_options:
         options |= _bin_options(bins, binning)
     elif not (bins is None and binning is None):
-        about = " or ".join(repr(of.name) for of in charts.values() if "bins" in of.options)
-        raise InputError(f"bins= and binning= are about {about}, not about {chart.name!r}")
-    if chart.of == "probabilities" and not scored.probabilities:
-        raise InputError(f"{scored.system}: {chart.name} needs probabilities, not scores")
-    return chart.compute(scored, **options)
+        supported = " or ".join(
+            repr(candidate.name) for candidate in charts.values() if "bins" in candidate.options
+        )
+        raise InputError(f"bins= and binning= are about {supported}, not about {chart.name!r}")
+    if chart.of == "probabilities" and not score_data.probabilities:
+        raise InputError(f"{score_data.system}: {chart.name} needs probabilities, not scores")
+    return chart.compute(score_data, **options)
 
 
 def _regression_curve(
@@ -190,23 +194,27 @@ def _regression_curve(
 ) -> Curve:
     """Compute one of the curves of predicted numbers or quantiles that a report has."""
     kind = match_name("curve", kind, dict.fromkeys(curves.kinds))
-    there = [(place, one) for place, one in enumerate(curves.plan) if one.kind == kind]
-    for name, asked in (("output", output), ("system", system), ("series", series)):
-        wanted = resolve_name(name, asked, [getattr(one, name) for _, one in there])
-        there = [(place, one) for place, one in there if getattr(one, name) == wanted]
-    return curves[there[0][0]]
+    matches = [
+        (index, planned) for index, planned in enumerate(curves.plan) if planned.kind == kind
+    ]
+    for name, requested in (("output", output), ("system", system), ("series", series)):
+        resolved = resolve_name(name, requested, [getattr(planned, name) for _, planned in matches])
+        matches = [
+            (index, planned) for index, planned in matches if getattr(planned, name) == resolved
+        ]
+    return curves[matches[0][0]]
 
 
 def _bin_options(bins: int | None, binning: str | None) -> dict[str, Any]:
     """Return the requested options of bins, checked as parameters of a measure are."""
-    asked = {"bins": bins, "binning": binning}
-    given = {name: value for name, value in asked.items() if value is not None}
-    for name, value in given.items():
+    options = {"bins": bins, "binning": binning}
+    requested = {name: value for name, value in options.items() if value is not None}
+    for name, value in requested.items():
         expected = PARAMETERS[name].problem(value)
         if expected is not None or value == "distinct":
             ways = "equal-mass or equal-width" if name == "binning" else expected
             raise InputError(f"{name} is {value!r}, expected {ways}")
-    return given
+    return requested
 
 
 @validate_arguments

@@ -67,8 +67,8 @@ class MeasureChange:
     def row(self) -> dict[str, Any]:
         """Return the change as a row of a table, in full precision."""
         out: dict[str, Any] = {"system": self.system, "measure": self.measure}
-        for name, one in (("before", self.before), ("after", self.after)):
-            out[name] = _finite_or_none(one.value)
+        for name, estimate in (("before", self.before), ("after", self.after)):
+            out[name] = _finite_or_none(estimate.value)
         out["change"] = _finite_or_none(self.value)
         d = self.difference
         out["low"], out["high"] = (
@@ -112,13 +112,13 @@ def diff_evaluations(
     if before.task != after.task:
         raise InputError(f"one is of {before.task}, the other of {after.task}")
     pairs = _pairs(before.systems, after.systems)
-    tested, why = _tested_differences(before, after, pairs)
-    made = [
+    tested, reasons = _tested_differences(before, after, pairs)
+    changes = [
         MeasureChange(_format_rename(old, new), measure, then, now, tested.get((new, measure)))
         for old, new in pairs.items()
         for measure, then, now in _estimates(before, after, old, new)
     ]
-    return made, [*why, *_other_changes(before, after, pairs)]
+    return changes, [*reasons, *_other_changes(before, after, pairs)]
 
 
 def _pairs(before: Sequence[str], after: Sequence[str]) -> dict[str, str]:
@@ -138,8 +138,8 @@ def _estimates(
 ) -> Iterator[tuple[str, Estimate, Estimate]]:
     """Yield each measure that a system has in both evaluations, with both estimates."""
     then, now = (
-        {e.measure: e for e in of.estimates if e.system == name}
-        for of, name in ((before, old), (after, new))
+        {e.measure: e for e in evaluation.estimates if e.system == name}
+        for evaluation, name in ((before, old), (after, new))
     )
     for measure in then:
         if measure in now:
@@ -152,11 +152,13 @@ def _tested_differences(
     """Return the tested differences by system and measure, and the reasons if there are none."""
     then, now = before.predictions, after.predictions
     if then is None or now is None:
-        where = " and ".join(
-            name for name, of in (("the first", then), ("the second", now)) if of is None
+        missing = " and ".join(
+            name
+            for name, predictions in (("the first", then), ("the second", now))
+            if predictions is None
         )
         return {}, [
-            f"No test: {where} kept nothing to compare by (-o FILE.json --keep-predictions does)."
+            f"No test: {missing} kept nothing to compare by (-o FILE.json --keep-predictions does)."
         ]
     if is_of_matrices(then) and is_of_matrices(now):
         try:
@@ -169,11 +171,11 @@ def _tested_differences(
             return {}, [f"No test: {error}."]
     if now.truth is not None or then.truth is not None:
         return {}, ["No test of rows: evaluate the new system with --baseline FIRST.json."]
-    known = known_of_topics(before, after)
-    if "weights" in known:
+    unit_columns = known_of_topics(before, after)
+    if "weights" in unit_columns:
         return {}, ["No test: units are weighted, and weights are not kept."]
-    if known:
-        return {}, [f"No test: {join_words(known)} of units are not kept."]
+    if unit_columns:
+        return {}, [f"No test: {join_words(unit_columns)} of units are not kept."]
     try:
         return {
             (new, d.measure): d
@@ -188,16 +190,18 @@ def _measures_of_both(before: Evaluation, after: Evaluation, old: str, new: str)
     """Return the measures that the system has in both evaluations."""
     from calipers.measures import TASKS, parse
 
-    both = [m for m, *_ in _estimates(before, after, old, new)]
-    return [parse(name, TASKS[after.task]) for name in both]
+    shared_names = [m for m, *_ in _estimates(before, after, old, new)]
+    return [parse(name, TASKS[after.task]) for name in shared_names]
 
 
 def _settings(evaluation: Evaluation) -> Settings:
     """Return the settings of inference of an evaluation."""
     from calipers.evaluation.options import make_settings
 
-    said = evaluation.provenance
-    return make_settings(said["interval"], evaluation.level, said["n_resamples"], said["seed"])
+    provenance = evaluation.provenance
+    return make_settings(
+        provenance["interval"], evaluation.level, provenance["n_resamples"], provenance["seed"]
+    )
 
 
 def _paired_differences(
@@ -215,13 +219,13 @@ def _paired_differences(
         return ()
     topics = after.predictions.ids
     now = StoredSystem(new, after.predictions.systems[new], after.predictions, "the second")
-    own = now.statistics({measure.definition.statistic for measure in measures}, topics)
+    new_statistics = now.statistics({measure.definition.statistic for measure in measures}, topics)
     recalled = StoredSystem(_THEN, before.predictions.systems[old], before.predictions, "the first")
     recalled.check_common(after.predictions.common)
     settings = _settings(after)
     scores = TopicScores.from_systems(
         topics,
-        {_THEN: recalled.to_statistics(own, topics), _NOW: own},
+        {_THEN: recalled.to_statistics(new_statistics, topics), _NOW: new_statistics},
         measures,
         settings,
         zero=after.provenance["conventions"].get("undefined") == "zero",
@@ -258,23 +262,27 @@ def _other_changes(
     before: Evaluation, after: Evaluation, pairs: Mapping[str, str]
 ) -> Iterator[str]:
     """Yield the other differences of two evaluations, one sentence each."""
-    measures = [list(dict.fromkeys(e.measure for e in of.estimates)) for of in (before, after)]
-    for names, what in (
+    measures = [
+        list(dict.fromkeys(e.measure for e in source.estimates)) for source in (before, after)
+    ]
+    for names, heading in (
         ([n for n in before.systems if n not in pairs], "Only in the first"),
         ([n for n in after.systems if n not in pairs.values()], "Only in the second"),
         ([m for m in measures[0] if m not in measures[1]], "Measured only in the first"),
         ([m for m in measures[1] if m not in measures[0]], "Measured only in the second"),
     ):
         if names:
-            yield f"{what}: {', '.join(names)}."
+            yield f"{heading}: {', '.join(names)}."
     then, now = before.provenance, after.provenance
-    told = {key: (then.get(key), now.get(key)) for key in ("calipers", *_SETTINGS)}
+    settings = {key: (then.get(key), now.get(key)) for key in ("calipers", *_SETTINGS)}
     old, new = then.get("conventions", {}), now.get("conventions", {})
-    told |= {key: (old.get(key), new.get(key)) for key in dict.fromkeys([*old, *new])}
-    for key, (was, is_now) in told.items():
+    settings |= {key: (old.get(key), new.get(key)) for key in dict.fromkeys([*old, *new])}
+    for key, (was, is_now) in settings.items():
         if was != is_now:
             yield f"{key}: {was} → {is_now}."
-    digests = ({i["name"]: i.get("sha256") for i in of.get("inputs", ())} for of in (then, now))
+    digests = (
+        {i["name"]: i.get("sha256") for i in source.get("inputs", ())} for source in (then, now)
+    )
     first, second = digests
     for name in first:
         if name in second and first[name] != second[name]:

@@ -110,11 +110,13 @@ def from_values(
     settings = make_settings(interval, level, n_resamples, seed)
     read = read_values(values, measure, unit=unit)
     better, notes = directions(read.measures, lower_is_better)
-    tables = {s: np.column_stack(list(of.values())) for s, of in read.values.items()}
-    whole = np.concatenate(list(tables.values()))
+    tables = {
+        s: np.column_stack(list(by_measure.values())) for s, by_measure in read.values.items()
+    }
+    all_values = np.concatenate(list(tables.values()))
     chosen = [
-        _measure(name, higher, whole[:, place])
-        for place, (name, higher) in enumerate(better.items())
+        _measure(name, higher, all_values[:, index])
+        for index, (name, higher) in enumerate(better.items())
     ]
     reasons = {
         system: [
@@ -124,7 +126,7 @@ def from_values(
         for system, table in tables.items()
     }
     singular = unit.removesuffix("s")
-    numbered = read.units == tuple(str(place + 1) for place in range(len(read.units)))
+    numbered = read.units == tuple(str(index + 1) for index in range(len(read.units)))
     weights = unit_weights(weight, read.units, unit=singular, in_order=numbered)
     source = TopicScores(
         read.units, chosen, tables, reasons, {name: {} for name in tables}, settings, unit
@@ -179,11 +181,11 @@ def directions(
     better: dict[str, bool | None] = {}
     assumed = []
     for name in names:
-        known = _known_directions(name, edition())
+        known_directions = _known_directions(name, edition())
         if name in lower:
             better[name] = False
-        elif len(known) == 1:
-            [better[name]] = known
+        elif len(known_directions) == 1:
+            [better[name]] = known_directions
         else:
             better[name] = True
             assumed.append(name)
@@ -206,19 +208,22 @@ def _measure(name: str, higher_is_better: bool | None, values: FloatArray) -> Me
 
     Only the name and direction of an external measure are known.
     """
-    known = _ranking_measure(name, values[~np.isnan(values)])
-    as_known = known is not None and known.definition.higher_is_better is higher_is_better
-    if known is not None and as_known and str(known) == name:
-        return known
+    catalog_measure = _ranking_measure(name, values[~np.isnan(values)])
+    has_same_direction = (
+        catalog_measure is not None
+        and catalog_measure.definition.higher_is_better is higher_is_better
+    )
+    if catalog_measure is not None and has_same_direction and str(catalog_measure) == name:
+        return catalog_measure
     definition = Definition(
         name=name,
         family=GIVEN,
         statistic=Statistic,
         formula=_ExternalDefinition(name),
         higher_is_better=higher_is_better,
-        range=(-np.inf, np.inf) if known is None else known.definition.range,
-        proportion_of=None if known is None else known.definition.proportion_of,
-        summary="mean" if known is None else known.definition.summary,
+        range=(-np.inf, np.inf) if catalog_measure is None else catalog_measure.definition.range,
+        proportion_of=None if catalog_measure is None else catalog_measure.definition.proportion_of,
+        summary="mean" if catalog_measure is None else catalog_measure.definition.summary,
     )
     return _ExternalMeasure(definition, ())
 
@@ -238,10 +243,10 @@ def _ranking_measure(name: str, values: FloatArray) -> Measure | None:
     It has to be a mean (or geometric mean) over topics. Percentages are outside the range of
     measures, and proportions of topics take only the values 0 and 1.
     """
-    found = _named_of_rankings(name, edition())
-    if found is None:
+    measure = _named_of_rankings(name, edition())
+    if measure is None:
         return None
-    definition = found.definition
+    definition = measure.definition
     low, high = definition.range
     within = bool(((values >= low) & (values <= high)).all())
     if definition.summary == "geometric" and not within:
@@ -250,4 +255,4 @@ def _ranking_measure(name: str, values: FloatArray) -> Measure | None:
         return None
     if definition.proportion_of == "topics" and not np.isin(values, (0.0, 1.0)).all():
         return None
-    return found
+    return measure

@@ -45,8 +45,8 @@ def join_evaluations(
             "two evaluations can be compared where the new one has rows and was not read from a "
             "file; else evaluate the new system with baseline="
         )
-    named = new.named(measure)
-    measures = [m for m in source.measures if str(m) == named]
+    measure_name = new.named(measure)
+    measures = [m for m in source.measures if str(m) == measure_name]
     if not measures:
         raise InputError(f"{measure!r} is not among the measures: {', '.join(new.measures)}")
     return evaluate_systems(
@@ -54,8 +54,8 @@ def join_evaluations(
         dict(source.by_name),
         measures,
         Options(baseline=base),
-        about=RowInfo(source.ids),
-        apart=source.has_separate_rows,
+        row_info=RowInfo(source.ids),
+        has_separate_rows=source.has_separate_rows,
     )
 
 

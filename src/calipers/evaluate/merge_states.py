@@ -138,24 +138,24 @@ def merge_states(
         raise InputError(
             f"states is {format_value(states)}, expected a list of files or evaluations"
         )
-    most = memory_budget(memory)
-    state = merge_checked(_iterate_states(states), BoundStatistics(MemoryLimit(most)))
+    budget = memory_budget(memory)
+    state = merge_checked(_iterate_states(states), BoundStatistics(MemoryLimit(budget)))
     plan = state.plan
     columns = StreamColumns(
         SummedRows(state), plan["truth"], plan["said"], plan["weight"], plan["cluster"]
     )
     options = replace(options, measures=state.measures if measures is None else measures)
-    return evaluate_stream(_problem(plan), columns, options, most)
+    return evaluate_stream(_problem(plan), columns, options, budget)
 
 
 def _problem(plan: Mapping[str, Any]) -> Problem:
     """Return the problem of the statistics in a state."""
-    for alone in (RegressionProblem, QuantileProblem):
-        if plan["task"] == alone.kind:
-            return alone()
-    for named in (MultioutputProblem, SoftLabelProblem):
-        if plan["task"] == named.kind:
-            return named(tuple(plan["classes"]))
+    for simple_problem in (RegressionProblem, QuantileProblem):
+        if plan["task"] == simple_problem.kind:
+            return simple_problem()
+    for named_problem in (MultioutputProblem, SoftLabelProblem):
+        if plan["task"] == named_problem.kind:
+            return named_problem(tuple(plan["classes"]))
     if plan["task"] == AgreementProblem.kind:
         return AgreementProblem.of_plan(plan)
     names, stated = tuple(plan["classes"]), plan.get("stated", False)
@@ -169,20 +169,20 @@ def _problem(plan: Mapping[str, Any]) -> Problem:
 
 
 def _iterate_states(states: Sequence[Any]) -> Iterator[EvaluationState]:
-    for given in states:
-        if isinstance(given, Evaluation):
-            yield _state(given, "states")
-        elif isinstance(given, str | os.PathLike):
-            yield EvaluationState.read(given)
+    for state in states:
+        if isinstance(state, Evaluation):
+            yield _state(state, "states")
+        elif isinstance(state, str | os.PathLike):
+            yield EvaluationState.read(state)
         else:
-            raise InputError(f"states: {format_value(given)} is neither a file nor an evaluation")
+            raise InputError(f"states: {format_value(state)} is neither a file nor an evaluation")
 
 
-def _state(evaluation: Evaluation, what: str) -> EvaluationState:
+def _state(evaluation: Evaluation, argument: str) -> EvaluationState:
     state: EvaluationState | None = getattr(evaluation.sources, "state", None)
     if state is None:
         raise InputError(
-            f"{what}: the evaluation has added nothing up that could be kept; expected one of a "
+            f"{argument}: the evaluation has added nothing up that could be kept; expected one of a "
             "table that is read in batches (engine='stream')"
         )
     return state

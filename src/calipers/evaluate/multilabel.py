@@ -205,32 +205,34 @@ def multilabel(
     arguments = locals()
 
     def all_rows() -> Mapping[str, Any]:
-        said = predict_labels(truth, predicted, y, score, probability, threshold)
+        outputs = predict_labels(truth, predicted, y, score, probability, threshold)
         return {
-            "truth": to_column(said.truth),
-            "predicted": to_column(said.predicted),
-            "score": to_table(said.score, "score"),
-            "probability": to_table(said.probability, "probability"),
-            "data": _read(data, separator, (said.truth, said.predicted)),
+            "truth": to_column(outputs.truth),
+            "predicted": to_column(outputs.predicted),
+            "score": to_table(outputs.score, "score"),
+            "probability": to_table(outputs.probability, "probability"),
+            "data": _read(data, separator, (outputs.truth, outputs.predicted)),
         }
 
-    what = "predicted", "score", "probability"
-    source = open_source(arguments, "truth", *what, wide=what, in_memory=all_rows)
-    how = labels, separator, threshold, undefined
+    output_names = "predicted", "score", "probability"
+    source = open_source(arguments, "truth", *output_names, wide=output_names, in_memory=all_rows)
+    label_options = labels, separator, threshold, undefined
     if source.stream is not None:
-        there = assign_roles(source.stream, separator)
-        return replace(source, stream=there).evaluate(MultilabelProblem.from_stream(there, *how))
-    problem, columns = MultilabelProblem.read(source.rows.columns, *how)
+        stream_columns = assign_roles(source.stream, separator)
+        return replace(source, stream=stream_columns).evaluate(
+            MultilabelProblem.from_stream(stream_columns, *label_options)
+        )
+    problem, columns = MultilabelProblem.read(source.rows.columns, *label_options)
     return source.evaluate(problem, columns, len(columns["truth"].columns))
 
 
-def _read(data: Any, separator: str | None, named: tuple[Any, ...]) -> Any:
+def _read(data: Any, separator: str | None, label_columns: tuple[Any, ...]) -> Any:
     """Read the table at a path; empty fields of label columns in CSV are rows without labels."""
     if separator is None or not isinstance(data, str | os.PathLike):
         return data
     table = read_table(data)
     return (
-        empty_as_no_labels(table, collect_names(named))
+        empty_as_no_labels(table, collect_names(label_columns))
         if file_extension(data)[0] in (".csv", ".tsv")
         else table
     )

@@ -104,11 +104,11 @@ def operating_point(
     from calipers.evaluation.problems.two_classes import OF_COUNTS
 
     if isinstance(truth, Evaluation):
-        given = _system_columns(truth, system)
+        columns = _system_columns(truth, system)
     else:
         if score is None:
             raise InputError("an operating point needs scores")
-        given = {
+        columns = {
             "truth": truth,
             "score": score,
             "positive": positive,
@@ -121,14 +121,17 @@ def operating_point(
         defaults |= {"cost_fp": float(costs[0]), "cost_fn": float(costs[1])}
     chosen = ThresholdRule.parse(rule, defaults)
     if measures is None:
-        own = chosen.measure.definition.statistic is ConfusionMatrix
-        measures = [*([chosen.measure] if own else []), *(b.measure for b in chosen.bounds)]
+        is_count_measure = chosen.measure.definition.statistic is ConfusionMatrix
+        measures = [
+            *([chosen.measure] if is_count_measure else []),
+            *(b.measure for b in chosen.bounds),
+        ]
         measures += [parse(name, "counts") for name in OF_COUNTS]
         if prevalence is not None:
-            places = ("precision@prevalence", "NPV@prevalence")
-            measures += [parse(f"{name}={prevalence}", "counts") for name in places]
+            adjusted_names = ("precision@prevalence", "NPV@prevalence")
+            measures += [parse(f"{name}={prevalence}", "counts") for name in adjusted_names]
     return classification(
-        **given,
+        **columns,
         threshold=chosen,
         measures=measures,
         curves=False,
@@ -144,18 +147,18 @@ def _system_columns(evaluation: Evaluation, name: str | None) -> dict[str, Any]:
     systems: Mapping[str, Any] = getattr(evaluation.sources, "by_name", {})
     if name is not None and systems and name not in systems:
         raise InputError(f"there is no system {name!r}, only {', '.join(systems)}")
-    asked = systems.values() if name is None else [systems[name]] if systems else []
-    scored = [one for one in asked if getattr(one, "score", None) is not None]
+    candidates = systems.values() if name is None else [systems[name]] if systems else []
+    scored = [output for output in candidates if getattr(output, "score", None) is not None]
     if not scored:
         raise InputError("an operating point needs an evaluation of two classes, made from scores")
-    one = scored[0]
-    names = np.array(one.labels.names)
+    output = scored[0]
+    names = np.array(output.labels.names)
     return {
-        "truth": names[one.labels.positive.astype(np.intp)],
-        "positive": one.labels.names[1],
+        "truth": names[output.labels.positive.astype(np.intp)],
+        "positive": output.labels.names[1],
         "score": {each.name: each.score for each in scored},
-        "weight": one.weight,
-        "cluster": None if one.clusters is None else one.clusters.code,
+        "weight": output.weight,
+        "cluster": None if output.clusters is None else output.clusters.code,
     }
 
 
@@ -235,15 +238,15 @@ def rule_in_rule_out(
         "measures": measures, "interval": interval, "level": level, "n_resamples": n_resamples,
         "seed": seed,
     }  # fmt: skip
-    at = "" if prevalence is None else f"@prevalence={prevalence}"
+    suffix = "" if prevalence is None else f"@prevalence={prevalence}"
     bounds = {
-        "recall": {f"precision{at}": ppv, "specificity": specificity},
-        "specificity": {f"NPV{at}": npv, "recall": sensitivity},
+        "recall": {f"precision{suffix}": ppv, "specificity": specificity},
+        "specificity": {f"NPV{suffix}": npv, "recall": sensitivity},
     }
-    made: list[Evaluation | None] = []
-    for best, of in bounds.items():
-        wanted = [f"{name}>={value}" for name, value in of.items() if value is not None]
-        rule = f"{best} where {' & '.join(wanted)}"
+    evaluations: list[Evaluation | None] = []
+    for best, limits in bounds.items():
+        conditions = [f"{name}>={value}" for name, value in limits.items() if value is not None]
+        rule = f"{best} where {' & '.join(conditions)}"
         point: dict[str, Any] = {
             "rule": rule,
             "system": system,
@@ -251,15 +254,15 @@ def rule_in_rule_out(
             **options,
         }
         try:
-            made.append(operating_point(truth, score, **point) if wanted else None)
+            evaluations.append(operating_point(truth, score, **point) if conditions else None)
         except NoThresholdError:
-            made.append(None)
-    if all(value is None for of in bounds.values() for value in of.values()):
+            evaluations.append(None)
+    if all(value is None for limits in bounds.values() for value in limits.values()):
         raise InputError("no bound was given: ppv=, specificity=, npv= or sensitivity=")
-    ruling_in, ruling_out = made
-    rule_in, rule_out = (float("nan") if e is None else e["threshold"].value for e in made)
-    shares, positives = _region_proportions(ruling_in or ruling_out, rule_in, rule_out)
-    return DecisionRegions(rule_in, rule_out, ruling_in, ruling_out, shares, positives)
+    ruling_in, ruling_out = evaluations
+    rule_in, rule_out = (float("nan") if e is None else e["threshold"].value for e in evaluations)
+    proportions, positives = _region_proportions(ruling_in or ruling_out, rule_in, rule_out)
+    return DecisionRegions(rule_in, rule_out, ruling_in, ruling_out, proportions, positives)
 
 
 def _region_proportions(
@@ -272,8 +275,10 @@ def _region_proportions(
     table: ScoreTable = system.table
     above, below = table.scores >= rule_in, table.scores < rule_out
     regions = {"in": above, "open": ~(above | below), "out": below & ~above}
-    positive = {name: float(table.positive[of].sum()) for name, of in regions.items()}
-    rows = {name: positive[name] + float(table.negative[of].sum()) for name, of in regions.items()}
+    positive = {name: float(table.positive[mask].sum()) for name, mask in regions.items()}
+    rows = {
+        name: positive[name] + float(table.negative[mask].sum()) for name, mask in regions.items()
+    }
     total = sum(rows.values())
     nan = float("nan")
     return (

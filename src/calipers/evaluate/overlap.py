@@ -48,18 +48,18 @@ class FullRun:
 
     def shared_with(self, other: FullRun) -> dict[str, Any]:
         """Return the arrays of ``SharedRankings``, with this run as a and the other as b."""
-        found = self.numbered.rank_columns(*other.rows)
+        other_ranks = self.numbered.rank_columns(*other.rows)
         return {
             "topics": self.topics,
             "length_a": self.length,
-            "length_b": found.retrieved,
-            "offsets": found.offsets,
-            "rank_a": self.rank[found.grade],
-            "from_a": self.tied_from[found.grade],
-            "to_a": self.tied_to[found.grade],
-            "rank_b": found.rank,
-            "from_b": found.tied_from,
-            "to_b": found.tied_to,
+            "length_b": other_ranks.retrieved,
+            "offsets": other_ranks.offsets,
+            "rank_a": self.rank[other_ranks.grade],
+            "from_a": self.tied_from[other_ranks.grade],
+            "to_a": self.tied_to[other_ranks.grade],
+            "rank_b": other_ranks.rank,
+            "from_b": other_ranks.tied_from,
+            "to_b": other_ranks.tied_to,
         }
 
 
@@ -69,11 +69,11 @@ def read_full_run(name: str, source: TrecSource) -> FullRun:
     topics, documents = (buffers(table.column(column).chunk(0)) for column in ("topic", "doc"))
     rows = topics, documents, from_arrow(table.column("score"))
     numbered = _core.Judgments.from_columns(topics, documents, np.arange(table.num_rows))
-    own = numbered.rank_columns(*rows)
+    ranks = numbered.rank_columns(*rows)
     by_number = np.empty((3, table.num_rows), np.int64)
-    by_number[:, own.grade] = own.rank, own.tied_from, own.tied_to
+    by_number[:, ranks.grade] = ranks.rank, ranks.tied_from, ranks.tied_to
     names = tuple(decode_id(topic) for topic in numbered.topics)
-    return FullRun(rows, numbered, names, origin, own.retrieved, *by_number)
+    return FullRun(rows, numbered, names, origin, ranks.retrieved, *by_number)
 
 
 @validate_arguments
@@ -242,23 +242,23 @@ def rbo(
     return _evaluate(runs, settings, p, depth, tuple(dict.fromkeys(cutoffs)), ties)
 
 
-def _run(given: Any, what: str) -> Any:
+def _run(ranking: Any, argument: str) -> Any:
     """Convert a list of ids to a run with one topic."""
-    if not isinstance(given, list | tuple):
-        return given
-    absent = [place for place, document in enumerate(given, 1) if is_missing(document)]
-    if absent:
+    if not isinstance(ranking, list | tuple):
+        return ranking
+    missing_ranks = [rank for rank, document in enumerate(ranking, 1) if is_missing(document)]
+    if missing_ranks:
         raise InputError(
-            f"{what}: {len(absent)} of {len(given)} documents are missing, the first at rank "
-            f"{absent[0]}"
+            f"{argument}: {len(missing_ranks)} of {len(ranking)} documents are missing, the first at rank "
+            f"{missing_ranks[0]}"
         )
-    ids = [label_name(document) for document in given]
+    ids = [label_name(document) for document in ranking]
     repeated = [document for document, times in Counter(ids).items() if times > 1]
     if repeated:
-        raise InputError(f"{what}: document {min(repeated)!r} stands there more than once")
+        raise InputError(f"{argument}: document {min(repeated)!r} stands there more than once")
     if not ids:
-        raise InputError(f"{what}: an empty list, expected a ranking")
-    return {"1": {document: -float(place) for place, document in enumerate(ids)}}
+        raise InputError(f"{argument}: an empty list, expected a ranking")
+    return {"1": {document: -float(rank) for rank, document in enumerate(ids)}}
 
 
 def _all_topics(runs: Mapping[str, FullRun]) -> tuple[str, ...]:

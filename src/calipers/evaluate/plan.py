@@ -72,8 +72,8 @@ class PlanTarget:
                 )
         if self.goal == "margin":
             margin = self.targets["margin"]
-            lost = abs(self.difference) if self.equivalence else -self.difference
-            if margin <= lost:
+            true_loss = abs(self.difference) if self.equivalence else -self.difference
+            if margin <= true_loss:
                 raise InputError(
                     f"margin is {margin}: a true difference of {self.difference} is not within it"
                 )
@@ -139,16 +139,16 @@ class PlanTarget:
     def search(self) -> int:
         """Find the smallest number of units that reaches the target."""
         if self.goal == "half_width":
-            found = sample_size.smallest_n(
+            size = sample_size.smallest_n(
                 lambda n: self.half_width(n) <= self.targets["half_width"]
             )
         elif self.goal == "reference" and isinstance(self.known.design, ProportionVarianceModel):
-            found = sample_size.smallest_stable_n(self.power, self.wanted_power)
+            size = sample_size.smallest_stable_n(self.power, self.wanted_power)
         else:
-            found = sample_size.smallest_n(lambda n: self.power(n) >= self.wanted_power)
-        if found is None:
+            size = sample_size.smallest_n(lambda n: self.power(n) >= self.wanted_power)
+        if size is None:
             raise InputError(f"more than {sample_size.MOST:.0e} {self.known.unit} would be needed")
-        return found
+        return size
 
     def assured(self) -> int | None:
         """Find the number of units that reaches the half-width with the requested assurance."""
@@ -237,31 +237,31 @@ class PlanTarget:
             )
 
 
-def _resample_power(ask: PlanTarget, n: int, n_resamples: int, seed: int) -> dict[str, float]:
+def _resample_power(target: PlanTarget, n: int, n_resamples: int, seed: int) -> dict[str, float]:
     """Estimate half-width and power by resampling ``n`` units from the pilot.
 
     Units are resampled with replacement, and their mean is shifted to the target difference, so no
     normal distribution is assumed.
     """
-    values = ask.known.values
-    if values is None or n > MOST_RESAMPLED or ask.goal not in ("half_width", "difference"):
+    values = target.known.values
+    if values is None or n > MOST_RESAMPLED or target.goal not in ("half_width", "difference"):
         return {}
-    if not isinstance(ask.known.design, MeanVarianceModel) or ask.known.design.test != "t":
+    if not isinstance(target.known.design, MeanVarianceModel) or target.known.design.test != "t":
         return {}
     from scipy.special import stdtrit
 
     random = np.random.Generator(np.random.Philox(seed))
-    moved = values - values.mean() + ask.difference
-    t = float(stdtrit(n - 1, (1 + ask.level) / 2))
-    halves, found, step = [], 0, max(1, 4_000_000 // n)
+    shifted = values - values.mean() + target.difference
+    t = float(stdtrit(n - 1, (1 + target.level) / 2))
+    half_widths, n_rejections, step = [], 0, max(1, 4_000_000 // n)
     for begin in range(0, n_resamples, step):
-        drawn = moved[random.integers(0, len(moved), (min(step, n_resamples - begin), n))]
-        half = t * drawn.std(axis=1, ddof=1) / math.sqrt(n)
-        halves.append(half)
-        found += int(np.count_nonzero(np.abs(drawn.mean(axis=1)) > half))
-    if ask.goal == "half_width":
-        return {"half_width": float(np.concatenate(halves).mean())}
-    return {"power": found / n_resamples}
+        samples = shifted[random.integers(0, len(shifted), (min(step, n_resamples - begin), n))]
+        half_width = t * samples.std(axis=1, ddof=1) / math.sqrt(n)
+        half_widths.append(half_width)
+        n_rejections += int(np.count_nonzero(np.abs(samples.mean(axis=1)) > half_width))
+    if target.goal == "half_width":
+        return {"half_width": float(np.concatenate(half_widths).mean())}
+    return {"power": n_rejections / n_resamples}
 
 
 def design_from_pilot(
@@ -275,9 +275,11 @@ def design_from_pilot(
 ) -> DesignEffect:
     """Return the design that a pilot evaluation implies."""
     name = _find_pilot_measure(measure, pilot)
-    for asked in (system, baseline):
-        if asked is not None and asked not in pilot.systems:
-            raise InputError(f"{asked!r} is no system; {did_you_mean(asked, pilot.systems)}")
+    for requested in (system, baseline):
+        if requested is not None and requested not in pilot.systems:
+            raise InputError(
+                f"{requested!r} is no system; {did_you_mean(requested, pilot.systems)}"
+            )
     definition = parse_measure(name, prefer=pilot.task).definition
     if definition.summary == "sum":
         raise InputError(f"{name} is a sum and grows with the number of topics; plan for a mean")
@@ -285,18 +287,19 @@ def design_from_pilot(
         raise InputError(f"{name} grows with the number of points; plan for a silhouette, say")
     pair = _pair(pilot.systems, system, baseline, goal)
     if not isinstance(pair, str):
-        known = _difference_design(name, pilot, *pair)
+        design_effect = _difference_design(name, pilot, *pair)
     else:
-        known = _value_design(name, pilot, pair)
+        design_effect = _value_design(name, pilot, pair)
     if test == "t":
-        return known
-    design = known.design
+        return design_effect
+    design = design_effect.design
     if not (isinstance(design, MeanVarianceModel) and design.is_student and design.is_difference):
         raise InputError(f"test={test!r} is for differences of means over topics")
     if test == "wilcoxon":
-        return replace(known, design=replace(design, test=test))
+        return replace(design_effect, design=replace(design, test=test))
     return replace(
-        known, design=MultiSystemVarianceModel(design.sd, max(systems, len(pilot.systems)), test)
+        design_effect,
+        design=MultiSystemVarianceModel(design.sd, max(systems, len(pilot.systems)), test),
     )
 
 
@@ -312,16 +315,16 @@ def _pair(
         raise InputError(f"the pilot has one system only ({systems[0]!r}); a {goal} needs two")
     if baseline is None and system is not None and goal in ("half_width", "size"):
         return system
-    rest = [name for name in systems if name not in (system, baseline)]
-    if len(rest) + (system is not None) + (baseline is not None) > 2:
+    remaining = [name for name in systems if name not in (system, baseline)]
+    if len(remaining) + (system is not None) + (baseline is not None) > 2:
         if system is None or baseline is None:
             raise InputError(
                 f"say which two systems: system= and baseline= of {', '.join(systems)}"
             )
-        rest = []
+        remaining = []
     if system is None:
-        system = rest.pop()
-    first = baseline if baseline is not None else rest.pop()
+        system = remaining.pop()
+    first = baseline if baseline is not None else remaining.pop()
     if system == first:
         raise InputError(f"system and baseline are both {system!r}")
     return system, first
@@ -330,8 +333,8 @@ def _pair(
 def _find_pilot_measure(measure: str | Measure, pilot: Evaluation) -> str:
     """Return the name of the measure in the pilot."""
     name = str(measure)
-    if (found := pilot.named(name)) in pilot.measures:
-        return found
+    if (match := pilot.named(name)) in pilot.measures:
+        return match
     raise InputError(f"the pilot has no {name!r}; {did_you_mean(name, pilot.measures)}")
 
 
@@ -352,33 +355,43 @@ def _per_unit(pilot: Evaluation, name: str, system: str) -> FloatArray | None:
 
 def _difference_design(name: str, pilot: Evaluation, system: str, baseline: str) -> DesignEffect:
     """Return the design of the difference of two systems."""
-    found = _difference(name, pilot, system, baseline)
+    difference = _difference(name, pilot, system, baseline)
     first, second = (_per_unit(pilot, name, s) for s in (system, baseline))
     if first is not None and second is not None:
-        d = first - second
-        return _unit_design(name, d[np.isfinite(d)], found.unit, pair=True)
-    if _is_of_shares(found) and found.wins is not None and found.losses is not None:
-        discordant = (found.wins + found.losses) / found.n
+        unit_differences = first - second
+        return _unit_design(
+            name, unit_differences[np.isfinite(unit_differences)], difference.unit, pair=True
+        )
+    if _is_of_shares(difference) and difference.wins is not None and difference.losses is not None:
+        discordant = (difference.wins + difference.losses) / difference.n
         if discordant == 0:
             raise InputError(f"{system} and {baseline} are right on the same rows: nothing differs")
         design = ProportionVarianceModel(NAN, discordant, is_difference=True)
-        return DesignEffect(name, design, found.unit, 1.0, {"discordant": discordant}, found.n)
-    return _scaled_design(name, found, pair=True)
+        return DesignEffect(
+            name, design, difference.unit, 1.0, {"discordant": discordant}, difference.n
+        )
+    return _scaled_design(name, difference, pair=True)
 
 
-def _is_of_shares(d: Difference) -> bool:
+def _is_of_shares(difference: Difference) -> bool:
     """Return whether every unit is right or wrong, so that wins and losses give the difference."""
-    if d.wins is None or d.losses is None or d.wins + d.losses != d.differing:
+    if (
+        difference.wins is None
+        or difference.losses is None
+        or difference.wins + difference.losses != difference.differing
+    ):
         return False
-    return math.isclose(abs(d.value) * d.n, abs(d.wins - d.losses), abs_tol=1e-6)
+    return math.isclose(
+        abs(difference.value) * difference.n, abs(difference.wins - difference.losses), abs_tol=1e-6
+    )
 
 
 def _difference(name: str, pilot: Evaluation, system: str, baseline: str) -> Difference:
     """Return the pilot's paired difference of two systems, in either direction."""
-    made = [pilot.comparison] if pilot.comparison is not None else []
-    if pilot.sources is not None and not (made and made[0].baseline is None):
-        made.append(pilot.compare(baseline))
-    for comparison in made:
+    comparisons = [pilot.comparison] if pilot.comparison is not None else []
+    if pilot.sources is not None and not (comparisons and comparisons[0].baseline is None):
+        comparisons.append(pilot.compare(baseline))
+    for comparison in comparisons:
         for d in comparison:
             if d.measure == name and {d.system, d.baseline} == {system, baseline}:
                 return d
@@ -387,24 +400,32 @@ def _difference(name: str, pilot: Evaluation, system: str, baseline: str) -> Dif
 
 def _value_design(name: str, pilot: Evaluation, system: str) -> DesignEffect:
     """Return the design of the value of one system."""
-    e = pilot.exact(system, name)
+    estimate = pilot.exact(system, name)
     definition = parse_measure(name, prefer=pilot.task).definition
-    if e.method.startswith("Wilson") and e.has_interval:
-        share = _effective_rows(e) / e.n
+    if estimate.method.startswith("Wilson") and estimate.has_interval:
+        proportion = _effective_rows(estimate) / estimate.n
         return DesignEffect(
-            name, ProportionVarianceModel(e.value), e.unit, share, {"value": e.value}, e.n
+            name,
+            ProportionVarianceModel(estimate.value),
+            estimate.unit,
+            proportion,
+            {"value": estimate.value},
+            estimate.n,
         )
     values = _per_unit(pilot, name, system)
     if values is not None:
-        return _unit_design(name, values[np.isfinite(values)], e.unit, pair=False)
-    on_logits = "logit" in e.method and e.low > 0 and e.high < 1
+        return _unit_design(name, values[np.isfinite(values)], estimate.unit, pair=False)
+    on_logits = "logit" in estimate.method and estimate.low > 0 and estimate.high < 1
     if on_logits and definition.interval in ("auc", "pr_logit"):
-        spread = e.standard_error * math.sqrt(e.n)
+        spread = estimate.standard_error * math.sqrt(estimate.n)
         area = AreaVarianceModel(
-            e.value, lambda _, n: spread / math.sqrt(n), _scaled_name(e.method), is_scaled=True
+            estimate.value,
+            lambda _, n: spread / math.sqrt(n),
+            _scaled_name(estimate.method),
+            is_scaled=True,
         )
-        return DesignEffect(name, area, e.unit, 1.0, {"value": e.value}, e.n)
-    return _scaled_design(name, e, pair=False)
+        return DesignEffect(name, area, estimate.unit, 1.0, {"value": estimate.value}, estimate.n)
+    return _scaled_design(name, estimate, pair=False)
 
 
 def _unit_design(name: str, values: FloatArray, unit: str, *, pair: bool) -> DesignEffect:
@@ -419,22 +440,22 @@ def _unit_design(name: str, values: FloatArray, unit: str, *, pair: bool) -> Des
     return DesignEffect(name, design, unit, 1.0, {key: sd}, len(values), values)
 
 
-def _scaled_design(name: str, found: Difference | Estimate, *, pair: bool) -> DesignEffect:
+def _scaled_design(name: str, estimate: Difference | Estimate, *, pair: bool) -> DesignEffect:
     """Return the design whose standard error is scaled by 1/√n."""
-    if not found.has_interval or not found.standard_error > 0:
-        why = f" ({found.interval_reason})" if found.interval_reason else ""
+    if not estimate.has_interval or not estimate.standard_error > 0:
+        reason = f" ({estimate.interval_reason})" if estimate.interval_reason else ""
         raise InputError(
-            f"the pilot has no interval of {name}{why}, so there is no spread to go by"
+            f"the pilot has no interval of {name}{reason}, so there is no spread to go by"
         )
-    se, value = found.standard_error, NAN if pair else found.value
-    source = _scaled_name(found.method)
+    se, value = estimate.standard_error, NAN if pair else estimate.value
+    source = _scaled_name(estimate.method)
     design = MeanVarianceModel(
-        se * math.sqrt(found.n), pair, is_student=False, value=value, source=source
+        se * math.sqrt(estimate.n), pair, is_student=False, value=value, source=source
     )
-    return DesignEffect(name, design, found.unit, 1.0, {"standard error": se}, found.n)
+    return DesignEffect(name, design, estimate.unit, 1.0, {"standard error": se}, estimate.n)
 
 
-def _effective_rows(e: Estimate) -> float:
+def _effective_rows(estimate: Estimate) -> float:
     """Return the effective number of rows of a Wilson interval of this length.
 
     It is the size of the margin that the proportion is taken over; with weights or clusters it is
@@ -443,7 +464,10 @@ def _effective_rows(e: Estimate) -> float:
     from scipy.optimize import brentq
 
     def excess(log: float) -> float:
-        return interval_half_width(wilson(e.value, math.exp(log), e.level)) - (e.high - e.low) / 2
+        return (
+            interval_half_width(wilson(estimate.value, math.exp(log), estimate.level))
+            - (estimate.high - estimate.low) / 2
+        )
 
     return math.exp(float(brentq(excess, -5, 40, xtol=1e-12)))
 
@@ -613,31 +637,31 @@ def plan(
     if test not in TESTS:
         raise InputError(f"test is {test!r}; {did_you_mean(test, TESTS)}")
     goal, targets = _goal(numbers, paired=paired, equivalence=equivalence)
-    given = {name: x for name in ASSUMED if (x := numbers[name]) is not None}
+    assumed = {name: x for name in ASSUMED if (x := numbers[name]) is not None}
     if pilot is None:
         if (cluster_size == 1) != (icc == 0):
             raise InputError(
                 "cluster_size= and icc= go together: one without the other says nothing"
             )
-        known = design_from_assumptions(
-            measure, given, paired=paired, test=test, systems=systems, goal=goal
+        design_effect = design_from_assumptions(
+            measure, assumed, paired=paired, test=test, systems=systems, goal=goal
         )
-    elif given or cluster_size != 1 or icc != 0 or not paired:
-        more = {"cluster_size": cluster_size != 1, "icc": icc != 0, "paired": not paired}
+    elif assumed or cluster_size != 1 or icc != 0 or not paired:
+        is_set_by_name = {"cluster_size": cluster_size != 1, "icc": icc != 0, "paired": not paired}
         raise InputError(
             "a pilot brings its own numbers: leave out "
-            + ", ".join([*given, *(name for name, there in more.items() if there)])
+            + ", ".join([*assumed, *(name for name, is_set in is_set_by_name.items() if is_set)])
         )
     else:
-        known = design_from_pilot(measure, pilot, system, baseline, goal, test, systems)
-    task = pilot.task if pilot is not None else "retrieval" if "sd" in given else "classification"
+        design_effect = design_from_pilot(measure, pilot, system, baseline, goal, test, systems)
+    task = pilot.task if pilot is not None else "retrieval" if "sd" in assumed else "classification"
     _check_reach(parse_measure(measure, task), targets)
     each, effect = (
         sample_size.bonferroni(level, comparisons),
         sample_size.design_effect(cluster_size, icc),
     )
-    ask = PlanTarget(known, goal, targets, power, each, effect, equivalence, assurance)
-    return ask.planned(n, level=level, n_resamples=n_resamples, seed=seed)
+    target = PlanTarget(design_effect, goal, targets, power, each, effect, equivalence, assurance)
+    return target.planned(n, level=level, n_resamples=n_resamples, seed=seed)
 
 
 def _goal(
@@ -657,28 +681,28 @@ def _goal(
     return goals[0] if goals else "size", targets
 
 
-def _check_reach(name: Measure, targets: Mapping[str, float]) -> None:
+def _check_reach(measure: Measure, targets: Mapping[str, float]) -> None:
     """Check that the targets are within the range of the measure."""
-    low, high = name.definition.range
-    for what, x in targets.items():
-        if what == "reference" and not low <= x <= high:
-            raise InputError(f"reference is {x}, but {name} lies between {low:g} and {high:g}")
-        if what != "reference" and abs(x) > high - low:
+    low, high = measure.definition.range
+    for target_name, x in targets.items():
+        if target_name == "reference" and not low <= x <= high:
+            raise InputError(f"reference is {x}, but {measure} lies between {low:g} and {high:g}")
+        if target_name != "reference" and abs(x) > high - low:
             raise InputError(
-                f"{what} is {x}, but {name} lies between {low:g} and {high:g}: two values are "
+                f"{target_name} is {x}, but {measure} lies between {low:g} and {high:g}: two values are "
                 f"{high - low:g} apart at most"
             )
 
 
-def _check(given: Mapping[str, Any]) -> None:
+def _check(numbers: Mapping[str, Any]) -> None:
     """Check the numbers; raise an error that names the first impossible one."""
-    inside = {"power", "level", "prevalence", "discordant", "assurance"}
-    for name, x in given.items():
+    proportion_names = {"power", "level", "prevalence", "discordant", "assurance"}
+    for name, x in numbers.items():
         if x is None:
             continue
         if not math.isfinite(x):
             raise InputError(f"{name} is {x}, expected a number")
-        if name in inside and not 0 < x < 1:
+        if name in proportion_names and not 0 < x < 1:
             raise InputError(f"{name} is {x}, expected a share between 0 and 1")
         if name in ("half_width", "margin", "sd") and not x > 0:
             raise InputError(f"{name} is {x}, expected more than 0")
@@ -688,13 +712,13 @@ def _check(given: Mapping[str, Any]) -> None:
             raise InputError(f"icc is {x}, expected from 0 to 1")
         if name == "comparisons" and x > MOST_COMPARISONS:
             raise InputError(f"comparisons is {x}, expected {MOST_COMPARISONS:,} or less")
-        least = {"comparisons": 1, "cluster_size": 1, "n": 2, "systems": 2}.get(name)
-        if least is not None and x < least:
-            raise InputError(f"{name} is {x}, expected {least} or more")
-    if given["power"] <= 1 - given["level"]:
+        min_value = {"comparisons": 1, "cluster_size": 1, "n": 2, "systems": 2}.get(name)
+        if min_value is not None and x < min_value:
+            raise InputError(f"{name} is {x}, expected {min_value} or more")
+    if numbers["power"] <= 1 - numbers["level"]:
         raise InputError(
-            f"power is {given['power']}: a test at the level {given['level']} has as much where "
+            f"power is {numbers['power']}: a test at the level {numbers['level']} has as much where "
             "there is no difference at all"
         )
-    if given["difference"] == 0 and given["margin"] is None:
+    if numbers["difference"] == 0 and numbers["margin"] is None:
         raise InputError("difference is 0: no number of units finds a difference that is none")

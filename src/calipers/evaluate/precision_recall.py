@@ -90,28 +90,28 @@ def precision_recall(
     if unreached not in UNREACHED:
         raise InputError(f"unreached is {unreached!r}, expected one of {', '.join(UNREACHED)}")
     columns = {"precision": precision, "recall": recall, "system": system}
-    given = collect_columns(columns, data=data).columns
-    points = _points(given["precision"], given["recall"], given["system"])
+    collected = collect_columns(columns, data=data).columns
+    points = _points(collected["precision"], collected["recall"], collected["system"])
     try:
         chosen = measures_of_points(expand_defaults(measures, USUAL))
     except UnknownMeasureError as error:
         raise InputError(str(error)) from None
     chosen = list(dict.fromkeys(chosen))
-    taken = {n: p.down_to_zero() if unreached == "zero" else p for n, p in points.items()}
+    curve_points = {n: p.down_to_zero() if unreached == "zero" else p for n, p in points.items()}
     settings = make_settings("none", 0.95, 2000, 0)
     return Evaluation(
         task=TASK,
         estimates=tuple(
-            _estimate(measure, taken[name], len(own), name)
-            for name, own in points.items()
+            _estimate(measure, curve_points[name], len(system_points), name)
+            for name, system_points in points.items()
             for measure in chosen
         ),
         definitions=glossary(chosen),
         curves=tuple(_curves(points)),
         notes=tuple(
             note[0].upper() + note[1:] if name == UNNAMED else f"{name}: {note}"
-            for name, own in points.items()
-            for note in _notes(own)
+            for name, system_points in points.items()
+            for note in _notes(system_points)
         ),
         provenance=provenance(TASK, settings, {"unreached": unreached}, add_files(inputs, data)),
     )
@@ -119,25 +119,29 @@ def precision_recall(
 
 def _points(precision: Any, recall: Any, system: Any) -> dict[str, PrecisionRecallPoints]:
     """Read and check the points of each system."""
-    named = [isinstance(of, Mapping) for of in (precision, recall)]
-    if named[0] != named[1]:
+    are_mappings = [isinstance(column, Mapping) for column in (precision, recall)]
+    if are_mappings[0] != are_mappings[1]:
         raise InputError("precision and recall: expected two columns, or two dicts by system")
-    if system is not None and any(named):
+    if system is not None and any(are_mappings):
         raise InputError("system= goes with one column of precision and one of recall")
     if system is not None:
-        both = _read(precision, recall, UNNAMED)
+        columns = _read(precision, recall, UNNAMED)
         names = encode_labels(system, "system")
-        check_length(names.codes, len(both[0]), "system", of="precision has")
+        check_length(names.codes, len(columns[0]), "system", reference="precision has")
         return {
-            str(name): PrecisionRecallPoints.from_lists(*(of[names.codes == k] for of in both))
+            str(name): PrecisionRecallPoints.from_lists(
+                *(column[names.codes == k] for column in columns)
+            )
             for k, name in enumerate(names.names)
         }
     by_name, others = named_systems(precision, "precision"), named_systems(recall, "recall")
-    apart = sorted(by_name.keys() ^ others.keys())
-    if apart:
-        there, absent = ("precision", "recall") if apart[0] in by_name else ("recall", "precision")
-        hint = did_you_mean(apart[0], [*(others if apart[0] in by_name else by_name)])
-        raise InputError(f"system {apart[0]!r} has {there} and no {absent}; {hint}")
+    unmatched = sorted(by_name.keys() ^ others.keys())
+    if unmatched:
+        present, absent = (
+            ("precision", "recall") if unmatched[0] in by_name else ("recall", "precision")
+        )
+        hint = did_you_mean(unmatched[0], [*(others if unmatched[0] in by_name else by_name)])
+        raise InputError(f"system {unmatched[0]!r} has {present} and no {absent}; {hint}")
     return {
         name: PrecisionRecallPoints.from_lists(*_read(values, others[name], name))
         for name, values in by_name.items()
@@ -146,22 +150,22 @@ def _points(precision: Any, recall: Any, system: Any) -> dict[str, PrecisionReca
 
 def _read(precision: Any, recall: Any, system: str) -> tuple[FloatArray, FloatArray]:
     """Read the precision and recall of a system, and check length and range."""
-    found = []
+    columns = []
     for kind, values in (("precision", precision), ("recall", recall)):
-        what = column_name(kind, system)
-        column = to_numbers(values, what).astype(np.float64)
-        odd = np.flatnonzero((column < 0) | (column > 1))
-        if len(odd):
+        column_label = column_name(kind, system)
+        column = to_numbers(values, column_label).astype(np.float64)
+        invalid_rows = np.flatnonzero((column < 0) | (column > 1))
+        if len(invalid_rows):
             raise InputError(
-                f"{what}: holds {column[odd[0]]:g} in row {odd[0]}, expected numbers from 0 to 1"
+                f"{column_label}: holds {column[invalid_rows[0]]:g} in row {invalid_rows[0]}, expected numbers from 0 to 1"
             )
-        found.append(column)
-    check_length(found[1], len(found[0]), column_name("recall", system), of="precision has")
-    return found[0], found[1]
+        columns.append(column)
+    check_length(columns[1], len(columns[0]), column_name("recall", system), reference="precision has")
+    return columns[0], columns[1]
 
 
 def _estimate(measure: Measure, points: PrecisionRecallPoints, n: int, system: str) -> Estimate:
-    undefined = {reason: n for reason, where in measure.reasons(points).items() if where}
+    undefined = {reason: n for reason, condition in measure.reasons(points).items() if condition}
     return Estimate(
         measure=str(measure),
         value=float(measure.apply(points)),
@@ -176,16 +180,16 @@ def _estimate(measure: Measure, points: PrecisionRecallPoints, n: int, system: s
 
 def _curves(points: Mapping[str, PrecisionRecallPoints]) -> Iterator[Curve]:
     """Yield the points of each system, and its interpolated precision."""
-    nothing = np.zeros(0)
+    empty = np.zeros(0)
     for kind in ("PR", "interpolated PR"):
-        for name, own in points.items():
-            x, y, shape = own.recall, own.precision, "line"
+        for name, system_points in points.items():
+            x, y, shape = system_points.recall, system_points.precision, "line"
             if kind != "PR":
-                x = np.unique(np.append(own.recall, 0.0))
-                y = np.array([own.precision[own.recall >= r].max() for r in x])
+                x = np.unique(np.append(system_points.recall, 0.0))
+                y = np.array([system_points.precision[system_points.recall >= r].max() for r in x])
                 shape = "step"
             yield Curve(
-                name, kind, "Recall", "Precision", x, y, nothing, nothing, nothing, nothing,
+                name, kind, "Recall", "Precision", x, y, empty, empty, empty, empty,
                 0.95, "none", parameter="", shape=shape,
             )  # fmt: skip
 
@@ -196,14 +200,17 @@ def _curves(points: Mapping[str, PrecisionRecallPoints]) -> Iterator[Curve]:
 def _notes(points: PrecisionRecallPoints) -> Iterator[str]:
     """Yield the reasons why no ranking can have these points."""
     precision, recall = points.precision, points.recall
-    found = points.false_positives()
+    n_false_positives = points.false_positives()
     nothing = np.flatnonzero((precision == 0) & (recall > 0))
     if len(nothing):
         yield (
             f"no ranking has precision 0 at recall {recall[nothing[0]]:g}: what was found of "
             "the relevant is among what was retrieved."
         )
-    fewer, digits = _first_decrease(found, found), _explaining_digits(points)
+    fewer, digits = (
+        _first_decrease(n_false_positives, n_false_positives),
+        _explaining_digits(points),
+    )
     # Of numbers with two decimals or more that is how rankings look once they are rounded.
     if fewer is not None and (digits is None or digits < 2):
         i, j = fewer
@@ -211,7 +218,7 @@ def _notes(points: PrecisionRecallPoints) -> Iterator[str]:
         yield (
             f"no ranking has all of these points: from precision {precision[i]:g} at recall "
             f"{recall[i]:g} to {precision[j]:g} at {recall[j]:g} false positives would become "
-            f"fewer, from {found[i]:.3g} to {found[j]:.3g} for each relevant item{rounded}."
+            f"fewer, from {n_false_positives[i]:.3g} to {n_false_positives[j]:.3g} for each relevant item{rounded}."
         )
     if recall[0] == 0 and precision[0] > 0:
         yield (
@@ -220,16 +227,16 @@ def _notes(points: PrecisionRecallPoints) -> Iterator[str]:
         )
 
 
-def _first_decrease(least: FloatArray, most: FloatArray) -> tuple[int, int] | None:
+def _first_decrease(min_counts: FloatArray, max_counts: FloatArray) -> tuple[int, int] | None:
     """Return the first pair of points between which false positives must decrease.
 
     The count at the later point is at most less than the count at the earlier is at least. Points
     with precision 0 are skipped.
     """
-    for j in range(1, len(most)):
-        before = np.where(np.isfinite(least[:j]), least[:j], -np.inf)
+    for j in range(1, len(max_counts)):
+        before = np.where(np.isfinite(min_counts[:j]), min_counts[:j], -np.inf)
         i = int(before.argmax())
-        if most[j] < before[i] - _HAIR * max(1.0, before[i]):
+        if max_counts[j] < before[i] - _HAIR * max(1.0, before[i]):
             return i, j
     return None
 
@@ -239,8 +246,8 @@ def _explaining_digits(points: PrecisionRecallPoints) -> int | None:
 
     It is None if no unrounded points within these decimals can be those of a ranking.
     """
-    both = np.concatenate([points.precision, points.recall])
-    digits = next((d for d in range(1, 7) if np.allclose(both, both.round(d), 0, 1e-12)), None)
+    values = np.concatenate([points.precision, points.recall])
+    digits = next((d for d in range(1, 7) if np.allclose(values, values.round(d), 0, 1e-12)), None)
     if digits is None:
         return None
     half = 0.5 * 10.0**-digits

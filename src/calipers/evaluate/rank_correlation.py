@@ -166,20 +166,20 @@ def system_rank_correlation(
     columns = [_columns(evaluation, reference), _columns(second, measure)]
     x, y = (_values(column) for column in columns)
     value = float(correlation(x, y))
-    made, n = _interval(columns, value, correlation, settings), len(columns[0])
+    interval, n = _interval(columns, value, correlation, settings), len(columns[0])
     undefined = {"all_tied": n} if np.isnan(value) else {}
     return Estimate(
         measure=f"{method}({measure}, {reference})",
         value=value,
-        low=made.low,
-        high=made.high,
+        low=interval.low,
+        high=interval.high,
         level=settings.level,
-        method=made.method,
+        method=interval.method,
         n=0 if undefined else n,
         n_total=n,
         unit=evaluation.per_unit.unit if evaluation.per_unit else "topics",
         undefined=undefined,
-        interval_reason=made.reason,
+        interval_reason=interval.reason,
     )
 
 
@@ -218,9 +218,9 @@ def _align(reference: Any, other: Any) -> tuple[FloatArray, FloatArray]:
     if isinstance(reference, Mapping) != isinstance(other, Mapping):
         raise InputError("reference and other: expected two mappings or two sequences")
     if isinstance(reference, Mapping):
-        apart = sorted(map(str, set(reference) ^ set(other)))
-        if apart:
-            raise InputError(f"reference and other: {apart[0]!r} is in one of them only")
+        unmatched = sorted(map(str, set(reference) ^ set(other)))
+        if unmatched:
+            raise InputError(f"reference and other: {unmatched[0]!r} is in one of them only")
         other = [other[name] for name in reference]
         reference = list(reference.values())
     x = to_quantities(reference, "reference")
@@ -234,18 +234,18 @@ def _check_comparable(first: Evaluation, second: Evaluation) -> None:
     if len(first.systems) < 2:
         raise InputError("there is one system only; an order needs two")
     if set(first.systems) != set(second.systems):
-        apart = min(set(first.systems) ^ set(second.systems))
-        raise InputError(f"system {apart!r} is in one of the two evaluations only")
+        unmatched = min(set(first.systems) ^ set(second.systems))
+        raise InputError(f"system {unmatched!r} is in one of the two evaluations only")
     if first.per_unit is None or second.per_unit is None:
         raise InputError("an evaluation without values per topic: the order cannot be resampled")
-    known = known_of_topics(first, second)
-    if "weights" in known:
+    unit_columns = known_of_topics(first, second)
+    if "weights" in unit_columns:
         raise InputError("system_rank_correlation counts every topic once, and these are weighted")
-    if known:
+    if unit_columns:
         raise InputError(
             "system_rank_correlation counts every topic once and takes them as independent, and "
             "these have "
-            f"{join_words(known)}"
+            f"{join_words(unit_columns)}"
         )
     if first.per_unit.ids != second.per_unit.ids:
         raise InputError("the two evaluations are not of the same topics")
@@ -254,17 +254,17 @@ def _check_comparable(first: Evaluation, second: Evaluation) -> None:
 def _columns(evaluation: Evaluation, name: str) -> FloatArray:
     """Return the values of topics by systems (sorted by name), signed so that higher is better."""
     systems = sorted(evaluation.systems)
-    found = evaluation.named(name)
-    if found not in evaluation.measures:
+    measure_name = evaluation.named(name)
+    if measure_name not in evaluation.measures:
         raise InputError(f"{name!r} is not among the measures: {', '.join(evaluation.measures)}")
-    definition = parse_measure(found, prefer=evaluation.task).definition
+    definition = parse_measure(measure_name, prefer=evaluation.task).definition
     if definition.summary == "pooled":
-        raise InputError(f"{found} is no mean over topics: its order cannot be resampled")
+        raise InputError(f"{measure_name} is no mean over topics: its order cannot be resampled")
     if definition.higher_is_better is None:
-        raise InputError(f"{found} makes no system better: it puts them in no order")
+        raise InputError(f"{measure_name} makes no system better: it puts them in no order")
     assert evaluation.per_unit is not None
     (values,) = Summary(definition.summary).columns(
-        np.column_stack([evaluation.per_unit.values[system][found] for system in systems])
+        np.column_stack([evaluation.per_unit.values[system][measure_name] for system in systems])
     )
     return values * (1 if definition.higher_is_better else -1)
 

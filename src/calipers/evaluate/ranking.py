@@ -199,22 +199,22 @@ def ranking(
         raise InputError(f"undefined is {undefined!r}, expected 'nan' or 'zero'")
     options, zero = Options.from_arguments(locals()), undefined == "zero"
     settings = options.settings
-    asked = {"rel": rel, "dcg": dcg, **({} if ties == "average" else {"ties": ties})}
-    chosen = select_measures(measures, DEFAULT_MEASURES, "retrieval", asked)
+    parameters = {"rel": rel, "dcg": dcg, **({} if ties == "average" else {"ties": ties})}
+    chosen = select_measures(measures, DEFAULT_MEASURES, "retrieval", parameters)
     for measure in chosen:
         _check(measure)
-    options = replace(options, primary=full_name(primary, asked))
-    how_told = {"order": ORDER[ties], "undefined": undefined, **asked}
-    named = {
+    options = replace(options, primary=full_name(primary, parameters))
+    conventions = {"order": ORDER[ties], "undefined": undefined, **parameters}
+    input_columns = {
         "group": group, "truth": truth, "score": score, "slices": slice_columns(slices),
         "weight": weight, "count": count, "cluster": cluster, "time": time,
     }  # fmt: skip
     if engine_kind(engine, data, batches=True) is not None:
         from calipers.evaluation.group_scores import rank_distributed
 
-        return rank_distributed(data, named, options, chosen, how_told)
-    found = collect_columns(named, data=data, by=id, missing=missing, cost=cost)
-    group, truth, score, cut_by, *known = found.columns.values()
+        return rank_distributed(data, input_columns, options, chosen, conventions)
+    collected = collect_columns(input_columns, data=data, id_column=id, missing=missing, cost=cost)
+    group, truth, score, cut_by, *unit_columns = collected.columns.values()
     rows = RankingRows.read(group, truth)
     columns = read_system_columns(score, "score", len(rows.group), to_numbers)
     # Rows have no ids that could order those of equal score: each order is as likely.
@@ -222,33 +222,39 @@ def ranking(
         name: JudgedRankings(**rows.arrays(column.astype(np.float64)), averaged=True)
         for name, column in columns.items()
     }
-    common = partial(_common_settings, rows, found.names())
-    given: dict[str, Statistics] = {name: {JudgedRankings: of} for name, of in systems.items()}
-    given, against = add_stored_topics(given, baseline, "ranking", rows.groups, common)
-    rankings = {name: of[JudgedRankings] for name, of in given.items()}
-    whole = score_groups(rows.groups, rankings, chosen, settings, common, zero=zero)
-    source = whole.with_columns(rows.known(*known))
-    made, how = define_slices(
+    common = partial(_common_settings, rows, collected.names())
+    statistics_by_name: dict[str, Statistics] = {
+        name: {JudgedRankings: statistics} for name, statistics in systems.items()
+    }
+    statistics_by_name, against = add_stored_topics(
+        statistics_by_name, baseline, "ranking", rows.groups, common
+    )
+    rankings = {name: statistics[JudgedRankings] for name, statistics in statistics_by_name.items()}
+    group_scores = score_groups(rows.groups, rankings, chosen, settings, common, zero=zero)
+    source = group_scores.with_columns(rows.known(*unit_columns))
+    definitions, slice_notes = define_slices(
         _group_columns(rows, cut_by, source), slice_bins, len(source.topics), "groups"
     )
-    by_slice = slice_topics(source, made)
+    by_slice = slice_topics(source, definitions)
     evaluation = source.evaluation(
         "ranking",
-        {**how_told, **baseline_provenance(baseline, against)},
-        add_files(inputs, data, named),
+        {**conventions, **baseline_provenance(baseline, against)},
+        add_files(inputs, data, input_columns),
         comparison=default_comparison(source, against, settings, options.primary, compare=compare),
         notes=(
-            *found.notes,
+            *collected.notes,
             *_no_relevant_notes(source, next(iter(systems.values())), rel, zero=zero),
-            *how,
+            *slice_notes,
         ),
         slices=by_slice,
-        costs=_costs(rows, found.costs.by_system(tuple(columns))),
-        cut_by=made,
+        costs=_costs(rows, collected.costs.by_system(tuple(columns))),
+        cut_by=definitions,
         curves=_curves(source, rankings, zero=zero) if curves else (),
     )
-    told = tuple(evaluation.estimates), evaluation.comparison, by_slice
-    return replace(evaluation, findings=from_rankings(source, told, systems, rows.grade, columns))
+    results = tuple(evaluation.estimates), evaluation.comparison, by_slice
+    return replace(
+        evaluation, findings=from_rankings(source, results, systems, rows.grade, columns)
+    )
 
 
 def _common_settings(rows: RankingRows, ids: Ids | None) -> dict[str, str | None]:
@@ -287,28 +293,32 @@ def _rank_values(
 ) -> FloatArray:
     """Return the value of each group at each rank; without a system, those of equal scores."""
     ranked = next(iter(systems.values())).tie_all() if system is None else systems[system]
-    return np.column_stack([of.apply(ranked) for of in measures_by_rank(measure)])
+    return np.column_stack(
+        [cutoff_measure.apply(ranked) for cutoff_measure in measures_by_rank(measure)]
+    )
 
 
-def _costs(rows: RankingRows, given: Costs) -> Costs:
+def _costs(rows: RankingRows, costs: Costs) -> Costs:
     """Return the costs of the systems in each group."""
-    each = given.read(len(rows.group), lambda column: column)
+    each = costs.read(len(rows.group), lambda column: column)
     columns = {
         cost: {
             name: rows.of_groups(column, cost_column_name(cost, name))
-            for name, column in by.items()
+            for name, column in by_system.items()
         }
-        for cost, by in each.columns.items()
+        for cost, by_system in each.columns.items()
     }
     return replace(each, columns=columns)
 
 
 def _group_columns(rows: RankingRows, cut_by: Any, source: TopicScores) -> Any:
     """Return the slice columns, one value for each group that is evaluated."""
-    kept = np.arange(len(rows.groups)) if source.topic_indices is None else source.topic_indices
+    group_indices = (
+        np.arange(len(rows.groups)) if source.topic_indices is None else source.topic_indices
+    )
     return {
         name: {
-            part: take_rows(rows.of_groups(column, f"slice {part!r}"), kept)
+            part: take_rows(rows.of_groups(column, f"slice {part!r}"), group_indices)
             for part, column in parts.items()
         }
         for name, parts in (cut_by or {}).items()

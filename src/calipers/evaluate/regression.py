@@ -188,11 +188,11 @@ def regression(
     >>> ev["R2[price]"].value, ev["macro-R2"].value
     (1.0, -26.5)
     """
-    arguments, said, wide = locals(), predicted, ["quantiles"]
+    arguments, predictions, wide = locals(), predicted, ["quantiles"]
     if _is_multioutput(truth, outputs, data):
         wide.append("predicted")
-        if data is not None and (wanted := named_outputs(truth)):
-            said = columns_by_output(predicted, wanted)
+        if data is not None and (output_names := named_outputs(truth)):
+            predictions = columns_by_output(predicted, output_names)
 
     def of_models() -> Mapping[str, Any]:
         if y is None and not are_estimators(truth):
@@ -201,37 +201,37 @@ def regression(
         return {"truth": y, "predicted": predict_numbers(truth, predicted)}
 
     source = open_source(
-        {**arguments, "predicted": said}, "truth", "predicted", "quantiles", wide=wide,
+        {**arguments, "predicted": predictions}, "truth", "predicted", "quantiles", wide=wide,
         in_memory=of_models,
     )  # fmt: skip
     if source.stream is not None:
         problem, columns = _problem_from_stream(source.stream, outputs)
         return replace(source, stream=columns).evaluate(problem)
-    given = source.rows.columns
-    truth, predicted = given["truth"], given["predicted"]
-    several = _is_multioutput(truth, outputs)
-    _check_predictions(predicted, given["quantiles"], several=several)
-    if several:
+    row_columns = source.rows.columns
+    truth, predicted = row_columns["truth"], row_columns["predicted"]
+    is_multioutput = _is_multioutput(truth, outputs)
+    _check_predictions(predicted, row_columns["quantiles"], is_multioutput=is_multioutput)
+    if is_multioutput:
         problem = MultioutputProblem.from_columns(truth, outputs)
         number = len(to_outputs(truth, "truth", problem.names))
     elif predicted is None:
         problem, number = QuantileProblem(), len(to_quantities(truth, "truth"))
     else:
-        truth = to_quantities(only_column(truth), "truth", own=False)
+        truth = to_quantities(only_column(truth), "truth", copy=False)
         if isinstance(predicted, Mapping):
             predicted = {name: only_column(column) for name, column in predicted.items()}
         else:
             predicted = only_column(predicted)
         problem, number = RegressionProblem(), len(truth)
-        given = {**given, "truth": truth, "predicted": predicted}
-    return source.evaluate(problem, given, number)
+        row_columns = {**row_columns, "truth": truth, "predicted": predicted}
+    return source.evaluate(problem, row_columns, number)
 
 
-def _check_predictions(predicted: Any, quantiles: Any, *, several: bool) -> None:
+def _check_predictions(predicted: Any, quantiles: Any, *, is_multioutput: bool) -> None:
     """Check that there are point predictions, or quantiles of a single output."""
     if (predicted is None) == (quantiles is None):
         raise InputError("regression takes predicted=, or else quantiles=")
-    if several and predicted is None:
+    if is_multioutput and predicted is None:
         raise InputError("quantiles= are of one output; the truth has several")
 
 
@@ -242,23 +242,31 @@ def _problem_from_stream(
 
     Returns the problem and the columns, in which a table with one column becomes that column.
     """
-    said = {kind: dict(of) for kind, of in columns.output_columns.items()}
-    several = outputs is not None or len(flatten_names(columns.truth)) > 1
-    _check_predictions(said.get("predicted"), said.get("quantiles"), several=several)
-    if several:
-        wide = replace(columns, output_columns={"predicted": wrap_unnamed(said["predicted"])})
+    output_columns = {kind: dict(by_system) for kind, by_system in columns.output_columns.items()}
+    is_multioutput = outputs is not None or len(flatten_names(columns.truth)) > 1
+    _check_predictions(
+        output_columns.get("predicted"), output_columns.get("quantiles"), is_multioutput=is_multioutput
+    )
+    if is_multioutput:
+        wide = replace(
+            columns, output_columns={"predicted": wrap_unnamed(output_columns["predicted"])}
+        )
         return MultioutputProblem.from_columns(columns.truth, outputs), wide
     columns = replace(columns, truth=flatten_names(columns.truth)[0])
-    if "quantiles" in said:
-        wide = replace(columns, output_columns={"quantiles": wrap_unnamed(said["quantiles"])})
+    if "quantiles" in output_columns:
+        wide = replace(
+            columns, output_columns={"quantiles": wrap_unnamed(output_columns["quantiles"])}
+        )
         return QuantileProblem(), wide
-    alone = {name: only_column(column) for name, column in said["predicted"].items()}
-    return RegressionProblem(), replace(columns, output_columns={"predicted": alone})
+    single_columns = {
+        name: only_column(column) for name, column in output_columns["predicted"].items()
+    }
+    return RegressionProblem(), replace(columns, output_columns={"predicted": single_columns})
 
 
 def _is_multioutput(truth: Any, outputs: Sequence[Any] | None, data: Any = None) -> bool:
     """Return whether the truth has several columns, or its outputs are named."""
     pattern = isinstance(truth, str) and truth.endswith("*")
     listed = data is not None and len(named_outputs(truth)) > 1
-    several = pattern or n_columns(truth) > 1 or listed
-    return outputs is not None or several
+    has_multiple = pattern or n_columns(truth) > 1 or listed
+    return outputs is not None or has_multiple

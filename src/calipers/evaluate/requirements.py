@@ -126,7 +126,7 @@ class DifferenceRequirement:
     other: str
     margin: float | None
 
-    def met(self, d: Difference) -> bool:
+    def met(self, difference: Difference) -> bool:
         """Return whether the difference meets the requirement.
 
         *Better* requires a significant difference, and with a margin an interval beyond it. *Not
@@ -134,20 +134,20 @@ class DifferenceRequirement:
         test of non-inferiority. Systems with identical outputs on every unit are not worse, which
         says nothing about other units.
         """
-        found = verdict.outcome(d)
-        if found is verdict.Outcome.UNDEFINED:
+        outcome = verdict.outcome(difference)
+        if outcome is verdict.Outcome.UNDEFINED:
             return False
-        if found is verdict.Outcome.NOT_TESTED and self.margin is None:
+        if outcome is verdict.Outcome.NOT_TESTED and self.margin is None:
             return False  # what nobody tested has not been shown to be no worse
         if not self.better:
             if self.margin is None:
-                return found is not verdict.Outcome.WORSE
-            return verdict.is_identical(d) or bool(
-                d.p_noninferiority <= verdict.significance_level(d.level)
+                return outcome is not verdict.Outcome.WORSE
+            return verdict.is_identical(difference) or bool(
+                difference.p_noninferiority <= verdict.significance_level(difference.level)
             )
-        ahead = d.low if d.higher_is_better else -d.high
-        far = self.margin is None or (d.has_interval and ahead > self.margin)
-        return found is verdict.Outcome.BETTER and far
+        ahead = difference.low if difference.higher_is_better else -difference.high
+        is_beyond_margin = self.margin is None or (difference.has_interval and ahead > self.margin)
+        return outcome is verdict.Outcome.BETTER and is_beyond_margin
 
     def of(
         self, evaluation: Evaluation, systems: Iterable[str], compared: Compared
@@ -155,17 +155,25 @@ class DifferenceRequirement:
         """Yield the result for each system except the reference."""
         margin = None if self.better or self.margin is None else (self.measure, self.margin)
         differences = compared(self.other, margin)
-        own = [d for d in differences if d.measure == self.measure]
-        if any(d.higher_is_better is None for d in own) or not own:
+        measure_differences = [
+            difference for difference in differences if difference.measure == self.measure
+        ]
+        if (
+            any(difference.higher_is_better is None for difference in measure_differences)
+            or not measure_differences
+        ):
             raise InputError(f"{self.text!r}: no value of {self.measure} is better than another")
-        for d in own:
-            if d.system in systems:
-                adjusted = verdict.adjusted_word(differences, d.measure)
-                named = replace(d, requested_name=evaluation.requested_names.get(d.measure, ""))
-                said, met = verdict.sentence(named, adjusted=adjusted), self.met(d)
-                if met and not self.better and self.margin is None:
-                    said += verdict.rule_of_three(d)
-                yield RequirementResult(self.text, d.system, met, said)
+        for difference in measure_differences:
+            if difference.system in systems:
+                adjusted = verdict.adjusted_word(differences, difference.measure)
+                labeled = replace(
+                    difference,
+                    requested_name=evaluation.requested_names.get(difference.measure, ""),
+                )
+                message, is_met = verdict.sentence(labeled, adjusted=adjusted), self.met(difference)
+                if is_met and not self.better and self.margin is None:
+                    message += verdict.rule_of_three(difference)
+                yield RequirementResult(self.text, difference.system, is_met, message)
 
 
 Rule = ValueRequirement | DifferenceRequirement
@@ -189,44 +197,44 @@ def parse_requirement(text: str) -> Rule:
     InputError
         If the text is not a requirement; the message says what is expected.
     """
-    found = _OF_DIFFERENCE.fullmatch(text)
-    if found is not None:
-        margin = None if found["margin"] is None else float(found["margin"])
+    match = _OF_DIFFERENCE.fullmatch(text)
+    if match is not None:
+        margin = None if match["margin"] is None else float(match["margin"])
         if margin is not None and not (margin > 0 and math.isfinite(margin)):
-            raise InputError(f"{text!r}: the margin is {found['margin']}, expected more than 0")
-        better = found["how"] == "better"
-        return DifferenceRequirement(text.strip(), found["measure"], better, found["other"], margin)
-    found = _OF_VALUE.fullmatch(text)
-    if found is None:
+            raise InputError(f"{text!r}: the margin is {match['margin']}, expected more than 0")
+        better = match["how"] == "better"
+        return DifferenceRequirement(text.strip(), match["measure"], better, match["other"], margin)
+    match = _OF_VALUE.fullmatch(text)
+    if match is None:
         raise InputError(
             f"{text!r} is no requirement; expected a measure, a relation and a number, as in "
             "'nDCG@10 >= 0.35' or 'low(AUC) >= 0.9', or a comparison, as in 'AUC not worse than "
             "last by 0.01' or 'AP better than bm25'"
         )
-    measure = found["inner"] or found["measure"]
-    bound = float(found["bound"])
-    return ValueRequirement(text.strip(), measure, found["end"], found["relation"], bound)
+    measure = match["inner"] or match["measure"]
+    bound = float(match["bound"])
+    return ValueRequirement(text.strip(), measure, match["end"], match["relation"], bound)
 
 
-def _resolve_names(one: Rule, evaluation: Evaluation, baseline: str | None) -> Rule:
+def _resolve_names(rule: Rule, evaluation: Evaluation, baseline: str | None) -> Rule:
     """Replace the names of the measure and of the reference system by those of the evaluation."""
-    measure = evaluation.named(one.measure)
+    measure = evaluation.named(rule.measure)
     if measure not in evaluation.measures:
-        there = [evaluation.requested_names.get(name, name) for name in evaluation.measures]
-        meant = did_you_mean(one.measure, there)
-        raise InputError(f"{one.text!r}: {one.measure!r} is not among the measures; {meant}")
-    if isinstance(one, ValueRequirement):
-        return replace(one, measure=measure)
-    other = one.other
+        display_names = [evaluation.requested_names.get(name, name) for name in evaluation.measures]
+        suggestion = did_you_mean(rule.measure, display_names)
+        raise InputError(f"{rule.text!r}: {rule.measure!r} is not among the measures; {suggestion}")
+    if isinstance(rule, ValueRequirement):
+        return replace(rule, measure=measure)
+    other = rule.other
     if other == BASELINE and other not in evaluation.systems:
         compared = evaluation.comparison
         other = baseline or (compared.baseline if compared is not None else None) or BASELINE
     if other not in evaluation.systems:
-        meant = did_you_mean(other, evaluation.systems)
-        raise InputError(f"{one.text!r}: {other!r} is no system; {meant}")
+        suggestion = did_you_mean(other, evaluation.systems)
+        raise InputError(f"{rule.text!r}: {other!r} is no system; {suggestion}")
     if len(evaluation.systems) < 2:
-        raise InputError(f"{one.text!r}: there is no other system")
-    return replace(one, measure=measure, other=other)
+        raise InputError(f"{rule.text!r}: there is no other system")
+    return replace(rule, measure=measure, other=other)
 
 
 @validate_arguments
@@ -279,16 +287,20 @@ def check_requirements(
     True AUC >= 0.8
     True AUC not worse than old
     """
-    texts = [rules] if isinstance(rules, str) else rules
-    made = [_resolve_names(parse_requirement(text), evaluation, baseline) for text in texts]
-    against = {one.other for one in made if isinstance(one, DifferenceRequirement)}
+    rule_texts = [rules] if isinstance(rules, str) else rules
+    parsed_rules = [
+        _resolve_names(parse_requirement(text), evaluation, baseline) for text in rule_texts
+    ]
+    references = {rule.other for rule in parsed_rules if isinstance(rule, DifferenceRequirement)}
     compared = evaluation.comparison.baseline if evaluation.comparison is not None else None
-    against |= {name for name in (baseline, compared) if name is not None}
-    systems = [name for name in evaluation.systems if name not in against]
+    references |= {name for name in (baseline, compared) if name is not None}
+    systems = [name for name in evaluation.systems if name not in references]
     systems = systems or list(evaluation.systems)
 
     @cache
     def differences(other: str, margin: tuple[str, float] | None) -> Comparison:
         return evaluation.compare(other, margin=None if margin is None else dict([margin]))
 
-    return tuple(ruling for one in made for ruling in one.of(evaluation, systems, differences))
+    return tuple(
+        result for rule in parsed_rules for result in rule.of(evaluation, systems, differences)
+    )

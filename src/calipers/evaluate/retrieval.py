@@ -101,9 +101,11 @@ def spelled_out(measures: MeasureNames | None) -> list[str | Measure] | None:
 
     if measures is None:
         return None
-    asked = [measures] if isinstance(measures, str | Measure) else measures
+    requested = [measures] if isinstance(measures, str | Measure) else measures
     return [
-        one for m in asked for one in (SETS.get(m.lower(), (m,)) if isinstance(m, str) else (m,))
+        expanded
+        for m in requested
+        for expanded in (SETS.get(m.lower(), (m,)) if isinstance(m, str) else (m,))
     ]
 
 
@@ -111,7 +113,7 @@ def spelled_out(measures: MeasureNames | None) -> list[str | Measure] | None:
 ENGINES = ("memory", "spark", "dask")
 
 
-def engine_kind(engine: str | None, *given: Any, batches: bool = False) -> str | None:
+def engine_kind(engine: str | None, *inputs: Any, batches: bool = False) -> str | None:
     """Return the kind of the engine that has the rows, or None for memory.
 
     It is ``engine`` if given, else that of the data frames among the inputs. Reading in ``batches``
@@ -125,26 +127,26 @@ def engine_kind(engine: str | None, *given: Any, batches: bool = False) -> str |
             "engine='stream' reads rows in batches, which would cut through the documents of a "
             f"topic; expected one of {', '.join(ENGINES)}"
         )
-    frames = [kind for one in given if (kind := _kind(one)) in ("spark", "dask")]
+    frames = [kind for source in inputs if (kind := _kind(source)) in ("spark", "dask")]
     if engine == "stream" and frames:
         raise InputError(
             f"engine='stream' has batches in this process; leave it out, or {frames[0]!r}"
         )
-    known = (*ENGINES, "stream") if batches else ENGINES
-    if engine is not None and engine not in known:
-        raise InputError(f"engine is {engine!r}; {did_you_mean(engine, known)}")
+    engines = (*ENGINES, "stream") if batches else ENGINES
+    if engine is not None and engine not in engines:
+        raise InputError(f"engine is {engine!r}; {did_you_mean(engine, engines)}")
     if engine is not None:
         return None if engine == "memory" else engine
-    return next((kind for one in given if (kind := _kind(one)) is not None), None)
+    return next((kind for source in inputs if (kind := _kind(source)) is not None), None)
 
 
-def _kind(given: Any) -> str | None:
+def _kind(source: Any) -> str | None:
     """Return the kind of the engine of a data frame, or None."""
-    if is_spark(given):
+    if is_spark(source):
         return "spark"
-    if is_dask(given):
+    if is_dask(source):
         return "dask"
-    return given.kind if isinstance(given, Engine) else None
+    return source.kind if isinstance(source, Engine) else None
 
 
 def judge_runs(
@@ -156,15 +158,22 @@ def judge_runs(
     float32: bool,
 ) -> tuple[dict[str, Run], dict[str, Statistics], InputOrigin]:
     """Judge the runs, and return them with the statistics that the measures need."""
-    wanted = {measure.definition.statistic for measure in measures}
-    where = engine_kind(engine, qrels, *runs.values())
-    if where is not None:
+    statistic_types = {measure.definition.statistic for measure in measures}
+    distributed_engine = engine_kind(engine, qrels, *runs.values())
+    if distributed_engine is not None:
         from calipers.engines.judged_runs import judge_runs
 
-        return judge_runs(where, qrels, runs, wanted, float32=float32, paths=engine is not None)
+        return judge_runs(
+            distributed_engine,
+            qrels,
+            runs,
+            statistic_types,
+            float32=float32,
+            paths=engine is not None,
+        )
     systems: dict[str, Any] = {name: {} for name in runs}
     read: dict[str, Run] = {}
-    for kind in sorted(wanted - {JudgedRankings}, key=lambda kind: kind.__name__):
+    for kind in sorted(statistic_types - {JudgedRankings}, key=lambda kind: kind.__name__):
         from calipers.data.grouped_judgments import judge_groups, read_groups
         from calipers.data.sampled_judgments import read_sampled_judgments
         from calipers.statistics import SampledRankings
@@ -179,13 +188,13 @@ def judge_runs(
         for name, run in runs.items():
             read[name] = judge_groups(name, run, groups, float32=float32)
             systems[name][kind] = kind(**read[name].arrays)
-    if JudgedRankings in wanted:
-        own = read_qrels(qrels)
-        if len(wanted) == 1:
-            origin = own.origin
-        read = read_runs(runs, own, float32=float32)
-        for name, of in read.items():
-            systems[name][JudgedRankings] = JudgedRankings(**of.arrays)
+    if JudgedRankings in statistic_types:
+        judgments = read_qrels(qrels)
+        if len(statistic_types) == 1:
+            origin = judgments.origin
+        read = read_runs(runs, judgments, float32=float32)
+        for name, judged_run in read.items():
+            systems[name][JudgedRankings] = JudgedRankings(**judged_run.arrays)
     return read, dict(systems), origin
 
 
@@ -206,13 +215,13 @@ def run_notes(
 def _topic_notes(runs: Mapping[str, Run], systems: Mapping[str, Any]) -> list[str]:
     """Return notes on topics missing from runs, and on topics without judgments."""
     retrieved = {name: next(iter(systems[name].values())).retrieved for name in runs}
-    missing = {name: int((of == 0).sum()) for name, of in retrieved.items()}
+    missing = {name: int((counts == 0).sum()) for name, counts in retrieved.items()}
     unjudged = {name: run.unjudged_topics for name, run in runs.items()}
     topics = max(map(len, retrieved.values()))
 
     def named(name: str) -> str:
-        first, most = runs[name].unjudged_topic_names[:3], unjudged[name]
-        return f"{', '.join(first)}{', …' if most > 3 else ''}"
+        names, n_topics = runs[name].unjudged_topic_names[:3], unjudged[name]
+        return f"{', '.join(names)}{', …' if n_topics > 3 else ''}"
 
     def without(name: str) -> str:
         return f"{unjudged[name]}: {named(name)}"
@@ -242,27 +251,30 @@ def _count_note(
     count: Mapping[str, int],
     alone: Callable[[str], str],
     together: str,
-    said: Callable[[str], str] | None = None,
+    describe: Callable[[str], str] | None = None,
 ) -> list[str]:
     """Return a note on the runs with a non-zero count: on one run, or on several, sorted."""
     having = sorted((name for name, n in count.items() if n), key=lambda name: -count[name])
     if len(having) < 2:
         return [alone(name) for name in having]
-    told = [
-        f"{shorten_name(name)} ({count[name] if said is None else said(name)})" for name in having
+    descriptions = [
+        f"{shorten_name(name)} ({count[name] if describe is None else describe(name)})"
+        for name in having
     ]
-    return [f"{len(having)} runs {together}: {format_names(told)}."]
+    return [f"{len(having)} runs {together}: {format_names(descriptions)}."]
 
 
 def _pool_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Measure]) -> list[str]:
     """Return a note if a measure that estimates from a sample has no pool to estimate from."""
-    asked = [str(m) for m in measures if m.definition.needs_pool]
-    pooled = any((of.judged_grade < 0).any() for of in rankings.values())
-    judged = [name for name, of in rankings.items() if of.retrieved.sum() == len(of.rank)]
-    if not asked or pooled or len(judged) == len(rankings):
+    sampled_measures = [str(m) for m in measures if m.definition.needs_pool]
+    pooled = any((ranking.judged_grade < 0).any() for ranking in rankings.values())
+    judged = [
+        name for name, ranking in rankings.items() if ranking.retrieved.sum() == len(ranking.rank)
+    ]
+    if not sampled_measures or pooled or len(judged) == len(rankings):
         return []
     note = (
-        f"{asked[0]}: the judgments list no pooled document that was not judged (grade -1), so "
+        f"{sampled_measures[0]}: the judgments list no pooled document that was not judged (grade -1), so "
         "that unjudged documents count as not relevant, as they do in AP."
     )
     return [note]
@@ -279,16 +291,16 @@ def _tie_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Measur
             and m.parameters.get("cutoff") is not None
         }
     )
-    across, most = {}, {}
+    across, n_affected = {}, {}
     for name, ranking in rankings.items():
         counts = {
             cutoff: int(np.count_nonzero(ranking.sum(ranking.ties_across(cutoff))))
             for cutoff in cutoffs
         }
         across[name] = ", ".join(f"{n} at {cutoff}" for cutoff, n in counts.items() if n)
-        most[name] = sum(counts.values())
+        n_affected[name] = sum(counts.values())
     notes = _count_note(
-        most,
+        n_affected,
         lambda name: (
             f"{name} has topics whose tied documents stand across a cutoff: {across[name]}."
         ),
@@ -333,14 +345,14 @@ class UnjudgedAssumptions:
     ) -> Evaluation:
         """Add to each value its bounds over all possible completions of the judgments."""
         measures = [m for m in scores.measures if m.definition.statistic is JudgedRankings]
-        kept = slice(None) if scores.topic_indices is None else scores.topic_indices
-        known = max(int(r.judged_grade.max(initial=1)) for r in rankings.values())
-        top = known if self.max_grade is None else self.max_grade
+        topic_selection = slice(None) if scores.topic_indices is None else scores.topic_indices
+        max_judged_grade = max(int(r.judged_grade.max(initial=1)) for r in rankings.values())
+        top = max_judged_grade if self.max_grade is None else self.max_grade
         estimates = {(e.system, e.measure): e for e in evaluation}
         topics: dict[str, dict[str, tuple[FloatArray, FloatArray]]] = {}
         kinds: dict[str, str] = {}
         for system, ranking in rankings.items():
-            found = value_bounds(
+            measure_bounds = value_bounds(
                 ranking,
                 measures,
                 max_unretrieved=inf
@@ -350,27 +362,29 @@ class UnjudgedAssumptions:
                 collection_size=self.collection_size,
             )
             topics[system] = {}
-            for measure, possible in zip(measures, found, strict=True):
-                if possible is None:
+            for measure, bounds in zip(measures, measure_bounds, strict=True):
+                if bounds is None:
                     continue
                 name, summary = str(measure), measure.definition.summary
                 low, high = mean_bounds(
-                    measure.apply(ranking)[kept],
-                    replace(possible, low=possible.low[kept], high=possible.high[kept]),
+                    measure.apply(ranking)[topic_selection],
+                    replace(
+                        bounds, low=bounds.low[topic_selection], high=bounds.high[topic_selection]
+                    ),
                     summary,
                     zero=zero,
                     importance=scores.importance,
                 )
-                now = estimates[system, name]
+                estimate = estimates[system, name]
                 estimates[system, name] = replace(
-                    now,
+                    estimate,
                     # Sums in another order may differ in their last digit.
-                    lower_bound=float(np.fmin(low, now.value)),
-                    upper_bound=float(np.fmax(high, now.value)),
-                    bounds_kind=possible.kind,
+                    lower_bound=float(np.fmin(low, estimate.value)),
+                    upper_bound=float(np.fmax(high, estimate.value)),
+                    bounds_kind=bounds.kind,
                 )
-                topics[system][name] = (possible.low, possible.high)
-                kinds[name] = possible.kind
+                topics[system][name] = (bounds.low, bounds.high)
+                kinds[name] = bounds.kind
         assert evaluation.per_unit is not None
         conventions = {
             **evaluation.provenance["conventions"],
@@ -398,14 +412,20 @@ def _notes(
     """Return notes on the proportion of judged documents, and on the meaning of the bounds."""
     judged = parse("Judged@10", "retrieval")
     within = {name: judged.apply(r)[r.retrieved > 0] for name, r in rankings.items()}
-    shares = [f"{found.mean():.3f} for {name}" for name, found in within.items() if len(found)]
-    said = f"Judged@10, the share of judged documents among the first 10, is {join_words(shares)}."
-    elsewhere = {
+    proportions = [
+        f"{judged_fractions.mean():.3f} for {name}"
+        for name, judged_fractions in within.items()
+        if len(judged_fractions)
+    ]
+    sentence = f"Judged@10, the share of judged documents among the first 10, is {join_words(proportions)}."
+    descriptions = {
         OPEN: "any number of relevant documents (max_unretrieved sets a limit)",
         0: "no further relevant document",
         1: "one further relevant document",
     }
-    missed = elsewhere.get(max_unretrieved, f"up to {max_unretrieved} further relevant documents")
+    missed = descriptions.get(
+        max_unretrieved, f"up to {max_unretrieved} further relevant documents"
+    )
     meaning = (
         "Judgments: what judging every document could make of the value, whatever grades from 0 to "
         f"{top} the unjudged ones turn out to have, with {missed} of a topic outside what was "
@@ -414,15 +434,19 @@ def _notes(
     )
     if "outer" in kinds.values():
         meaning += " Where it says “within”, the true ends may be closer together."
-    without = [
+    unbounded = [
         str(m)
         for m in measures
         if m.definition.higher_is_better is not None and str(m) not in kinds
     ]
     return [
-        *([said] if shares else []),
+        *([sentence] if proportions else []),
         meaning,
-        *([f"What judging could make of {join_words(without)} is not known."] if without else []),
+        *(
+            [f"What judging could make of {join_words(unbounded)} is not known."]
+            if unbounded
+            else []
+        ),
     ]
 
 
@@ -596,7 +620,7 @@ def retrieval(
     (0.6667, 0.75)
     """
     _check_words(topics, undefined)
-    unknown = _unjudged_assumptions(
+    assumptions = _unjudged_assumptions(
         max_unretrieved, max_grade, collection_size, judgment_bounds=judgment_bounds
     )
     settings = make_settings(interval, level, n_resamples, seed)
@@ -605,35 +629,37 @@ def retrieval(
     chosen = select_measures(spelled_out(measures), DEFAULT_MEASURES, "retrieval", parameters)
     if collection_size is not None and not (judgment_bounds or topic_curves):
         _check_used("collection_size", chosen)
-    named = named_runs(runs)
-    check_stdin([qrels, *named.values()])
-    read, systems, origin = judge_runs(qrels, named, chosen, engine, float32=float32)
+    runs_by_name = named_runs(runs)
+    check_stdin([qrels, *runs_by_name.values()])
+    read, systems, origin = judge_runs(qrels, runs_by_name, chosen, engine, float32=float32)
     _check_common_topics(read, systems)
-    sets = [name for name, run in read.items() if not run.ordered]
-    if sets:
-        chosen = _set_measures(sets, chosen, None if measures is not None else parameters)
+    set_runs = [name for name, run in read.items() if not run.ordered]
+    if set_runs:
+        chosen = _set_measures(set_runs, chosen, None if measures is not None else parameters)
     if topics == "both":
         systems = _shared_topics(systems)
     names, zero = _first_statistic(next(iter(systems.values()))).topics, undefined == "zero"
-    known = {"weight": weight, "count": count, "cluster": cluster, "time": time}
+    unit_options = {"weight": weight, "count": count, "cluster": cluster, "time": time}
     conventions = {
         "order": ORDER,
         "scores": "float32" if float32 else "float64",
         "topics": topics,
         "undefined": undefined,
-        **{what: of for what, of in known.items() if isinstance(of, str)},
+        **{option: value for option, value in unit_options.items() if isinstance(value, str)},
         **parameters,
     }
     common = partial(_common_settings, conventions["scores"], judgments_digest(qrels, origin))
     systems, against = add_stored_topics(systems, baseline, "retrieval", names, common)
     table = None if topic_table is None else read_topic_table(topic_table)
     source = TopicScores.from_systems(names, systems, chosen, settings, zero=zero, common=common)
-    source = source.with_columns(UnitColumns.of(names, table, **known))
-    rankings = {name: of[JudgedRankings] for name, of in systems.items() if JudgedRankings in of}
-    how = [] if table is None else table.notes(names)
-    by_slice, cut_by, of_cuts = _make_slices(slices, slice_bins, table, source)
-    costs, of_costs = read_topic_costs(cost, names, tuple(named), table)
-    made = source.evaluation(
+    source = source.with_columns(UnitColumns.of(names, table, **unit_options))
+    rankings = {
+        name: value[JudgedRankings] for name, value in systems.items() if JudgedRankings in value
+    }
+    table_notes = [] if table is None else table.notes(names)
+    by_slice, cut_by, slice_notes = _make_slices(slices, slice_bins, table, source)
+    costs, of_costs = read_topic_costs(cost, names, tuple(runs_by_name), table)
+    evaluation = source.evaluation(
         "retrieval",
         {**conventions, **baseline_provenance(baseline, against)},
         [
@@ -646,19 +672,19 @@ def retrieval(
             source, against, settings, full_name(primary, parameters), compare=compare
         ),
         curves=()
-        if sets
+        if set_runs
         else _curves(source, rankings, zero, topic_curves, rel, collection_size, judged_only),
-        notes=(*run_notes(read, systems, rankings, chosen), *of_cuts, *how),
+        notes=(*run_notes(read, systems, rankings, chosen), *slice_notes, *table_notes),
         slices=by_slice,
         costs=costs,
         cut_by=cut_by,
     )
-    told = tuple(made.estimates), made.comparison, made.slices
-    spelling = partial(_spelling, qrels, named, names, read, engine)
-    made = replace(made, findings=from_runs(source, told, rankings, read, spelling))
-    if unknown is None:
-        return made
-    return unknown.bounded(made, rankings, source, zero=zero)
+    results = tuple(evaluation.estimates), evaluation.comparison, evaluation.slices
+    spelling = partial(_spelling, qrels, runs_by_name, names, read, engine)
+    evaluation = replace(evaluation, findings=from_runs(source, results, rankings, read, spelling))
+    if assumptions is None:
+        return evaluation
+    return assumptions.bounded(evaluation, rankings, source, zero=zero)
 
 
 def _make_slices(
@@ -714,20 +740,20 @@ def _spelling(
     read: Mapping[str, Run],
     engine: str | None,
     name: str,
-    what: str,
+    id_kind: str,
 ) -> str:
     """Describe how ids of a run and of the judgments differ, if they do so in one way only."""
-    if what == "topics":
-        found = find_id_variant(read[name].unjudged_topic_names, topics)
+    if id_kind == "topics":
+        variant = find_id_variant(read[name].unjudged_topic_names, topics)
     elif engine_kind(engine, qrels, runs[name]) is not None:
         return ""
     else:
-        found = find_document_id_variant(runs[name], qrels)
-    if found is None:
+        variant = find_document_id_variant(runs[name], qrels)
+    if variant is None:
         return ""
     return (
-        f"The {what.removesuffix('s')} ids of the run and the judgments seem to differ only by "
-        f"{found.differ_by}: {shorten_name(found.first)!r} and {shorten_name(found.second)!r}."
+        f"The {id_kind.removesuffix('s')} ids of the run and the judgments seem to differ only by "
+        f"{variant.differ_by}: {shorten_name(variant.first)!r} and {shorten_name(variant.second)!r}."
     )
 
 
@@ -765,28 +791,28 @@ def _set_measures(
         return select_measures(SETS["set"], (), "retrieval", free)
     ordered = [measure for measure in measures if measure.needs_order]
     if ordered:
-        looking = [str(measure) for measure in ordered]
-        meant = "".join(f". {note[:-1]}" for note in dict.fromkeys(m.note for m in ordered) if note)
+        order_measures = [str(measure) for measure in ordered]
+        hints = "".join(f". {note[:-1]}" for note in dict.fromkeys(m.note for m in ordered) if note)
         raise InputError(
             f"{sets[0]}: its answers are sets of documents, without an order, which "
-            f"{', '.join(looking[:3])}{', …' if len(looking) > 3 else ''} "
-            f"{'looks' if len(looking) == 1 else 'look'} at; measures of sets are "
+            f"{', '.join(order_measures[:3])}{', …' if len(order_measures) > 3 else ''} "
+            f"{'looks' if len(order_measures) == 1 else 'look'} at; measures of sets are "
             f"{', '.join(SETS['set'])}; a ranking has a score for each document, as in "
-            f"{{'q1': {{'d1': 2.0, 'd2': 1.0}}}}{meant}"
+            f"{{'q1': {{'d1': 2.0, 'd2': 1.0}}}}{hints}"
         )
     return measures
 
 
 def _check_common_topics(runs: Mapping[str, Run], systems: Mapping[str, Statistics]) -> None:
     for name, run in runs.items():
-        seen = _first_statistic(systems[name])
+        statistic = _first_statistic(systems[name])
         nothing = not (run.ordered or run.unjudged_topics)  # which is an answer too
-        if not seen.retrieved.any() and not nothing:
-            judged = ", ".join(repr(t) for t in seen.topics[:3])
+        if not statistic.retrieved.any() and not nothing:
+            judged = ", ".join(repr(t) for t in statistic.topics[:3])
             retrieved = ", ".join(repr(t) for t in run.unjudged_topic_names[:3])
             raise InputError(
                 f"{name}: no topic in common with the qrels; "
-                f"the qrels have {judged}{', …' if len(seen.topics) > 3 else ''}, "
+                f"the qrels have {judged}{', …' if len(statistic.topics) > 3 else ''}, "
                 f"the run has {retrieved}{', …' if run.unjudged_topics > 3 else ''}"
             )
 
@@ -798,11 +824,13 @@ def _first_statistic(statistics: Statistics) -> Any:
 
 def _shared_topics(systems: Mapping[str, Statistics]) -> dict[str, Statistics]:
     """Keep only the topics for which every run retrieves documents."""
-    common = np.logical_and.reduce([_first_statistic(of).retrieved > 0 for of in systems.values()])
+    common = np.logical_and.reduce(
+        [_first_statistic(statistics).retrieved > 0 for statistics in systems.values()]
+    )
     if not common.any():
         raise InputError("the runs have no judged topic in common")
     picked = np.flatnonzero(common)
     return {
-        name: {kind: statistic.take(picked) for kind, statistic in of.items()}
-        for name, of in systems.items()
+        name: {kind: statistic.take(picked) for kind, statistic in statistics.items()}
+        for name, statistics in systems.items()
     }

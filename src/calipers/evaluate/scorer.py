@@ -63,30 +63,32 @@ class Scorer:
         self, estimator: Any, features: Any, truth: Any, sample_weight: Any = None
     ) -> float:
         """Compute the score of the model's predictions on the features."""
-        said, options = self.said(estimator, features, several=np.ndim(truth) > 1)
-        return self.sign * self.value(truth, said, options, sample_weight)
+        predictions, options = self.said(estimator, features, is_multioutput=np.ndim(truth) > 1)
+        return self.sign * self.value(truth, predictions, options, sample_weight)
 
-    def value(self, truth: Any, said: Any, options: Mapping[str, Any], weight: Any = None) -> float:
+    def value(
+        self, truth: Any, predictions: Any, options: Mapping[str, Any], weight: Any = None
+    ) -> float:
         """Compute the measure, with its own sign, from predictions returned by :meth:`said`."""
         if len(options.get("labels", ())) == 2 and not has_only_classes(options["labels"], truth):
             options = {}  # of rows that have classes which the model never saw
         return compute_value(
-            self.measure, truth, said, weight=weight, positive=self.positive, **options
+            self.measure, truth, predictions, weight=weight, positive=self.positive, **options
         )
 
     def said(
-        self, estimator: Any, features: Any, *, several: bool = False
+        self, estimator: Any, features: Any, *, is_multioutput: bool = False
     ) -> tuple[Any, dict[str, Any]]:
         """Return the predictions that the measure needs, and options to read them.
 
-        ``several`` states that rows have several labels or outputs.
+        ``is_multioutput`` states that rows have several labels or outputs.
         """
         classes = class_names(estimator)
         # Rows that are all of one class do not say that the model tells it from another.
         needed = len(classes) == 2 or (len(classes) > 2 and self.positive is None)
         by_labels = self.measure.definition.task == "classification"
-        known = {"labels": classes} if needed and by_labels else {}
-        if known and is_order_assumed(self.measure, classes):
+        label_options = {"labels": classes} if needed and by_labels else {}
+        if label_options and is_order_assumed(self.measure, classes):
             raise InputError(
                 f"{self.measure} depends on the order of the classes, and models have them in "
                 f"alphabetical order ({format_names(classes)}): number them in their own order"
@@ -94,12 +96,12 @@ class Scorer:
         names = METHODS[self.measure.definition.reads or ""]
         # Of two classes both rank alike, and what saturates ranks less well; of several, only
         # probabilities are on one scale.
-        names = names[::-1] if several or len(classes) > 2 else names
+        names = names[::-1] if is_multioutput or len(classes) > 2 else names
         ask = _method(estimator, names, str(self.measure))
-        made = ask(features)
-        if ask.__name__ == "predict" or several or isinstance(made, list):
-            return made, known
-        return positive_column(made, classes, self.positive), known
+        predictions = ask(features)
+        if ask.__name__ == "predict" or is_multioutput or isinstance(predictions, list):
+            return predictions, label_options
+        return positive_column(predictions, classes, self.positive), label_options
 
     def set_score_request(self, *, sample_weight: bool | str | None) -> Scorer:
         """Return a scorer that requests weights in scikit-learn's metadata routing.
@@ -117,22 +119,22 @@ class Scorer:
         return request
 
     def __repr__(self) -> str:
-        more = "" if self.positive is None else f"positive={self.positive!r}"
-        return f"{self.measure!r}.scorer({more})"
+        arguments = "" if self.positive is None else f"positive={self.positive!r}"
+        return f"{self.measure!r}.scorer({arguments})"
 
 
 def has_only_classes(classes: Sequence[str], truth: Any) -> bool:
     """Return whether every row has one of the classes."""
-    there = label_index(classes)
-    return all(find_label(there, name) is not None for name in encode_labels(truth, "truth").names)
+    index = label_index(classes)
+    return all(find_label(index, name) is not None for name in encode_labels(truth, "truth").names)
 
 
 def _method(estimator: Any, names: tuple[str, ...], measure: str) -> Callable[[Any], Any]:
     for name in names:
         ask = getattr(estimator, name, None)
         if ask is not None:
-            made: Callable[[Any], Any] = ask
-            return made
+            method: Callable[[Any], Any] = ask
+            return method
     needed = " or ".join(names)
     raise InputError(f"{measure} needs {needed}, which {type(estimator).__name__} does not have")
 

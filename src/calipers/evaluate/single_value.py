@@ -114,29 +114,29 @@ def compute_value(
     if definition.reads in ("numbers", "quantiles"):
         return _regression_value(measure, truth, prediction, weight, count)
     if definition.reads == "distributions":
-        target, said = read_distributions(truth, {"": prediction}, class_names(truth))
+        target, distributions = read_distributions(truth, {"": prediction}, class_names(truth))
         repeats = RowRepeats.of(count, len(target))
-        loss = repeats(measure.losses(target, said[""]))
+        loss = repeats(measure.losses(target, distributions[""]))
         return float(measure.apply(Moments.from_rows(loss, repeats.weights(weight))))
-    several = _select_verb(measure, truth, prediction, positive, labels)
-    if several is not None:
-        given = {"weight": weight, "count": count, "labels": labels}
-        return _verb_value(several, measure, truth, prediction, given)
+    verb_name = _select_verb(measure, truth, prediction, positive, labels)
+    if verb_name is not None:
+        options = {"weight": weight, "count": count, "labels": labels}
+        return _verb_value(verb_name, measure, truth, prediction, options)
     if _is_count_measure(measure) and positive is None:
         truth = encode_labels(truth, "truth")
-        found = _known_classes(truth, prediction, labels)
+        encoded = _known_classes(truth, prediction, labels)
         if labels is None and not truth.ordered:
-            _check_order(measure, found.names)
-        called = found.codes_of(prediction, "predicted")
-        repeats = RowRepeats.of(count, len(found.codes))
-        codes = repeats(found.codes), repeats(called)
-        whole = confusion_matrix(*codes, found.names, repeats.weights(weight))
-        return float(measure.apply(whole))
+            _check_order(measure, encoded.names)
+        predicted_codes = encoded.codes_of(prediction, "predicted")
+        repeats = RowRepeats.of(count, len(encoded.codes))
+        codes = repeats(encoded.codes), repeats(predicted_codes)
+        class_matrix = confusion_matrix(*codes, encoded.names, repeats.weights(weight))
+        return float(measure.apply(class_matrix))
     if definition.reads == "ratings":
         return _rater_value(measure, {"first": truth, "second": prediction}, weight, count, labels)
     if definition.task == "clustering":
         return _cluster_value(measure, truth, prediction, weight, count)
-    classes_of = encode_binary(truth, positive, both=labels)
+    classes_of = encode_binary(truth, positive, class_pair=labels)
     repeats = RowRepeats.of(count, len(classes_of.positive))
     weights, truth = repeats.weights(weight), repeats(classes_of.positive)
     if definition.statistic is ConfusionMatrix:
@@ -145,9 +145,9 @@ def compute_value(
         return float(measure.apply(matrix))
     if definition.statistic is ScoreTable:
         probable = definition.reads == "probabilities"
-        what = "probability" if probable else "score"
-        score = _one_column(prediction, classes_of, what, probable=probable)
-        check_length(score, len(classes_of.positive), what)
+        column_label = "probability" if probable else "score"
+        score = _one_column(prediction, classes_of, column_label, probable=probable)
+        check_length(score, len(classes_of.positive), column_label)
         return float(measure.apply(ScoreTable.from_rows(truth, repeats(score), weights)))
     probability = _one_column(prediction, classes_of, "probability", probable=True)
     probability = probability.astype(np.float64)
@@ -186,8 +186,8 @@ def _rater_value(
             measure, read_ratings(ratings, {ALL_RATERS: None}, None, unnamed).categories.names
         )
     of_items = {"weight": weight, "count": count, "order": labels}
-    found = agreement(ratings, measures=[measure], interval="none", **of_items)
-    return found.estimates[0].value
+    evaluation = agreement(ratings, measures=[measure], interval="none", **of_items)
+    return evaluation.estimates[0].value
 
 
 def _check_order(measure: Measure, names: Sequence[str]) -> None:
@@ -208,16 +208,18 @@ def _one_name(labels: Sequence[Any] | None, classes: Sequence[Any] | None) -> An
     return labels if classes is None else classes
 
 
-def _one_column(given: Any, classes: BinaryLabels, what: str, *, probable: bool) -> Any:
+def _one_column(
+    prediction: Any, classes: BinaryLabels, column_label: str, *, probable: bool
+) -> Any:
     """Return the scores of the positive class, also from a table with a column for each class."""
     if probable:
-        return positive_probability(given, classes, what)
-    if is_table(given):
+        return positive_probability(prediction, classes, column_label)
+    if is_table(prediction):
         any_class = np.zeros(len(classes.positive), np.intp)
-        known = ClassLabels(classes.classes, any_class)
-        table = probability_matrix(given, known, what, distribution=False)[0]
+        class_labels = ClassLabels(classes.classes, any_class)
+        table = probability_matrix(prediction, class_labels, column_label, distribution=False)[0]
         return table[:, classes.classes.index(classes.names[1])]
-    return to_numbers(given, what)
+    return to_numbers(prediction, column_label)
 
 
 # --- Several classes, several labels --------------------------------------------------------------
@@ -234,15 +236,21 @@ def _select_verb(
     ``"multilabel"``, ``"classification"`` for multiclass data, or None if binary data or a
     confusion matrix suffice.
     """
-    d = measure.definition
-    if d.task == "multilabel" or (d.task == "classification" and _has_sets(truth)):
+    definition = measure.definition
+    if definition.task == "multilabel" or (
+        definition.task == "classification" and _has_sets(truth)
+    ):
         return "multilabel"
-    if d.task != "classification" or positive is not None or _is_count_measure(measure):
+    if definition.task != "classification" or positive is not None or _is_count_measure(measure):
         return None
     if labels is not None and len(labels) > 2:
         return "classification"
-    many = is_table(prediction) and _n_columns(prediction) > 2
-    return "classification" if many or measure.viewed or d.reads == "ranks" else None
+    has_class_columns = is_table(prediction) and _n_columns(prediction) > 2
+    return (
+        "classification"
+        if has_class_columns or measure.viewed or definition.reads == "ranks"
+        else None
+    )
 
 
 def _is_count_measure(measure: Measure) -> bool:
@@ -265,12 +273,12 @@ def _known_classes(truth: Any, prediction: Any, labels: Sequence[Any] | None) ->
     If there is only one class, a second class without rows is added, as in :func:`encode_binary`,
     because measures need at least two classes.
     """
-    found = encode_classes(truth, labels, also={"predicted": prediction})
-    if labels is not None or len(found.names) > 1:
-        return found
-    [name] = found.names
+    classes = encode_classes(truth, labels, also={"predicted": prediction})
+    if labels is not None or len(classes.names) > 1:
+        return classes
+    [name] = classes.names
     names = sort_labels([name, other_of_pair(name) or f"not {name}"])
-    return ClassLabels(tuple(names), np.full(len(found.codes), names.index(name), np.intp))
+    return ClassLabels(tuple(names), np.full(len(classes.codes), names.index(name), np.intp))
 
 
 def _n_columns(table: Any) -> int:
@@ -279,16 +287,16 @@ def _n_columns(table: Any) -> int:
 
 
 def _verb_value(
-    called: str, measure: Measure, truth: Any, prediction: Any, given: dict[str, Any]
+    verb_name: str, measure: Measure, truth: Any, prediction: Any, options: dict[str, Any]
 ) -> float:
     """Compute the value with the evaluation function of that name."""
     from calipers.evaluate.classification import classification
     from calipers.evaluate.multilabel import multilabel
 
-    said = {_CALLED.get(measure.definition.reads or "", "score"): prediction}
-    verb = multilabel if called == "multilabel" else classification
-    [found] = verb(truth, **said, measures=[measure], interval="none", curves=False, **given)
-    return found.value
+    output = {_CALLED.get(measure.definition.reads or "", "score"): prediction}
+    verb = multilabel if verb_name == "multilabel" else classification
+    [estimate] = verb(truth, **output, measures=[measure], interval="none", curves=False, **options)
+    return estimate.value
 
 
 def _cluster_value(measure: Measure, first: Any, labels: Any, weight: Any, count: Any) -> float:
@@ -298,8 +306,10 @@ def _cluster_value(measure: Measure, first: Any, labels: Any, weight: Any, count
     if weight is not None:
         raise InputError(f"{measure} is of points, which have no weight=")
     features, truth = (None, first) if measure.definition.reads == "partitions" else (first, None)
-    [found] = clustering(features, labels, truth, count=count, measures=[measure], interval="none")
-    return found.value
+    [estimate] = clustering(
+        features, labels, truth, count=count, measures=[measure], interval="none"
+    )
+    return estimate.value
 
 
 def _regression_value(
@@ -308,18 +318,18 @@ def _regression_value(
     """Compute the value from point predictions or quantiles."""
     if measure.viewed or n_columns(truth) > 1:
         return _multioutput_value(measure, truth, prediction, weight, count)
-    target = to_quantities(truth, "truth", own=False)
+    target = to_quantities(truth, "truth", copy=False)
     repeats = RowRepeats.of(count, len(target))
-    rest = repeats.weights(weight), Settings()
+    row_options = repeats.weights(weight), Settings()
     system: RegressionOutput | QuantileOutput
     if measure.definition.reads == "quantiles":
         levels, values = to_quantiles(prediction, "quantiles", len(target))
-        system = QuantileOutput("quantiles", repeats(target), levels, repeats(values), *rest)
+        system = QuantileOutput("quantiles", repeats(target), levels, repeats(values), *row_options)
         system.check_measure(measure)
     else:
-        predicted = to_quantities(prediction, "predicted", own=False)
+        predicted = to_quantities(prediction, "predicted", copy=False)
         check_length(predicted, len(target), "predicted")
-        system = RegressionOutput("predicted", repeats(target), repeats(predicted), *rest)
+        system = RegressionOutput("predicted", repeats(target), repeats(predicted), *row_options)
     return float(measure.apply(system.sample_for(measure).statistic))
 
 
@@ -329,8 +339,8 @@ def _multioutput_value(
     """Compute the value for several outputs."""
     from calipers.evaluate.regression import regression
 
-    given = {"weight": weight, "count": count, "interval": "none", "curves": False}
-    found = regression(truth, prediction, measures=[measure], **given)
-    if len(found.estimates) > 1:
+    options = {"weight": weight, "count": count, "interval": "none", "curves": False}
+    evaluation = regression(truth, prediction, measures=[measure], **options)
+    if len(evaluation.estimates) > 1:
         raise InputError(f"{measure} has a value for each output: ask for macro-{measure}")
-    return found.estimates[0].value
+    return evaluation.estimates[0].value

@@ -125,12 +125,17 @@ def compare_splits(
         raise InputError(f"level is {level}, expected a share between 0 and 1 such as 0.95")
     notes: Sequence[str]
     if isinstance(values, Evaluation) and isinstance(values.sources, FoldValues):
-        if any(given is not None for given in (split, repetition, count)):
+        if any(argument is not None for argument in (split, repetition, count)):
             raise InputError("split=, repetition= and count= are known of cross-validation")
-        own = values.sources
-        read, better, pooled, notes = own.values, own.better, own.pooled_values, own.notes
+        fold_values = values.sources
+        read, better, pooled, notes = (
+            fold_values.values,
+            fold_values.better,
+            fold_values.pooled_values,
+            fold_values.notes,
+        )
         if design in ("k-fold", "resampled") and (train, test) == (None, None):
-            design, (train, test) = own.design, own.sizes
+            design, (train, test) = fold_values.design, fold_values.sizes
     elif isinstance(values, Evaluation):
         if repetition is None and design in FIVE_BY_TWO:
             raise InputError(f"design {design!r} needs repetition=, the repetition of each row")
@@ -171,38 +176,41 @@ def compare_split_values(
     """
     if not better:
         raise InputError("of none of the measures one value is better than another")
-    made = _SplitDesign.of(design, read, train, test)
-    notes = [*made.notes, *notes]
+    split_design = _SplitDesign.of(design, read, train, test)
+    notes = [*split_design.notes, *notes]
     pairs = list(system_pairs(tuple(read.values), baseline))
-    first, rest = next(iter(better)), len(pairs) * (len(better) - 1)
+    first, n_other_tests = next(iter(better)), len(pairs) * (len(better) - 1)
     families: tuple[list[Difference], list[Difference]] = [], []
     for name, higher in better.items():
-        towards = Hypothesis(alternative=alternative).towards(higher)
-        tests = len(pairs) if name == first else rest
-        together = tests if adjust in ("holm", "bonferroni") else 1
+        direction = Hypothesis(alternative=alternative).towards(higher)
+        n_tests = len(pairs) if name == first else n_other_tests
+        n_simultaneous = n_tests if adjust in ("holm", "bonferroni") else 1
         # Intervals that hold together, by Bonferroni.
-        own = 1 - (1 - level) / together
-        found = [made.tested(read, (*pair, name), towards, own) for pair in pairs]
+        simultaneous_level = 1 - (1 - level) / n_simultaneous
+        split_tests = [
+            split_design.tested(read, (*pair, name), direction, simultaneous_level)
+            for pair in pairs
+        ]
         families[name != first].extend(
-            _difference(one, (*pair, name), level, together, higher_is_better=higher)
-            for one, pair in zip(found, pairs, strict=True)
+            _difference(split_test, (*pair, name), level, n_simultaneous, higher_is_better=higher)
+            for split_test, pair in zip(split_tests, pairs, strict=True)
         )
-        for one, pair in zip(found, pairs, strict=True):
-            notes += _notes(one, (*pair, name), pooled, cautious=design != "independent")
-    way = ADJUSTMENTS[adjust if max(map(len, families)) > 1 else "none"]
+        for split_test, pair in zip(split_tests, pairs, strict=True):
+            notes += _notes(split_test, (*pair, name), pooled, cautious=design != "independent")
+    adjustment = ADJUSTMENTS[adjust if max(map(len, families)) > 1 else "none"]
     return Comparison(
-        tuple(row for of in families for row in adjusted_p(of, adjust)),
+        tuple(row for family in families for row in adjusted_p(family, adjust)),
         level,
-        way.name,
+        adjustment.name,
         baseline,
         primary=first,
-        error_rate=way.controls,
+        error_rate=adjustment.controls,
         notes=tuple(dict.fromkeys(notes)),
         per_unit=PerUnit("splits", read.units, read.values),
         provenance={
             "design": design,
             "splits": len(read.units),
-            "repetitions": made.repetitions,
+            "repetitions": split_design.repetitions,
             "train": train,
             "test": test,
         },
@@ -210,49 +218,49 @@ def compare_split_values(
 
 
 def _notes(
-    found: resampled_tests.SplitTest,
+    split_test: resampled_tests.SplitTest,
     names: tuple[str, str, str],
     pooled: Mapping[tuple[str, str], float],
     *,
     cautious: bool,
 ) -> Iterator[str]:
     """Yield the caveat of the test, and the difference pooled over all rows."""
-    if found.caution is not None and cautious:
-        yield f"The {found.test.name} {found.caution}."
+    if split_test.caution is not None and cautious:
+        yield f"The {split_test.test.name} {split_test.caution}."
     if pooled:
         system, base, name = names
-        apart = pooled[system, name] - pooled[base, name]
+        pooled_difference = pooled[system, name] - pooled[base, name]
         yield (
-            f"{name}, {system} - {base}: {found.value:.4f} {found.summary}, "
-            f"{apart:.4f} pooled over all rows."
+            f"{name}, {system} - {base}: {split_test.value:.4f} {split_test.summary}, "
+            f"{pooled_difference:.4f} pooled over all rows."
         )
 
 
 def _difference(
-    found: resampled_tests.SplitTest,
+    split_test: resampled_tests.SplitTest,
     names: tuple[str, str, str],
     level: float,
-    together: int,
+    n_simultaneous: int,
     *,
     higher_is_better: bool,
 ) -> Difference:
     system, baseline, measure = names
-    held = "simultaneous, " if together > 1 and not found.interval.reason else ""
+    prefix = "simultaneous, " if n_simultaneous > 1 and not split_test.interval.reason else ""
     return Difference(
         measure=measure,
         system=system,
         baseline=baseline,
-        value=found.value,
-        low=found.interval.low,
-        high=found.interval.high,
+        value=split_test.value,
+        low=split_test.interval.low,
+        high=split_test.interval.high,
         level=level,
-        method=held + found.interval.method,
-        p=found.test.p,
-        test=found.test.name,
-        alternative=found.test.alternative,
-        n=found.splits,
+        method=prefix + split_test.interval.method,
+        p=split_test.test.p,
+        test=split_test.test.name,
+        alternative=split_test.test.alternative,
+        n=split_test.splits,
         unit="splits",
-        interval_reason=found.interval.reason,
+        interval_reason=split_test.interval.reason,
         higher_is_better=higher_is_better,
     )
 
@@ -276,23 +284,23 @@ class _SplitDesign:
         cls, name: str, read: ExternalValues, train: float | None, test: float | None
     ) -> _SplitDesign:
         """Determine the design from the splits; raise an error if they do not match it."""
-        number = len(read.units)
-        if number < 2:
-            raise InputError(f"there is {number} split, expected at least 2")
+        n_splits = len(read.units)
+        if n_splits < 2:
+            raise InputError(f"there is {n_splits} split, expected at least 2")
         order, folds = _repetition_order(name, read)
         sizes = _given_sizes(name, train, test)
         notes: tuple[str, ...] = ()
         if name == "k-fold" and sizes is None:
             if folds < 2:
                 raise InputError("each repetition has one split, expected two or more folds")
-            sizes, notes = (folds - 1, 1), (_taken_for(number, folds, bool(read.repetition)),)
-        if name in FIVE_BY_TWO and (number != 10 or (read.repetition and folds != 2)):
-            has = f"{number // folds} times {folds}" if read.repetition else str(number)
+            sizes, notes = (folds - 1, 1), (_taken_for(n_splits, folds, bool(read.repetition)),)
+        if name in FIVE_BY_TWO and (n_splits != 10 or (read.repetition and folds != 2)):
+            has = f"{n_splits // folds} times {folds}" if read.repetition else str(n_splits)
             raise InputError(f"design {name!r}: there are {has} splits, expected 5 times 2")
-        return cls(name, order, number // folds, sizes, notes)
+        return cls(name, order, n_splits // folds, sizes, notes)
 
     def tested(
-        self, read: ExternalValues, names: tuple[str, str, str], towards: str, level: float
+        self, read: ExternalValues, names: tuple[str, str, str], alternative: str, level: float
     ) -> resampled_tests.SplitTest:
         """Test the difference of (system, baseline, measure)."""
         system, baseline, measure = names
@@ -303,41 +311,41 @@ class _SplitDesign:
                     f"{measure} of {name!r} has no value on {len(absent)} of {len(read.units)} "
                     f"splits, {read.units[absent[0]]!r} first; every split needs one"
                 )
-        apart = (read.values[system][measure] - read.values[baseline][measure])[self.order]
+        differences = (read.values[system][measure] - read.values[baseline][measure])[self.order]
         if self.name == "independent":
-            return resampled_tests.k_fold_t(apart, towards, level)
+            return resampled_tests.k_fold_t(differences, alternative, level)
         if self.name == "5x2-t":
-            return resampled_tests.five_by_two_t(apart.reshape(5, 2), towards)
+            return resampled_tests.five_by_two_t(differences.reshape(5, 2), alternative)
         if self.name == "5x2-f":
-            if towards != "two-sided":
+            if alternative != "two-sided":
                 raise InputError("the combined F test knows no sides; leave out alternative=")
-            return resampled_tests.five_by_two_f(apart.reshape(5, 2))
+            return resampled_tests.five_by_two_f(differences.reshape(5, 2))
         assert self.sizes is not None
-        return resampled_tests.corrected_t(apart, *self.sizes, towards, level)
+        return resampled_tests.corrected_t(differences, *self.sizes, alternative, level)
 
 
 def _repetition_order(design: str, read: ExternalValues) -> tuple[npt.NDArray[np.intp], int]:
     """Return the order that groups splits by repetition, and the number of splits of each."""
-    number = len(read.units)
+    n_splits = len(read.units)
     if not read.repetition:
-        return np.arange(number), number
+        return np.arange(n_splits), n_splits
     names = list(dict.fromkeys(read.repetition))
     codes = np.array([names.index(name) for name in read.repetition])
     sizes = np.bincount(codes)
     if design in ("k-fold", *FIVE_BY_TWO) and (sizes != sizes[0]).any():
-        odd = int(np.flatnonzero(sizes != sizes[0])[0])
+        mismatch_index = int(np.flatnonzero(sizes != sizes[0])[0])
         raise InputError(
-            f"repetition {names[odd]!r} has {sizes[odd]} splits, {names[0]!r} has {sizes[0]}"
+            f"repetition {names[mismatch_index]!r} has {sizes[mismatch_index]} splits, {names[0]!r} has {sizes[0]}"
         )
     return np.argsort(codes, kind="stable"), int(sizes[0])
 
 
-def _taken_for(number: int, folds: int, told: bool) -> str:
+def _taken_for(n_splits: int, folds: int, has_repetitions: bool) -> str:
     """Return a note on the cross-validation that is assumed if sizes follow from folds."""
-    taken = f"Taken for {number // folds} × " if told else "Taken for one "
-    taken += f"{folds}-fold cross-validation, models trained on {folds - 1}/{folds} of the rows"
-    hint = "" if told else "; if it was repeated, give repetition="
-    return f"{taken}{hint}."
+    sentence = f"Taken for {n_splits // folds} × " if has_repetitions else "Taken for one "
+    sentence += f"{folds}-fold cross-validation, models trained on {folds - 1}/{folds} of the rows"
+    hint = "" if has_repetitions else "; if it was repeated, give repetition="
+    return f"{sentence}{hint}."
 
 
 def _given_sizes(
@@ -352,16 +360,16 @@ def _given_sizes(
         raise InputError(f"design {design!r} makes no use of train= and test=")
     if train is None or test is None:
         raise InputError(f"{'train' if train is None else 'test'}= is missing; give both sizes")
-    for what, size in (("train", train), ("test", test)):
+    for option, size in (("train", train), ("test", test)):
         if not 0 < size < math.inf:
-            raise InputError(f"{what} is {size!r}, expected a number of rows above 0")
+            raise InputError(f"{option} is {size!r}, expected a number of rows above 0")
     return train, test
 
 
 def _values(values: Any, measure: str, repetition: Any) -> ExternalValues:
     """Read the values and the repetition of each split."""
-    named = (repetition.lower(),) if isinstance(repetition, str) else REPETITION
-    read = read_values(values, measure, repeated=named)
+    repetition_names = (repetition.lower(),) if isinstance(repetition, str) else REPETITION
+    read = read_values(values, measure, repeated=repetition_names)
     if isinstance(repetition, str) and not read.repetition:
         raise InputError(f"values: no column {repetition!r} for the repetition")
     if repetition is None or isinstance(repetition, str):
@@ -399,15 +407,15 @@ def _split_values(
     values: dict[str, dict[str, FloatArray]] = {system: {} for system in source.by_name}
     better = {str(m): bool(m.definition.higher_is_better) for m in source.directed_measures}
     notes = []
-    for system, of in source.by_name.items():
+    for system, output in source.by_name.items():
         parts = {
-            name: of.with_settings(plain).take_rows(codes == k) for k, name in enumerate(names)
+            name: output.with_settings(plain).take_rows(codes == k) for k, name in enumerate(names)
         }
-        for place, measure in enumerate(source.directed_measures):
+        for measure_index, measure in enumerate(source.directed_measures):
             try:
                 column = [_value_on(part, measure, name) for name, part in parts.items()]
             except InputError as error:
-                if place == 0:
+                if measure_index == 0:
                     raise
                 if better.pop(str(measure), None) is not None:
                     notes.append(f"Left out: {error}.")
@@ -428,13 +436,15 @@ def _splits(
     check_length(column.codes, rows, "split")
     if repetition is None:
         return column.codes, list(column.names), ()
-    again = encode_labels(repetition, "repetition")
-    check_length(again.codes, rows, "repetition")
-    number = len(column.names)
-    occurs, codes = np.unique(again.codes * number + column.codes, return_inverse=True)
-    repetitions = tuple(again.names[pair // number] for pair in occurs)
+    encoded_repetitions = encode_labels(repetition, "repetition")
+    check_length(encoded_repetitions.codes, rows, "repetition")
+    n_splits = len(column.names)
+    occurs, codes = np.unique(
+        encoded_repetitions.codes * n_splits + column.codes, return_inverse=True
+    )
+    repetitions = tuple(encoded_repetitions.names[pair // n_splits] for pair in occurs)
     names = [
-        f"{name}/{column.names[pair % number]}"
+        f"{name}/{column.names[pair % n_splits]}"
         for name, pair in zip(repetitions, occurs, strict=True)
     ]
     return codes, names, repetitions
@@ -442,12 +452,12 @@ def _splits(
 
 def _value_on(part: Any, measure: Measure, split: str) -> float:
     """Return the value on a split; raise an error if it is undefined."""
-    reading = part.point_estimate(measure)
-    if math.isnan(reading.value):
-        why = ", ".join(measure.meanings.get(reason, reason) for reason in reading.undefined)
+    estimate = part.point_estimate(measure)
+    if math.isnan(estimate.value):
+        reasons = ", ".join(measure.meanings.get(reason, reason) for reason in estimate.undefined)
         raise InputError(
             f"{measure} of {part.name!r} is undefined on split {split!r}"
-            + (f" ({why})" if why else "")
+            + (f" ({reasons})" if reasons else "")
             + "; every split needs a value, so make other splits or leave the measure out"
         )
-    return float(reading.value)
+    return float(estimate.value)

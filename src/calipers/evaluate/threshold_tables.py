@@ -113,29 +113,29 @@ def threshold_table(
     6                    3   0.75 [0.30, 0.95]   1.00 [0.44, 1.00]
     4                    5   1.00 [0.51, 1.00]   0.80 [0.38, 0.96]
     """
-    systems, given = _systems(truth, score, positive, weight, count, cluster)
+    systems, default_settings = _systems(truth, score, positive, weight, count, cluster)
     if system is not None and system not in systems:
         raise InputError(f"there is no system {system!r}; {did_you_mean(system, list(systems))}")
     settings = make_settings(
-        given.requested if interval is None else interval,
-        given.level if level is None else level,
-        given.n_resamples if n_resamples is None else n_resamples,
-        given.seed if seed is None else seed,
+        default_settings.requested if interval is None else interval,
+        default_settings.level if level is None else level,
+        default_settings.n_resamples if n_resamples is None else n_resamples,
+        default_settings.seed if seed is None else seed,
     )
-    asked: list[str | Measure] = list(USUAL)
+    requested: list[str | Measure] = list(USUAL)
     if measures is not None:
-        asked = [measures] if isinstance(measures, str | Measure) else list(measures)
+        requested = [measures] if isinstance(measures, str | Measure) else list(measures)
     if prevalence is not None:
-        asked = set_prevalence(asked, prevalence)
-    chosen = select_measures(asked, USUAL, "classification")
+        requested = set_prevalence(requested, prevalence)
+    chosen = select_measures(requested, USUAL, "classification")
     for measure in chosen:
         if measure.definition.statistic is not ConfusionMatrix or measure.viewed:
             raise InputError(f"{measure} is no measure of a cut-off; expected one of counts")
     notes: list[str] = []
-    taken = {n: s for n, s in systems.items() if system in (None, n)}
+    selected = {n: s for n, s in systems.items() if system in (None, n)}
     tables = [
-        _table(replace(one, settings=settings), _select_thresholds(one, at, notes), chosen)
-        for one in taken.values()
+        _table(replace(output, settings=settings), _select_thresholds(output, at, notes), chosen)
+        for output in selected.values()
     ]
     return ThresholdTables(tuple(tables), settings.level, requested_names(chosen), tuple(notes))
 
@@ -154,8 +154,10 @@ def _systems(
             truth, score=score, positive=positive, weight=weight, count=count, cluster=cluster,
             measures=["AUC"], curves=False, interval="none",
         )  # fmt: skip
-    of = getattr(evaluation.sources, "by_name", {})
-    systems = {n: s for n, s in of.items() if isinstance(s, BinaryOutput) and s.score is not None}
+    outputs = getattr(evaluation.sources, "by_name", {})
+    systems = {
+        n: s for n, s in outputs.items() if isinstance(s, BinaryOutput) and s.score is not None
+    }
     if not systems:
         raise InputError("cut-offs need an evaluation of two classes, made from scores")
     settings = next(iter(systems.values())).settings
@@ -164,58 +166,72 @@ def _systems(
     return systems, make_settings("auto", 0.95, settings.n_resamples, settings.seed)
 
 
-def _select_thresholds(system: BinaryOutput, at: Any, notes: list[str]) -> FloatArray:
+def _select_thresholds(system: BinaryOutput, thresholds: Any, notes: list[str]) -> FloatArray:
     """Return the thresholds of a system in descending order."""
-    if isinstance(at, str):
-        if at != ALL:
+    if isinstance(thresholds, str):
+        if thresholds != ALL:
             raise InputError(
-                f"at is {format_value(at)}, expected 'all' or numbers such as [0.2, 0.5]"
+                f"at is {format_value(thresholds)}, expected 'all' or numbers such as [0.2, 0.5]"
             )
         table = system.table
         if len(table.scores) <= MOST:
             return np.asarray(table.scores, np.float64)
         weight = np.cumsum(table.positive + table.negative)
         spread = np.searchsorted(weight, np.linspace(0, weight[-1], MOST + 1)[1:])
-        places = np.unique(spread.clip(max=len(table.scores) - 1))
+        indices = np.unique(spread.clip(max=len(table.scores) - 1))
         notes.append(
-            f"{system.name}: {len(places)} of {len(table.scores):,} distinct scores are shown, "
+            f"{system.name}: {len(indices)} of {len(table.scores):,} distinct scores are shown, "
             "equally many rows apart; name others as cut-offs."
         )
-        return np.asarray(table.scores[places], np.float64)
-    several = at if isinstance(at, Sequence | np.ndarray) else [at]
-    named = {check_finite(x, "at", "'all' or finite numbers such as [0.2, 0.5]") for x in several}
-    if not named:
+        return np.asarray(table.scores[indices], np.float64)
+    requested = thresholds if isinstance(thresholds, Sequence | np.ndarray) else [thresholds]
+    unique_thresholds = {
+        check_finite(x, "at", "'all' or finite numbers such as [0.2, 0.5]") for x in requested
+    }
+    if not unique_thresholds:
         raise InputError("at: no cut-off was named")
-    return np.array(sorted(named, reverse=True))
+    return np.array(sorted(unique_thresholds, reverse=True))
 
 
-def _table(system: BinaryOutput, places: FloatArray, chosen: Sequence[Measure]) -> ThresholdTable:
+def _table(
+    system: BinaryOutput, thresholds: FloatArray, chosen: Sequence[Measure]
+) -> ThresholdTable:
     """Compute every measure at each threshold of a system."""
     score = system.score
     assert score is not None
-    cells = {name: np.zeros(len(places)) for name in ("TP", "FP", "FN", "TN")}
+    cells = {name: np.zeros(len(thresholds)) for name in ("TP", "FP", "FN", "TN")}
     names = list(map(str, chosen))
     parts = ("values", "low", "high")
-    made = {part: {name: np.full(len(places), np.nan) for name in names} for part in parts}
+    columns_by_part = {
+        part: {name: np.full(len(thresholds), np.nan) for name in names} for part in parts
+    }
     methods: dict[str, str] = {}
-    for i, cutoff in enumerate(places):
-        own = replace(
+    for i, threshold in enumerate(thresholds):
+        thresholded = replace(
             system,
-            predicted=score >= cutoff,
-            threshold=float(cutoff),
+            predicted=score >= threshold,
+            threshold=float(threshold),
             rule=None,
             measures=tuple(chosen),
         )
-        matrix = own.counts.matrix
+        matrix = thresholded.counts.matrix
         for cell, column in cells.items():
             column[i] = float(getattr(matrix, cell.lower()))
         for name, measure in zip(names, chosen, strict=True):
-            reading = own.point_estimate(measure)
-            found = policy.interval(reading)
-            for part, value in zip(parts, (reading.value, found.low, found.high), strict=True):
-                made[part][name][i] = value
-            if not np.isnan(found.low):
-                methods.setdefault(name, found.method)
+            estimate = thresholded.point_estimate(measure)
+            interval = policy.interval(estimate)
+            for part, value in zip(
+                parts, (estimate.value, interval.low, interval.high), strict=True
+            ):
+                columns_by_part[part][name][i] = value
+            if not np.isnan(interval.low):
+                methods.setdefault(name, interval.method)
     return ThresholdTable(
-        system.name, places, cells, made["values"], made["low"], made["high"], methods
+        system.name,
+        thresholds,
+        cells,
+        columns_by_part["values"],
+        columns_by_part["low"],
+        columns_by_part["high"],
+        methods,
     )

@@ -204,19 +204,19 @@ def validate_arguments(function: Callable[P, R], called: str | None = None) -> C
 
     @functools.cache
     def expected() -> tuple[inspect.Signature, dict[str, str], str]:
-        signature, rest = inspect.signature(function), ""
+        signature, options_name = inspect.signature(function), ""
         annotations = {p.name: str(p.annotation) for p in signature.parameters.values()}
         for name, parameter in signature.parameters.items():
             if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-                rest = name
-        if rest:  # the options that all tasks share
-            del annotations[rest]
+                options_name = name
+        if options_name:  # the options that all tasks share
+            del annotations[options_name]
             annotations |= {**SHARED, **annotations}
-        return signature, annotations, rest
+        return signature, annotations, options_name
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        signature, annotations, rest = expected()
+        signature, annotations, options_name = expected()
         for name in kwargs:
             if name not in annotations:
                 raise TypeError(_unknown_message(called, name, list(annotations)))
@@ -224,11 +224,11 @@ def validate_arguments(function: Callable[P, R], called: str | None = None) -> C
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
             raise TypeError(f"{called}(): {error}") from None
-        for given in (bound.arguments, bound.arguments.get(rest, {})):
-            for name, value in given.items():
+        for arguments in (bound.arguments, bound.arguments.get(options_name, {})):
+            for name, value in arguments.items():
                 kinds = _parse_annotation(annotations.get(name, ""))
                 if kinds is not None:
-                    given[name] = _convert_value(name, value, kinds)
+                    arguments[name] = _convert_value(name, value, kinds)
         return function(*bound.args, **bound.kwargs)
 
     _VERBS.add(checked)  # type: ignore[arg-type]
@@ -288,12 +288,12 @@ def _unknown_message(function: str, name: str, known: list[str]) -> str:
     """Return the message for an unknown argument: what it is called here, or why it is missing."""
     from calipers.evaluation.availability import unavailable_reason
 
-    why = unavailable_reason(function, name)
-    if why is not None:
-        return f"{function}() has no {name}={why}"
-    own = [
+    reason = unavailable_reason(function, name)
+    if reason is not None:
+        return f"{function}() has no {name}={reason}"
+    suggestions = [
         f"{o}=" for o, others in ELSEWHERE.items() if name.lower() in others.split() and o in known
     ]
-    if own:
-        return f"{function}() has no {name}=; here it is {_INSTEAD.get(name, ' or '.join(own))}"
+    if suggestions:
+        return f"{function}() has no {name}=; here it is {_INSTEAD.get(name, ' or '.join(suggestions))}"
     return f"{function}() has no {name}=; {did_you_mean(name, known)}"

@@ -107,9 +107,9 @@ def get_availability(task: Task, option: str, engine: str = "memory") -> Availab
         return Availability("no", reason)
     if engine == "memory":
         return YES
-    own = TASK_ROW_REASONS.get((task.name, option), ROW_REASONS.get(option, ""))
-    of_rows = "" if option in OF_GROUPS.get(task.name, ()) else own
-    reason = ENGINE_REASONS.get((task.name, engine), of_rows)
+    row_reason = TASK_ROW_REASONS.get((task.name, option), ROW_REASONS.get(option, ""))
+    applicable_reason = "" if option in OF_GROUPS.get(task.name, ()) else row_reason
+    reason = ENGINE_REASONS.get((task.name, engine), applicable_reason)
     if reason and not (task.name == "retrieval" and engine != "stream"):
         return Availability("no", reason)
     return YES
@@ -126,8 +126,8 @@ def unavailable_reason(name: str, option: str) -> str | None:
     task = TASKS.get(name)
     if task is None or option in task.takes or option not in (*OPTIONS, "engine"):
         return None
-    found = get_availability(task, option)
-    return f": {found.reason}" if found.reason else None
+    availability = get_availability(task, option)
+    return f": {availability.reason}" if availability.reason else None
 
 
 def refusal_of_flag(name: str, flag: str) -> str | None:

@@ -53,8 +53,8 @@ class Batch:
     @property
     def counted_rows(self) -> Any:
         """Index of the given rows that count."""
-        places = self.frequencies.places
-        return slice(None) if places is None else places
+        indices = self.frequencies.places
+        return slice(None) if indices is None else indices
 
 
 def constant_batch(
@@ -66,21 +66,25 @@ def constant_batch(
     instead.
     """
 
-    def of(named: str | Mapping[str, str]) -> Any:
-        if isinstance(named, str):
+    def of(names: str | Mapping[str, str]) -> Any:
+        if isinstance(names, str):
             return values
-        return dict.fromkeys(named, np.full(len(values), 1 / len(named)) if probability else values)
+        return dict.fromkeys(names, np.full(len(values), 1 / len(names)) if probability else values)
 
-    said = {
-        kind: {n: of(name) for n, name in by.items()} for kind, by in columns.output_columns.items()
+    predictions = {
+        kind: {n: of(name) for n, name in by_system.items()}
+        for kind, by_system in columns.output_columns.items()
     }
-    given = {"truth": of(columns.truth), **{kind: unwrap_unnamed(by) for kind, by in said.items()}}
-    return Batch(given, RowRepeats(len(values)))
+    filled_columns = {
+        "truth": of(columns.truth),
+        **{kind: unwrap_unnamed(by_system) for kind, by_system in predictions.items()},
+    }
+    return Batch(filled_columns, RowRepeats(len(values)))
 
 
-def unwrap_unnamed(given: Mapping[str, Any]) -> Any:
+def unwrap_unnamed(by_system: Mapping[str, Any]) -> Any:
     """Return the column of a single unnamed system, as users give it, or the columns by system."""
-    return given[UNNAMED] if list(given) == [UNNAMED] else given
+    return by_system[UNNAMED] if list(by_system) == [UNNAMED] else by_system
 
 
 @dataclass(frozen=True, eq=False)

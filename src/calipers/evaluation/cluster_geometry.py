@@ -53,7 +53,7 @@ class CentredMoments(Mergeable):
     def __add__(self, other: CentredMoments) -> CentredMoments:
         parts = zip(vars(self).values(), vars(other).values(), strict=True)
         return CentredMoments(
-            *({name: one[name] + two[name] for name in one} for one, two in parts)
+            *({name: first[name] + second[name] for name in first} for first, second in parts)
         )
 
 
@@ -69,7 +69,9 @@ class InfluenceProducts(Mergeable):
     differing: Mapping[tuple[int, int], UnitDifferences]
 
     def __add__(self, other: InfluenceProducts) -> InfluenceProducts:
-        differing = {k: of + other.differing[k] for k, of in self.differing.items()}
+        differing = {
+            k: differences + other.differing[k] for k, differences in self.differing.items()
+        }
         return InfluenceProducts(
             self.products + other.products, self.cubes + other.cubes, differing
         )
@@ -92,23 +94,29 @@ class _PointReader:
     def __call__(self, batch: Batch) -> tuple[FloatArray, dict[str, IntArray], IntArray | None]:
         """Return the points of a batch, their cluster in each clustering, and their class."""
         columns = batch.columns if self.read_batch is None else self.read_batch.complete(batch)[0]
-        given = {name: columns[name] for name in self.features}
+        features = {name: columns[name] for name in self.features}
         try:
-            there = len(next(iter(given.values())))
-            points = to_points(given, "features") if there else np.zeros((0, len(given)))
+            n_rows = len(next(iter(features.values())))
+            points = to_points(features, "features") if n_rows else np.zeros((0, len(features)))
         except InputError as error:
             raise batch.told(error) from None
-        found = {}
+        clusters_by_name = {}
         for name, column in self.labels.items():
-            found[name] = _label_codes(columns[column], *self.codes[name])
+            clusters_by_name[name] = _label_codes(columns[column], *self.codes[name])
         truth = (
             None if self.truth is None else _label_codes(columns[self.truth[0]], *self.truth[1:])
         )
-        inside = np.logical_and.reduce([of >= 0 for of in found.values()])
-        if inside.all():
-            return points, found, truth
-        taken = {name: of[inside] for name, of in found.items()}
-        return points[inside], taken, None if truth is None else truth[inside]
+        clustered_mask = np.logical_and.reduce([codes >= 0 for codes in clusters_by_name.values()])
+        if clustered_mask.all():
+            return points, clusters_by_name, truth
+        selected_clusters = {
+            name: codes[clustered_mask] for name, codes in clusters_by_name.items()
+        }
+        return (
+            points[clustered_mask],
+            selected_clusters,
+            None if truth is None else truth[clustered_mask],
+        )
 
 
 def _label_codes(column: Any, values: Any, codes: IntArray) -> IntArray:
@@ -116,8 +124,8 @@ def _label_codes(column: Any, values: Any, codes: IntArray) -> IntArray:
     import pyarrow.types as of_type
 
     plain = column.dictionary_decode() if of_type.is_dictionary(column.type) else column
-    places = pc.index_in(plain.cast(values.type), value_set=values)
-    return np.asarray(codes[places.to_numpy()], np.int64)
+    indices = pc.index_in(plain.cast(values.type), value_set=values)
+    return np.asarray(codes[indices.to_numpy()], np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,20 +145,24 @@ class _Pass:
         dict[str, tuple[ClusterDispersion, MeanSilhouette]], IntArray | None, dict[str, IntArray]
     ]:
         """Return the samples of dispersion and silhouettes of a batch for each clustering."""
-        points, found, truth = self.points(batch)
-        made = {}
-        for name, cluster in found.items():
-            sizes, whole = self.sizes[name], self.total_moments
+        points, clusters_by_name, truth = self.points(batch)
+        samples_by_name = {}
+        for name, cluster in clusters_by_name.items():
+            sizes, totals = self.sizes[name], self.total_moments
             # Moments of any centres add up if these are the same.
             centres = np.zeros((len(sizes), points.shape[1]))
             if self.centres is not None:
                 centres = self.centres[name]
-            leans = None if whole is None else whole.leans[name]
-            pulled = None if whole is None else whole.pulls[name]
-            of = ClusterDispersion(points, cluster, len(sizes), self.settings, centres, leans)
-            near = SimplifiedSilhouettes(cluster, sizes, points, self.settings, centres, pulled)
-            made[name] = of, MeanSilhouette(near)
-        return made, truth, found
+            leans = None if totals is None else totals.leans[name]
+            pulled = None if totals is None else totals.pulls[name]
+            dispersion = ClusterDispersion(
+                points, cluster, len(sizes), self.settings, centres, leans
+            )
+            silhouettes = SimplifiedSilhouettes(
+                cluster, sizes, points, self.settings, centres, pulled
+            )
+            samples_by_name[name] = dispersion, MeanSilhouette(silhouettes)
+        return samples_by_name, truth, clusters_by_name
 
 
 class _MomentsPass(_Pass):
@@ -158,7 +170,9 @@ class _MomentsPass(_Pass):
 
     def __call__(self, batch: Batch) -> CentredMoments:
         """Return the cluster moments of a batch."""
-        moments = {name: of.statistic for name, (of, _) in self.samples(batch)[0].items()}
+        moments = {
+            name: dispersion.statistic for name, (dispersion, _) in self.samples(batch)[0].items()
+        }
         return CentredMoments(moments, {}, {}, {})
 
 
@@ -167,12 +181,15 @@ class _CentrePass(_Pass):
 
     def __call__(self, batch: Batch) -> CentredMoments:
         """Return the moments, directions and silhouettes of a batch about the known centres."""
-        made = self.samples(batch)[0]
+        samples_by_name = self.samples(batch)[0]
         return CentredMoments(
-            {name: of.statistic for name, (of, _) in made.items()},
-            {name: of.leaning for name, (of, _) in made.items()},
-            {name: near.statistic for name, (_, near) in made.items()},
-            {name: near.silhouettes.pull(None) for name, (_, near) in made.items()},  # type: ignore[union-attr]
+            {name: dispersion.statistic for name, (dispersion, _) in samples_by_name.items()},
+            {name: dispersion.leaning for name, (dispersion, _) in samples_by_name.items()},
+            {name: silhouette.statistic for name, (_, silhouette) in samples_by_name.items()},
+            {
+                name: silhouette.silhouettes.pull(None)  # type: ignore[union-attr]
+                for name, (_, silhouette) in samples_by_name.items()
+            },
         )
 
 
@@ -191,43 +208,43 @@ class _InfluencePass(_Pass):
         return gram_columns(self._influences(batch))
 
     def _influences(self, batch: Batch) -> dict[Asked, Influence]:
-        made, truth, clusters = self.samples(batch)
-        found = {}
+        samples_by_name, truth, clusters = self.samples(batch)
+        influences = {}
         for name, measure in self.requests:
-            of = self._influence(name, measure, made[name], truth, clusters[name])
-            assert of is not None
-            found[name, measure] = of
-        return found
+            influence = self._influence(name, measure, samples_by_name[name], truth, clusters[name])
+            assert influence is not None
+            influences[name, measure] = influence
+        return influences
 
     def _influence(
         self,
         name: str,
         measure: Measure,
-        made: tuple[ClusterDispersion, MeanSilhouette],
+        samples: tuple[ClusterDispersion, MeanSilhouette],
         truth: IntArray | None,
         cluster: IntArray,
     ) -> Influence | None:
         assert self.total_moments is not None
-        dispersion, silhouette = made
+        dispersion, silhouette = samples
         if measure.definition.reads == "points":
             return dispersion.influence(measure, self.total_moments.moments[name])
         if measure.definition.reads == "distances":
             return silhouette.influence(measure, self.total_moments.silhouettes[name])
         assert self.meetings is not None
         assert truth is not None
-        whole = self.meetings[name]
-        some = replace(whole, truth=truth, cluster=cluster, point_counts=None)
-        return some.influence(measure, whole.statistic)
+        all_points = self.meetings[name]
+        batch_points = replace(all_points, truth=truth, cluster=cluster, point_counts=None)
+        return batch_points.influence(measure, all_points.statistic)
 
     def __call__(self, batch: Batch) -> InfluenceProducts:
         """Return the inner products of the influence columns of a batch."""
-        found = self._influences(batch)
-        cubes = np.array([float((of.column**3).sum()) for of in found.values()])
-        products = inner_products(list(gram_columns(found).values()))
-        return InfluenceProducts(products, cubes, self._differing(list(found.items())))
+        influences = self._influences(batch)
+        cubes = np.array([float((influence.column**3).sum()) for influence in influences.values()])
+        products = inner_products(list(gram_columns(influences).values()))
+        return InfluenceProducts(products, cubes, self._differing(list(influences.items())))
 
     def _differing(
-        self, found: Sequence[tuple[Asked, Influence]]
+        self, influences: Sequence[tuple[Asked, Influence]]
     ) -> dict[tuple[int, int], UnitDifferences]:
         """Return the unit differences of every two clusterings for each measure of points."""
         number = float(next(iter(self.sizes.values())).sum())
@@ -235,9 +252,9 @@ class _InfluencePass(_Pass):
             (j, k): UnitDifferences.from_rows(
                 (later - earlier).unit_values(number), known=self.known_values.get((j, k), ())
             )
-            for j, ((_, measure), later) in enumerate(found)
-            for k, ((_, other), earlier) in enumerate(found[:j])
-            if measure == other and measure.definition.reads != "partitions"
+            for j, ((_, measure), later) in enumerate(influences)
+            for k, ((_, other_measure), earlier) in enumerate(influences[:j])
+            if measure == other_measure and measure.definition.reads != "partitions"
         }
 
 
@@ -251,8 +268,8 @@ class _InfluenceCombination:
     def __call__(self, batch: Batch) -> SquaredNorm:
         """Return the squared norm over a batch."""
         columns = zip(self.combination, self.look.influence_columns(batch).values(), strict=True)
-        of = np.asarray(sum(factor * column for factor, column in columns if factor))
-        return SquaredNorm(dot(of, of))
+        combined_column = np.asarray(sum(factor * column for factor, column in columns if factor))
+        return SquaredNorm(dot(combined_column, combined_column))
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,32 +295,36 @@ class StreamedClusterGeometry:
     def summarize(self) -> dict[str, Clustering]:
         """Return the clusterings, each with the totals of its points."""
         return {
-            name: replace(of, batch_statistic=ClusterTotals(self, name))
-            for name, of in self.systems.items()
+            name: replace(clustering, batch_statistic=ClusterTotals(self, name))
+            for name, clustering in self.systems.items()
         }
 
-    def _reduced(self, work: Any, what: str) -> Any:
+    def _reduced(self, work: Any, description: str) -> Any:
         truth = () if self.truth is None else (self.truth[0],)
         names = (*self.labels.values(), *self.features, *truth, *self.extra_columns)
-        return self.engine.reduce(work, list(dict.fromkeys(names)), what=what)
+        return self.engine.reduce(work, list(dict.fromkeys(names)), description=description)
 
     @cached_property
     def _moments_pass(self) -> _MomentsPass:
         points = _PointReader(self.labels, self.features, self.codes, self.truth, self.read_batch)
-        one = next(iter(self.systems.values()))
+        first_system = next(iter(self.systems.values()))
         return _MomentsPass(
-            points, {name: of.sizes for name, of in self.systems.items()}, one.settings
+            points,
+            {name: clustering.sizes for name, clustering in self.systems.items()},
+            first_system.settings,
         )
 
     @cached_property
     def total_moments(self) -> CentredMoments:
         """Totals of all points, from the first and second pass."""
-        found = self._reduced(self._moments_pass, "finding centres")
-        centres = {name: of.mean for name, of in found.moments.items()}
-        first = self._moments_pass
-        look = _CentrePass(first.points, first.sizes, first.settings, centres)
-        made: CentredMoments = self._reduced(look, "measuring points")
-        return made
+        first_result = self._reduced(self._moments_pass, "finding centres")
+        centres = {name: moments.mean for name, moments in first_result.moments.items()}
+        moments_pass = self._moments_pass
+        centre_pass = _CentrePass(
+            moments_pass.points, moments_pass.sizes, moments_pass.settings, centres
+        )
+        totals: CentredMoments = self._reduced(centre_pass, "measuring points")
+        return totals
 
     @cached_property
     def requests(self) -> list[Asked]:
@@ -329,23 +350,25 @@ class StreamedClusterGeometry:
 
     @cached_property
     def _third(self) -> _InfluencePass:
-        first, whole = self._moments_pass, self.total_moments
-        centres = {name: of.centres for name, of in whole.moments.items()}
+        first, totals = self._moments_pass, self.total_moments
+        centres = {name: entry.centres for name, entry in totals.moments.items()}
         meetings = None
         if self.truth is not None:
-            meetings = {name: of.meeting for name, of in self.systems.items()}
-        seen = first.points, first.sizes, first.settings, centres, whole
-        return _InfluencePass(*seen, tuple(self.requests), meetings)
+            meetings = {name: entry.meeting for name, entry in self.systems.items()}
+        pass_fields = first.points, first.sizes, first.settings, centres, totals
+        return _InfluencePass(*pass_fields, tuple(self.requests), meetings)
 
     @cached_property
     def influence_products(self) -> InfluenceProducts:
         """Inner products of the influence of points on all values, from the third pass."""
-        found: InfluenceProducts = self._reduced(self._third, "measuring what points move")
-        if all(of.is_certain for of in found.differing.values()):
-            return found
-        known = {pair: of.classes for pair, of in found.differing.items()}
+        products: InfluenceProducts = self._reduced(self._third, "measuring what points move")
+        if all(differences.is_certain for differences in products.differing.values()):
+            return products
+        known_values = {
+            pair: differences.classes for pair, differences in products.differing.items()
+        }
         counted: InfluenceProducts = self._reduced(
-            replace(self._third, known_values=known), "counting points"
+            replace(self._third, known_values=known_values), "counting points"
         )
         return counted
 
@@ -365,27 +388,29 @@ class StreamedClusterGeometry:
         """Return the influence of points on a value, as a combination of columns not stored."""
         if (name, measure) not in self.requests or not self.engine.is_rereadable:
             return None
-        called = "Student t"
-        return Influence(as_linear_combination((name, measure), self.requests), self._space, called)
+        method = "Student t"
+        return Influence(as_linear_combination((name, measure), self.requests), self._space, method)
 
     def differing(self, measure: Measure, first: str, second: str) -> UnitDifferences | None:
         """Return the differences of influence of points on the values of two clusterings."""
-        asked = (first, measure), (second, measure)
-        if not self.engine.is_rereadable or not all(one in self.requests for one in asked):
+        requests = (first, measure), (second, measure)
+        if not self.engine.is_rereadable or not all(
+            request in self.requests for request in requests
+        ):
             return None
-        j, k = map(self.requests.index, asked)
-        found = self.influence_products.differing.get((max(j, k), min(j, k)))
-        if found is None or j > k:
-            return found
-        return replace(found, spread=found.spread.transform(0.0, times=-1.0))
+        j, k = map(self.requests.index, requests)
+        differences = self.influence_products.differing.get((max(j, k), min(j, k)))
+        if differences is None or j > k:
+            return differences
+        return replace(differences, spread=differences.spread.transform(0.0, times=-1.0))
 
     def skewness(self, name: str, measure: Measure) -> float:
         """Return the skewness of the influence of points on a value, divided by √n."""
-        found = self.influence(name, measure)
-        if found is None:
+        influence = self.influence(name, measure)
+        if influence is None:
             return 0.0
         cubes = float(self.influence_products.cubes[self.requests.index((name, measure))])
-        error = found.error.se
+        error = influence.error.se
         return abs(cubes) / error**3 if error > 0 else 0.0
 
 
@@ -431,7 +456,7 @@ class _SummarySample:
     def row_values(self, measure: Measure) -> None:
         """Return None, because points are not in memory."""
 
-    def influence(self, measure: Measure, whole: Any = None) -> Influence | None:
+    def influence(self, measure: Measure, total: Any = None) -> Influence | None:
         """Return the influence of points on the value."""
         return self.lying.influence(self.name, self.measure)
 

@@ -36,23 +36,23 @@ NOISE, NOISE_MAY_BE = "-1", ("cluster", "drop")
 
 
 def drop_noise(
-    given: Mapping[str, EncodedLabels],
+    encoded_labels: Mapping[str, EncodedLabels],
     noise: str,
     repeats: RowRepeats,
-    held: FloatArray | None = None,
+    point_counts: FloatArray | None = None,
 ) -> tuple[RowRepeats, list[str], dict[str, tuple[IntArray, tuple[str, ...]]]]:
     """Handle points labelled −1 as a cluster or drop them.
 
     Parameters
     ----------
-    given : mapping of str to EncodedLabels
+    encoded_labels : mapping of str to EncodedLabels
         Encoded labels of each clustering.
     noise : {'cluster', 'drop'}
         ``"cluster"`` treats −1 as a cluster, ``"drop"`` removes points that are noise in any
         clustering.
     repeats : RowRepeats
         Frequencies of the points.
-    held : ndarray, optional
+    point_counts : ndarray, optional
         Number of equal points that each row represents.
 
     Returns
@@ -66,36 +66,48 @@ def drop_noise(
     """
     if noise not in NOISE_MAY_BE:
         raise InputError(f"noise is {noise!r}, expected one of {', '.join(NOISE_MAY_BE)}")
-    found = {name: of.names.index(NOISE) for name, of in given.items() if NOISE in of.names}
-    lost = np.zeros(repeats.rows, bool)
-    for name, place in found.items():
-        lost |= given[name].codes == place
-    number = np.ones(repeats.rows) if held is None else held
-    who, rows = join_words([*found] or [""]), int(repeats(number * lost).sum())
+    noise_codes = {
+        name: labels.names.index(NOISE)
+        for name, labels in encoded_labels.items()
+        if NOISE in labels.names
+    }
+    noise_mask = np.zeros(repeats.rows, bool)
+    for name, noise_code in noise_codes.items():
+        noise_mask |= encoded_labels[name].codes == noise_code
+    n_equal = np.ones(repeats.rows) if point_counts is None else point_counts
+    clustering_names, n_noise = (
+        join_words([*noise_codes] or [""]),
+        int(repeats(n_equal * noise_mask).sum()),
+    )
     notes = []
-    if found and noise == "cluster":
+    if noise_codes and noise == "cluster":
         notes.append(
-            f"{who}: the {format_count(rows, 'points')} called −1 are a cluster here, as in "
+            f"{clustering_names}: the {format_count(n_noise, 'points')} called −1 are a cluster here, as in "
             "scikit-learn; "
             "noise='drop' leaves them out."
         )
-    elif found:
-        whole = int(repeats(number).sum())
-        places = np.arange(repeats.rows) if repeats.places is None else repeats.places
-        repeats = RowRepeats(repeats.rows, places[~lost[places]])
+    elif noise_codes:
+        n_points = int(repeats(n_equal).sum())
+        indices = np.arange(repeats.rows) if repeats.places is None else repeats.places
+        repeats = RowRepeats(repeats.rows, indices[~noise_mask[indices]])
         if not repeats.number:
-            raise InputError(f"{who}: all points are called −1, and noise is to be dropped")
+            raise InputError(
+                f"{clustering_names}: all points are called −1, and noise is to be dropped"
+            )
         notes.append(
-            f"Left out: {rows:,} of {format_count(whole, 'points')} that are noise in {who}."
+            f"Left out: {n_noise:,} of {format_count(n_points, 'points')} that are noise in {clustering_names}."
         )
-    made = {}
-    for name, of in given.items():
-        code, names = np.asarray(repeats(of.codes), np.int64), of.names
-        if noise == "drop" and name in found:
-            place = found[name]
-            code, names = code - (code > place), (*names[:place], *names[place + 1 :])
-        made[name] = code, names
-    return repeats, notes, made
+    clusters = {}
+    for name, labels in encoded_labels.items():
+        code, names = np.asarray(repeats(labels.codes), np.int64), labels.names
+        if noise == "drop" and name in noise_codes:
+            noise_code = noise_codes[name]
+            code, names = (
+                code - (code > noise_code),
+                (*names[:noise_code], *names[noise_code + 1 :]),
+            )
+        clusters[name] = code, names
+    return repeats, notes, clusters
 
 
 def sample_points(sample: int | None, points: int, seed: int) -> Any:
@@ -109,15 +121,17 @@ def sample_points(sample: int | None, points: int, seed: int) -> Any:
     return np.sort(np.random.Generator(np.random.Philox(seed)).permutation(points)[:sample])
 
 
-def clustering_notes(systems: Mapping[str, Clustering], near: Iterable[Measure]) -> list[str]:
+def clustering_notes(
+    systems: Mapping[str, Clustering], silhouette_measures: Iterable[Measure]
+) -> list[str]:
     """Return notes on silhouettes of sampled points and on tables that were omitted."""
     notes, first = [], next(iter(systems.values()))
-    for measure in near:
-        of = first.sample_for(measure).silhouettes
-        if of.sample_indices is not None:
+    for measure in silhouette_measures:
+        silhouettes = first.sample_for(measure).silhouettes
+        if silhouettes.sample_indices is not None:
             notes.append(
-                f"{measure}: the mean over {len(of.point_indices):,} points drawn at random from "
-                f"{len(of.cluster):,}, each with its distances to all; sample= says how many."
+                f"{measure}: the mean over {len(silhouettes.point_indices):,} points drawn at random from "
+                f"{len(silhouettes.cluster):,}, each with its distances to all; sample= says how many."
             )
     for name, system in systems.items():
         if len(system.names) > MOST_CLUSTERS:
@@ -128,21 +142,27 @@ def clustering_notes(systems: Mapping[str, Clustering], near: Iterable[Measure])
     return notes
 
 
-def cluster_table(systems: Iterable[Clustering], near: Iterable[Measure]) -> tuple[LabelTable, ...]:
+def cluster_table(
+    systems: Iterable[Clustering], silhouette_measures: Iterable[Measure]
+) -> tuple[LabelTable, ...]:
     """Return a table for each clustering: size, classes and silhouette of each cluster."""
-    near = list(near)
-    return tuple(_table(s, near) for s in systems if len(s.names) <= MOST_CLUSTERS)
+    silhouette_measures = list(silhouette_measures)
+    return tuple(
+        _table(system, silhouette_measures)
+        for system in systems
+        if len(system.names) <= MOST_CLUSTERS
+    )
 
 
-def _table(system: Clustering, near: Sequence[Measure]) -> LabelTable:
+def _table(system: Clustering, silhouette_measures: Sequence[Measure]) -> LabelTable:
     number, counts = len(system.names), {}
     if system.truth is not None and len(system.classes) <= MOST_CLASSES:
-        for at, name in enumerate(system.classes):
-            counts[name] = system.take_rows(system.truth == at).sizes
+        for class_index, name in enumerate(system.classes):
+            counts[name] = system.take_rows(system.truth == class_index).sizes
     parts: dict[str, dict[str, Any]] = {"values": {}, "low": {}, "high": {}}
-    for measure in near:
-        found = np.array(list(_cluster_rows(system, measure))).T
-        for part, column in zip(parts.values(), found, strict=True):
+    for measure in silhouette_measures:
+        columns = np.array(list(_cluster_rows(system, measure))).T
+        for part, column in zip(parts.values(), columns, strict=True):
             part[str(measure)] = column
     if system.stability is not None:
         none = np.full(number, np.nan)
@@ -159,34 +179,39 @@ def _cluster_rows(system: Clustering, measure: Measure) -> Iterator[tuple[float,
     if len(system.names) * system.n_rows > MOST_NUMBERS:
         system = system.with_settings(replace(system.settings, interval="none", methods=()))
     for name in system.names:
-        own = replace(measure, label=name)
-        e = estimate_measure(system, own, system.point_estimate(own))
-        yield e.value, e.low, e.high
+        cluster_measure = replace(measure, label=name)
+        estimate = estimate_measure(system, cluster_measure, system.point_estimate(cluster_measure))
+        yield estimate.value, estimate.low, estimate.high
 
 
-def point_silhouettes(systems: Mapping[str, Clustering], near: Sequence[Measure]) -> PerUnit:
+def point_silhouettes(
+    systems: Mapping[str, Clustering], silhouette_measures: Sequence[Measure]
+) -> PerUnit:
     """Return the silhouette of each (sampled) point by row number."""
-    if not near:
+    if not silhouette_measures:
         raise InputError("per_point= is about silhouettes, and none is among the measures")
     first = next(iter(systems.values()))
-    at = min((first.sample_for(measure).silhouettes.point_indices for measure in near), key=len)
+    point_indices = min(
+        (first.sample_for(measure).silhouettes.point_indices for measure in silhouette_measures),
+        key=len,
+    )
     values, undefined = {}, {}
     for name, system in systems.items():
-        found = {str(measure): system.sample_for(measure) for measure in near}
+        samples = {str(measure): system.sample_for(measure) for measure in silhouette_measures}
         values[name] = {
-            m: of.values[np.searchsorted(of.silhouettes.point_indices, at)]
-            for m, of in found.items()
+            m: sample.values[np.searchsorted(sample.silhouettes.point_indices, point_indices)]
+            for m, sample in samples.items()
         }
         if not np.isfinite(next(iter(values[name].values()))).all():
-            why = {"one_cluster": tuple(range(len(at)))}
-            undefined[name] = dict.fromkeys(found, why)
-    return PerUnit("points", tuple(map(str, at.tolist())), values, undefined=undefined)
+            point_reasons = {"one_cluster": tuple(range(len(point_indices)))}
+            undefined[name] = dict.fromkeys(samples, point_reasons)
+    return PerUnit("points", tuple(map(str, point_indices.tolist())), values, undefined=undefined)
 
 
 def bisect_clusters(system: Clustering) -> Bisections:
     """Compute the gain of bisecting each cluster; large clusters are subsampled."""
     number = len(system.names)
-    points, shares = np.zeros(number), np.zeros(number)
+    points, gains = np.zeros(number), np.zeros(number)
     random = np.random.Generator(np.random.Philox(system.settings.seed))
     assert system.points is not None
     for k in range(number):
@@ -195,8 +220,8 @@ def bisect_clusters(system: Clustering) -> Bisections:
             rows = rows[random.permutation(len(rows))[:MOST_CUT]]
         points[k] = len(rows)
         if len(rows) >= ENOUGH:
-            some = system.points[rows] - system.points[rows].mean(axis=0)
-            some = some / max(float(np.abs(some).max()), 1e-300)
-            left = np.linalg.svd(some, full_matrices=False)[0]
-            shares[k] = bisection_gain(left[:, 0])
-    return Bisections(system.names, points, shares)
+            centered_points = system.points[rows] - system.points[rows].mean(axis=0)
+            centered_points = centered_points / max(float(np.abs(centered_points).max()), 1e-300)
+            left_vectors = np.linalg.svd(centered_points, full_matrices=False)[0]
+            gains[k] = bisection_gain(left_vectors[:, 0])
+    return Bisections(system.names, points, gains)

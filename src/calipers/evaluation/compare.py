@@ -132,14 +132,14 @@ def compare(
         raise InputError("points of precision and recall have no rows to compare systems on")
     if source is None:
         raise InputError("this evaluation was read from a file; compare needs the data themselves")
-    given, asked = source.settings, interval
+    source_settings, requested_interval = source.settings, interval
     if interval is None:
-        interval = given.requested if given.interval != "none" else "auto"
+        interval = source_settings.requested if source_settings.interval != "none" else "auto"
     settings = make_settings(
         interval,
-        given.level if level is None else level,
-        given.n_resamples if n_resamples is None else n_resamples,
-        given.seed if seed is None else seed,
+        source_settings.level if level is None else level,
+        source_settings.n_resamples if n_resamples is None else n_resamples,
+        source_settings.seed if seed is None else seed,
     )
     check_option("test", test, TESTS)
     check_option("alternative", alternative, ALTERNATIVES)
@@ -149,27 +149,40 @@ def compare(
     if isinstance(margin, Mapping):
         margin = {evaluation.named(name): value for name, value in margin.items()}
     if isinstance(source, FoldValues):
-        odd = {"interval": asked, "n_resamples": n_resamples, "seed": seed, "margin": margin}
-        made = source.compare(
+        unsupported = {
+            "interval": requested_interval,
+            "n_resamples": n_resamples,
+            "seed": seed,
+            "margin": margin,
+        }
+        comparison = source.compare(
             baseline=baseline, alternative=alternative, primary=primary, level=level,
             test=None if test == "auto" else test, adjust=None if adjust == JOINT else adjust,
-            **odd,
+            **unsupported,
         )  # fmt: skip
         return replace(
-            made,
+            comparison,
             requested_names=evaluation.requested_names,
-            provenance={**evaluation.provenance, **made.provenance},
+            provenance={**evaluation.provenance, **comparison.provenance},
         )
-    question, own = Hypothesis(test, alternative, horizon=steps), evaluation.comparison
-    usual = (question, adjust, margin, settings) == (USUAL, JOINT, None, given)
-    if usual and own is not None and own.baseline == baseline and primary in (None, own.primary):
-        made = own  # every pair has been computed already
+    question, existing_comparison = (
+        Hypothesis(test, alternative, horizon=steps),
+        evaluation.comparison,
+    )
+    is_default = (question, adjust, margin, settings) == (USUAL, JOINT, None, source_settings)
+    if (
+        is_default
+        and existing_comparison is not None
+        and existing_comparison.baseline == baseline
+        and primary in (None, existing_comparison.primary)
+    ):
+        comparison = existing_comparison  # every pair has been computed already
     else:
-        made = paired_comparison(
+        comparison = paired_comparison(
             source, baseline, settings, question, primary=primary, adjust=adjust, margin=margin
         )
     return replace(
-        made,
+        comparison,
         per_unit=evaluation.per_unit,
         requested_names=evaluation.requested_names,
         provenance={**evaluation.provenance, **inference_provenance(settings)},
@@ -187,11 +200,11 @@ def _steps(test: str, horizon: int | None) -> int:
     return horizon
 
 
-def check_option(what: str, given: object, known: Iterable[str]) -> None:
+def check_option(name: str, value: object, known: Iterable[str]) -> None:
     """Check that the value of an option is one of the known values."""
     known = tuple(known)
-    if not (isinstance(given, str) and given in known):
-        raise InputError(f"{what} is {format_value(given)}, expected one of {', '.join(known)}")
+    if not (isinstance(value, str) and value in known):
+        raise InputError(f"{name} is {format_value(value)}, expected one of {', '.join(known)}")
 
 
 def paired_comparison(
@@ -211,30 +224,34 @@ def paired_comparison(
     pairs = system_pairs(source.systems, baseline)
     # A named test is not the one whose maximum is known.
     way = adjust if adjust != JOINT or question.test == "auto" else "holm"
-    asked = ComparisonOptions(source, settings, question, margin)
-    of = asked.statistics_by_measure(pairs, primary, with_vectors=way not in ("none", TUKEY))
-    _check_margins(margin, list(of))
-    if not of:
+    options = ComparisonOptions(source, settings, question, margin)
+    statistics_by_measure = options.statistics_by_measure(
+        pairs, primary, with_vectors=way not in ("none", TUKEY)
+    )
+    _check_margins(margin, list(statistics_by_measure))
+    if not statistics_by_measure:
         return Comparison((), settings.level, "none", baseline, error_rate="nothing")
-    first = str(_primary(primary, list(of)))
-    tested = [
-        TestFamily(part, source, baseline, settings, asked.repeat)
-        for part in make_families(of, first)
+    first = str(_primary(primary, list(statistics_by_measure)))
+    families = [
+        TestFamily(part, source, baseline, settings, options.repeat)
+        for part in make_families(statistics_by_measure, first)
     ]
-    made: dict[Measure, list[Difference]] = {}
-    for together in tested:
-        made |= together.adjust(way)
-    name, controls = WAYS[way if any(len(together.all) > 1 for together in tested) else "none"]
+    differences_by_measure: dict[Measure, list[Difference]] = {}
+    for family in families:
+        differences_by_measure |= family.adjust(way)
+    name, controls = WAYS[way if any(len(family.all) > 1 for family in families) else "none"]
     return Comparison(
-        tuple(row for measure in of for row in made[measure]),
+        tuple(row for measure in statistics_by_measure for row in differences_by_measure[measure]),
         settings.level,
         name,
         baseline,
         primary=first,
         error_rate=controls,
-        notes=(*source.notes, *(note for together in tested for note in together.notes)),
+        notes=(*source.notes, *(note for family in families for note in family.notes)),
         omnibus=LazyOmnibusTests(
-            lambda: _omnibus_tests(source, {m: made[m][0] for m in of}, settings)
+            lambda: _omnibus_tests(
+                source, {m: differences_by_measure[m][0] for m in statistics_by_measure}, settings
+            )
         ),
     )
 
@@ -243,13 +260,16 @@ def _primary(name: str | None, measures: Sequence[Measure]) -> Measure:
     """Return the primary measure: the named one, or the first."""
     if name is None:
         return measures[0]
-    known, same = {str(measure): measure for measure in measures}, map(str, parse_by_task(name))
-    found = [known[text] for text in (name, *same) if text in known]
-    if not found:
+    known, parsed_names = (
+        {str(measure): measure for measure in measures},
+        map(str, parse_by_task(name)),
+    )
+    matches = [known[text] for text in (name, *parsed_names) if text in known]
+    if not matches:
         raise InputError(
             f"primary: {name!r} is no measure compared; {did_you_mean(name, list(known))}"
         )
-    return found[0]
+    return matches[0]
 
 
 def system_pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[str, str]]:
@@ -294,41 +314,45 @@ class ComparisonOptions:
         self, pairs: Sequence[tuple[str, str]], primary: str | None, *, with_vectors: bool
     ) -> dict[Measure, list[DifferenceStatistics]]:
         """Compute the statistics of each difference, by measure."""
-        of: dict[Measure, list[DifferenceStatistics]] = {}
-        applies, weighted, apart, gone = False, False, False, False
+        by_measure: dict[Measure, list[DifferenceStatistics]] = {}
+        applies, has_weights, has_separate_samples, is_reduced = False, False, False, False
         # One after another: what a difference has drawn goes with it.
         total = len(pairs) * len(self.source.measures)
         differences = self.source.differences(pairs, self.settings)
         for pair, measure, reading in track(differences, "comparing", total):
-            asked = replace(self.question, margin=_margin(self.margin, measure))
-            applies = applies or hypotheses.is_applicable(reading, asked.test, asked.horizon)
-            apart = apart or reading.procedure_by_method is not None
-            weighted = weighted or (
+            hypothesis = replace(self.question, margin=_margin(self.margin, measure))
+            applies = applies or hypotheses.is_applicable(
+                reading, hypothesis.test, hypothesis.horizon
+            )
+            has_separate_samples = has_separate_samples or reading.procedure_by_method is not None
+            has_weights = has_weights or (
                 isinstance(reading.units, UnitValues) and not reading.units.is_unweighted
             )
-            gone = gone or reading.is_reduced
+            is_reduced = is_reduced or reading.is_reduced
             # A difference that is a family by itself is adjusted for nothing.
-            leads = not of if primary is None else primary == str(measure)
+            leads = not by_measure if primary is None else primary == str(measure)
             alone = len(pairs) == 1 and leads
-            fields, made = _fields(str(measure), *pair, reading, asked)
+            fields, procedure = _fields(str(measure), *pair, reading, hypothesis)
             tests = total if with_vectors and not alone else 0
-            found = DifferenceStatistics.from_estimate(reading, fields, made, tests=tests)
-            of.setdefault(measure, []).append(found)
-        if of and not applies:
-            why = "; it counts every unit alike, and these are weighted or in clusters" * weighted
-            if gone:
-                why = "; it may take all rows, which takes engine='memory'"
-            if apart:
-                why = "; independent samples have 'auto', 'bootstrap' and 'normal'"
+            statistics = DifferenceStatistics.from_estimate(reading, fields, procedure, tests=tests)
+            by_measure.setdefault(measure, []).append(statistics)
+        if by_measure and not applies:
+            reason = (
+                "; it counts every unit alike, and these are weighted or in clusters" * has_weights
+            )
+            if is_reduced:
+                reason = "; it may take all rows, which takes engine='memory'"
+            if has_separate_samples:
+                reason = "; independent samples have 'auto', 'bootstrap' and 'normal'"
             elif self.question.test == DIEBOLD_MARIANO:
-                why = (
+                reason = (
                     "; it takes means of one loss a row (MSE, MAE), of rows that count alike, and "
                 )
-                why += "of more than one step one row a time, in the order of time="
+                reason += "of more than one step one row a time, in the order of time="
             raise InputError(
-                f"the test {self.question.test!r} applies to none of the measures{why}"
+                f"the test {self.question.test!r} applies to none of the measures{reason}"
             )
-        return of
+        return by_measure
 
     def repeat(
         self, names: Sequence[tuple[str, str, str]], n_resamples: int
@@ -336,14 +360,16 @@ class ComparisonOptions:
         """Recompute some differences (measure, system, baseline) from more replicates."""
         settings = replace(self.settings, n_resamples=min(n_resamples, MOST_RESAMPLES))
         pairs = list(dict.fromkeys((system, baseline) for _, system, baseline in names))
-        made = {}
+        recomputed = {}
         for pair, measure, reading in self.source.differences(pairs, settings):
             key = (str(measure), *pair)
             if key in names:
-                asked = replace(self.question, margin=_margin(self.margin, measure))
-                fields, procedure = _fields(*key, reading, asked)
-                made[key] = DifferenceStatistics.from_estimate(reading, fields, procedure, tests=0)
-        return made
+                hypothesis = replace(self.question, margin=_margin(self.margin, measure))
+                fields, procedure = _fields(*key, reading, hypothesis)
+                recomputed[key] = DifferenceStatistics.from_estimate(
+                    reading, fields, procedure, tests=0
+                )
+        return recomputed
 
 
 def _fields(
@@ -355,7 +381,7 @@ def _fields(
     caller.
     """
     procedure = hypotheses.procedure(reading, question)
-    made = hypotheses.interval(reading, question)
+    interval = hypotheses.interval(reading, question)
     test = hypotheses.test(reading, question)
     better = reading.higher_is_better
     inferior = hypotheses.non_inferiority(procedure, question.margin, higher_is_better=better)
@@ -365,10 +391,10 @@ def _fields(
         "system": system,
         "baseline": baseline,
         "value": reading.value,
-        "low": made.low,
-        "high": made.high,
+        "low": interval.low,
+        "high": interval.high,
         "level": reading.settings.level,
-        "method": made.method,
+        "method": interval.method,
         "p": test.p,
         "test": test.name,
         "alternative": test.alternative,
@@ -376,7 +402,7 @@ def _fields(
         "n": reading.n,
         "unit": reading.unit,
         "undefined": reading.undefined,
-        "interval_reason": made.reason,
+        "interval_reason": interval.reason,
         "higher_is_better": reading.higher_is_better,
         "differing": procedure.differing,
         "standard_error": procedure.error.se,

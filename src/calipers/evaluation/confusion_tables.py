@@ -40,10 +40,10 @@ def confusion_result(system: str, matrix: ConfusionMatrix, settings: Settings) -
     per_class = {name: parse(name, "counts").apply(each) for name in OF_CLASS}
     sizes = matrix.effective_size("truth")
 
-    def limits(shares: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def limits(proportions: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
         if settings.interval != "none":
-            return wilson_limits(shares, sizes, settings.level)
-        return np.full(shares.shape, np.nan), np.full(shares.shape, np.nan)
+            return wilson_limits(proportions, sizes, settings.level)
+        return np.full(proportions.shape, np.nan), np.full(proportions.shape, np.nan)
 
     if isinstance(matrix, SparseConfusionMatrix):
         truth, predicted, cells = matrix.occupied_cells()
@@ -54,8 +54,8 @@ def confusion_result(system: str, matrix: ConfusionMatrix, settings: Settings) -
             system, matrix.labels, *codes, cells, low, high, of_empty, settings.level, per_class
         )
     with np.errstate(divide="ignore", invalid="ignore"):
-        shares = matrix.counts / matrix.truth[:, None]
-    low, high = limits(shares, sizes[:, None])
+        proportions = matrix.counts / matrix.truth[:, None]
+    low, high = limits(proportions, sizes[:, None])
     return ConfusionMatrixResult(
         system=system,
         labels=matrix.labels,
@@ -70,67 +70,67 @@ def confusion_result(system: str, matrix: ConfusionMatrix, settings: Settings) -
 # --- As input -------------------------------------------------------------------------------------
 
 
-def open_matrices(given: Any, data: Any = None) -> Any:
+def open_matrices(source: Any, data: Any = None) -> Any:
     """Return confusion matrices as tables, from results, evaluations or files.
 
     A string is the name of a column of ``data`` if that is given, and the path of a file
     otherwise. None is returned unchanged.
     """
-    if isinstance(given, os.PathLike) or (isinstance(given, str) and data is None):
-        return open_matrices(_read_file(os.fspath(given)))
-    if isinstance(given, Evaluation):
-        kept = given.predictions
-        if not given.confusions and kept is not None and is_of_matrices(kept):
-            classes = tuple(map(str, kept.common.get("classes", ())))
+    if isinstance(source, os.PathLike) or (isinstance(source, str) and data is None):
+        return open_matrices(_read_file(os.fspath(source)))
+    if isinstance(source, Evaluation):
+        stored = source.predictions
+        if not source.confusions and stored is not None and is_of_matrices(stored):
+            classes = tuple(map(str, stored.common.get("classes", ())))
             return {
                 name: CountTable(
-                    np.asarray(said[COUNTS], np.float64), Axis(classes, TRUTH), Axis(classes)
+                    np.asarray(outputs[COUNTS], np.float64), Axis(classes, TRUTH), Axis(classes)
                 )
-                for name, said in kept.systems.items()
+                for name, outputs in stored.systems.items()
             }
-        if not given.confusions:
+        if not source.confusions:
             raise InputError(
                 "confusion: this evaluation holds no confusion matrix; files hold them that were "
                 "written with to_json(details=True)"
             )
-        given = given.confusion
-    if isinstance(given, ConfusionBase):
+        source = source.confusion
+    if isinstance(source, ConfusionBase):
         return (
-            {given.system: _to_count_table(given)}
-            if given.system != UNNAMED
-            else _to_count_table(given)
+            {source.system: _to_count_table(source)}
+            if source.system != UNNAMED
+            else _to_count_table(source)
         )
-    if isinstance(given, ConfusionMatrices):
-        return {one.system: _to_count_table(one) for one in given}
-    if isinstance(given, Mapping):
-        named = {
-            name: open_matrices(one, data) if _is_openable(one, data) else one
-            for name, one in given.items()
+    if isinstance(source, ConfusionMatrices):
+        return {matrix.system: _to_count_table(matrix) for matrix in source}
+    if isinstance(source, Mapping):
+        by_name = {
+            name: open_matrices(matrix, data) if _is_openable(matrix, data) else matrix
+            for name, matrix in source.items()
         }
-        return {name: _single_matrix(name, one) for name, one in named.items()}
-    return given
+        return {name: _single_matrix(name, matrix) for name, matrix in by_name.items()}
+    return source
 
 
-def _is_openable(given: Any, data: Any) -> bool:
-    of_result = isinstance(given, ConfusionMatrices | Evaluation | ConfusionBase)
-    return of_result or hasattr(given, "__fspath__") or (isinstance(given, str) and data is None)
+def _is_openable(source: Any, data: Any) -> bool:
+    of_result = isinstance(source, ConfusionMatrices | Evaluation | ConfusionBase)
+    return of_result or hasattr(source, "__fspath__") or (isinstance(source, str) and data is None)
 
 
-def _single_matrix(name: Any, given: Any) -> Any:
+def _single_matrix(name: Any, source: Any) -> Any:
     """Return the matrix of one system, which may be stored under a name of its own."""
     if (
-        isinstance(given, Mapping)
-        and given
-        and all(isinstance(x, CountTable) for x in given.values())
+        isinstance(source, Mapping)
+        and source
+        and all(isinstance(x, CountTable) for x in source.values())
     ):
-        if len(given) > 1:
-            raise InputError(f"confusion {str(name)!r}: has several matrices, {', '.join(given)}")
-        return next(iter(given.values()))
-    return given
+        if len(source) > 1:
+            raise InputError(f"confusion {str(name)!r}: has several matrices, {', '.join(source)}")
+        return next(iter(source.values()))
+    return source
 
 
-def _to_count_table(of: ConfusionBase) -> CountTable:
-    return CountTable(of.counts, Axis(of.labels, TRUTH), Axis(of.labels))
+def _to_count_table(result: ConfusionBase) -> CountTable:
+    return CountTable(result.counts, Axis(result.labels, TRUTH), Axis(result.labels))
 
 
 def _read_file(path: str) -> Any:
@@ -143,19 +143,19 @@ def _read_file(path: str) -> Any:
 
     check_file(path, "a confusion matrix")
     try:
-        held = json.loads(Path(path).read_text(encoding="utf-8"))
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise FileError(f"{path}: cannot be read as JSON: {error}") from None
-    if isinstance(held, Mapping) and isinstance(held.get("result"), str):
-        found = from_json(Path(path))
-        if not isinstance(found, Evaluation | ConfusionBase):
+    if isinstance(content, Mapping) and isinstance(content.get("result"), str):
+        result = from_json(Path(path))
+        if not isinstance(result, Evaluation | ConfusionBase):
             raise FileError(f"{path}: holds no confusion matrix")
-        return found
-    if isinstance(held, list) and held and all(isinstance(row, Mapping) for row in held):
-        names = list(held[0])
-        if any(list(row) != names for row in held):
+        return result
+    if isinstance(content, list) and content and all(isinstance(row, Mapping) for row in content):
+        names = list(content[0])
+        if any(list(row) != names for row in content):
             raise FileError(f"{path}: its rows have different columns")
-        return {name: [row[name] for row in held] for name in names}
-    if not isinstance(held, Mapping | list):
+        return {name: [row[name] for row in content] for name in names}
+    if not isinstance(content, Mapping | list):
         raise FileError(f"{path}: holds no confusion matrix")
-    return held
+    return content

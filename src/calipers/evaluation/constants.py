@@ -42,7 +42,7 @@ def constant_losses(
 
     alone = replace(sample.columns, output_columns={}, cluster=None, slices={})
     work = _ConstantLosses(ReadBatch(alone, None), tuple(constants), truth)
-    return list(alone.stream.reduce(work, alone.names, what="the best constant").moments)
+    return list(alone.stream.reduce(work, alone.names, description="the best constant").moments)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +52,8 @@ class _LossMoments(Mergeable):
     moments: tuple[Moments, ...]
 
     def __add__(self, other: _LossMoments) -> _LossMoments:
-        both = zip(self.moments, other.moments, strict=True)
-        return _LossMoments(tuple(one + two for one, two in both))
+        pairs = zip(self.moments, other.moments, strict=True)
+        return _LossMoments(tuple(first + second for first, second in pairs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +68,13 @@ class _ConstantLosses:
         rows = self.read_batch(batch)
         truth = rows.frequencies(self.truth(rows["truth"]))
 
-        def moments(one: Constant) -> Moments:
-            own = (
+        def moments(constant: Constant) -> Moments:
+            target = (
                 truth
-                if one.output_index is None
-                else np.ascontiguousarray(truth[:, one.output_index])
+                if constant.output_index is None
+                else np.ascontiguousarray(truth[:, constant.output_index])
             )
-            said = np.full(own.shape, one.answer)
-            return Moments.from_rows(one.measure.losses(own, said), rows.weights)
+            predictions = np.full(target.shape, constant.answer)
+            return Moments.from_rows(constant.measure.losses(target, predictions), rows.weights)
 
         return _LossMoments(tuple(map(moments, self.constants)))

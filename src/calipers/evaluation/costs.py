@@ -51,18 +51,23 @@ class SystemCosts(Problem):
         counted, rows = batch.frequencies, batch.frequencies.rows
 
         def spent(cost: str, name: str) -> FloatArray:
-            of = batch[cost]  # of a system without a name the column itself
+            values = batch[cost]  # of a system without a name the column itself
             column = to_costs(
-                of[name] if isinstance(of, Mapping) else of, cost_column_name(cost, name), rows
+                values[name] if isinstance(values, Mapping) else values,
+                cost_column_name(cost, name),
+                rows,
             )
             return np.asarray(counted(column), np.float64)
 
-        made = batch.weights, settings, batch.clusters
+        row_fields = batch.weights, settings, batch.clusters
         columns = {n: [spent(cost, n) for cost in self.costs] for n in self.system_names}
-        return {name: self._system(name, of, made) for name, of in columns.items()}
+        return {
+            name: self._system(name, cost_columns, row_fields)
+            for name, cost_columns in columns.items()
+        }
 
     def _system(self, name: str, columns: Sequence[FloatArray], rows: Any) -> CostOutput:
-        numbers = {cost: by[name] for cost, by in self.numbers.items()}
+        numbers = {cost: by_system[name] for cost, by_system in self.numbers.items()}
         return CostOutput(name, self.costs, np.column_stack(columns), numbers, *rows)
 
     # --- Streams ---------------------------------------------------------------------------------
@@ -97,7 +102,7 @@ def add_costs(
     weight: FloatArray | None,
     clusters: ClusterIndex | None = None,
     *,
-    made: Sequence[SliceDefinition] = (),
+    slice_definitions: Sequence[SliceDefinition] = (),
     unit: str = "rows",
 ) -> Evaluation:
     """Add the costs of some of its systems to an evaluation, without changing its own estimates."""
@@ -105,35 +110,38 @@ def add_costs(
     shared = weight, settings, clusters, unit
     by_name = {name: _system(costs, name, *shared) for name in systems}
     chosen = default_measures(costs)
-    cuts = made if costs.columns else ()
+    cuts = slice_definitions if costs.columns else ()
     source = RowSystems(by_name, chosen, settings, ids=None, cuts=cuts)
     return _attach_costs(evaluation, costs, source, systems)
 
 
 def add_streamed_costs(
-    evaluation: Evaluation, given: Any, columns: StreamColumns, options: Options, memory: int
+    evaluation: Evaluation, cost: Any, columns: StreamColumns, options: Options, memory: int
 ) -> Evaluation:
     """Add costs to an evaluation whose cost columns come in batches with the rows."""
     from calipers.evaluation.sums import StreamedSystems
 
     systems, settings = columns.systems, options.settings
-    costs = Costs.of(given).by_system(systems)
+    costs = Costs.of(cost).by_system(systems)
     if not costs.columns:
-        return add_costs(evaluation, Costs.of(given), systems, settings, None)
+        return add_costs(evaluation, Costs.of(cost), systems, settings, None)
     problem = SystemCosts(tuple(systems), tuple(costs.columns), costs.numbers)
-    own = replace(
+    cost_columns = replace(
         columns,
         truth=columns.truth,
         output_columns=costs.columns,
         extra_columns=columns.required_columns,
     )
     chosen = default_measures(costs)
-    template = problem.template(own, settings)
-    of = evaluation.comparison
+    template = problem.template(cost_columns, settings)
+    comparison = evaluation.comparison
     compared = pairs_if_several(
-        tuple(template), of.baseline if of is not None else None, settings, compare=True
+        tuple(template),
+        comparison.baseline if comparison is not None else None,
+        settings,
+        compare=True,
     )
-    source = StreamedSystems(problem, own, settings, chosen, template, memory, compared)
+    source = StreamedSystems(problem, cost_columns, settings, chosen, template, memory, compared)
     return _attach_costs(evaluation, costs, source, systems)
 
 
@@ -141,10 +149,12 @@ def _attach_costs(
     evaluation: Evaluation, costs: Costs, source: Any, systems: Sequence[str]
 ) -> Evaluation:
     """Attach the evaluation of costs, and the Pareto fronts, to an evaluation."""
-    settings, of = source.settings, evaluation.comparison
-    baseline = of.baseline if of is not None and of.baseline in systems else None
+    settings, comparison = source.settings, evaluation.comparison
+    baseline = (
+        comparison.baseline if comparison is not None and comparison.baseline in systems else None
+    )
     compared = default_comparison(source, baseline, settings) if costs.columns else None
-    own = Evaluation(
+    cost_evaluation = Evaluation(
         task=TASK,
         level=settings.level,
         estimates=tuple(source.estimates()),
@@ -154,32 +164,42 @@ def _attach_costs(
         provenance=provenance(TASK, settings, evaluation.provenance.get("conventions", {})),
         sources=source,
     )
-    return replace(evaluation, costs=own, pareto_fronts=tuple(_fronts(evaluation, own, costs)))
+    return replace(
+        evaluation,
+        costs=cost_evaluation,
+        pareto_fronts=tuple(_fronts(evaluation, cost_evaluation, costs)),
+    )
 
 
 def default_measures(costs: Costs) -> list[Measure]:
     """Return the measures of each cost."""
     return [
         replace(parse(name, TASKS[TASK]), label=cost)
-        for of, names in ((costs.columns, OF_ROWS), (costs.numbers, OF_SYSTEMS))
-        for cost in of
+        for cost_names, names in ((costs.columns, OF_ROWS), (costs.numbers, OF_SYSTEMS))
+        for cost in cost_names
         for name in names
     ]
 
 
-def _system(costs: Costs, name: str, weight: Any, settings: Settings, *rest: Any) -> CostOutput:
-    columns = [by[name] for by in costs.columns.values()]
-    spent = np.column_stack(columns) if columns else np.zeros((0, 0))
+def _system(
+    costs: Costs, name: str, weight: Any, settings: Settings, *cluster_and_unit: Any
+) -> CostOutput:
+    columns = [by_system[name] for by_system in costs.columns.values()]
+    cost_table = np.column_stack(columns) if columns else np.zeros((0, 0))
     weight = weight if columns else None
-    numbers = {cost: by[name] for cost, by in costs.numbers.items()}
-    clusters, unit = rest
-    return CostOutput(name, tuple(costs.columns), spent, numbers, weight, settings, clusters, unit)
+    numbers = {cost: by_system[name] for cost, by_system in costs.numbers.items()}
+    clusters, unit = cluster_and_unit
+    return CostOutput(
+        name, tuple(costs.columns), cost_table, numbers, weight, settings, clusters, unit
+    )
 
 
 # --- Fronts ---------------------------------------------------------------------------------------
 
 
-def _fronts(evaluation: Evaluation, own: Evaluation, costs: Costs) -> Iterator[ParetoFront]:
+def _fronts(
+    evaluation: Evaluation, cost_evaluation: Evaluation, costs: Costs
+) -> Iterator[ParetoFront]:
     """Yield the Pareto front of the primary measure and each cost; none for a single system."""
     compared = evaluation.comparison
     directions = {str(m): m.definition.higher_is_better for m in evaluation.sources.measures}
@@ -187,35 +207,41 @@ def _fronts(evaluation: Evaluation, own: Evaluation, costs: Costs) -> Iterator[P
     primary = judged[0] if judged else None
     if compared is not None and compared.primary is not None:
         primary = compared.primary
-    if primary is None or len(own.systems) < 2:
+    if primary is None or len(cost_evaluation.systems) < 2:
         return
     higher = directions[primary] is True
-    qualities = [evaluation.exact(name, primary) for name in own.systems]
+    qualities = [evaluation.exact(name, primary) for name in cost_evaluation.systems]
     for cost in (*costs.columns, *costs.numbers):
-        measure = next(m for m in own.sources.measures if m.label == cost)
-        spent = [own.exact(name, str(measure)) for name in own.systems]
+        measure = next(m for m in cost_evaluation.sources.measures if m.label == cost)
+        cost_estimates = [
+            cost_evaluation.exact(name, str(measure)) for name in cost_evaluation.systems
+        ]
         better = _significant_pairs(compared, primary)
-        cheaper = _significant_pairs(own.comparison, str(measure))
+        cheaper = _significant_pairs(cost_evaluation.comparison, str(measure))
         if cost in costs.numbers:  # which do not vary
-            by = costs.numbers[cost]
-            cheaper = {(a, b) for a in by for b in by if by[a] <= by[b]}
-        yield _front(qualities, spent, better & cheaper, higher, evaluation.level)
+            by_system = costs.numbers[cost]
+            cheaper = {(a, b) for a in by_system for b in by_system if by_system[a] <= by_system[b]}
+        yield _front(qualities, cost_estimates, better & cheaper, higher, evaluation.level)
 
 
 def _significant_pairs(compared: Comparison | None, measure: str) -> set[tuple[str, str]]:
     """Return the pairs of systems of which the first is significantly better by a measure."""
-    found = set()
-    for d in compared or ():
-        if d.measure == measure and outcome(d).decided:
-            up = (d.value > 0) is (d.higher_is_better is not False)
-            found.add((d.system, d.baseline) if up else (d.baseline, d.system))
-    return found
+    pairs = set()
+    for difference in compared or ():
+        if difference.measure == measure and outcome(difference).decided:
+            is_better = (difference.value > 0) is (difference.higher_is_better is not False)
+            pairs.add(
+                (difference.system, difference.baseline)
+                if is_better
+                else (difference.baseline, difference.system)
+            )
+    return pairs
 
 
 def _front(
     qualities: Sequence[Estimate],
-    spent: Sequence[Estimate],
-    sure: set[tuple[str, str]],
+    cost_estimates: Sequence[Estimate],
+    significant_pairs: set[tuple[str, str]],
     higher: bool,
     level: float,
 ) -> ParetoFront:
@@ -223,25 +249,27 @@ def _front(
     sign = 1 if higher else -1
     points = {
         q.system: (sign * q.value, -c.value)
-        for q, c in zip(qualities, spent, strict=True)
+        for q, c in zip(qualities, cost_estimates, strict=True)
         if math.isfinite(q.value) and math.isfinite(c.value)
     }
-    beaten = {
-        name: [other for other, theirs in points.items() if _is_dominating(theirs, own)]
-        for name, own in points.items()
+    dominators = {
+        name: [other for other, other_point in points.items() if _is_dominating(other_point, point)]
+        for name, point in points.items()
     }
     rows = tuple(
         ParetoRow(
             *(q.system, q.value, q.low, q.high, c.value, c.low, c.high),
-            on_front=q.system in points and not beaten[q.system],
-            dominated_by=tuple(other for other in beaten.get(q.system, ()) if not beaten[other]),
+            on_front=q.system in points and not dominators[q.system],
+            dominated_by=tuple(
+                other for other in dominators.get(q.system, ()) if not dominators[other]
+            ),
             significantly_dominated_by=tuple(
-                other for other in points if (other, q.system) in sure
+                other for other in points if (other, q.system) in significant_pairs
             ),
         )
-        for q, c in zip(qualities, spent, strict=True)
+        for q, c in zip(qualities, cost_estimates, strict=True)
     )
-    return ParetoFront(qualities[0].measure, spent[0].measure, rows, higher, level)
+    return ParetoFront(qualities[0].measure, cost_estimates[0].measure, rows, higher, level)
 
 
 def _is_dominating(first: tuple[float, float], second: tuple[float, float]) -> bool:

@@ -30,8 +30,8 @@ def default_comparison(
             f"baseline {baseline!r} is no system; {did_you_mean(baseline, source.systems)}"
         )
     if not compare:
-        for name, given in (("baseline", baseline), ("primary", primary)):
-            if given is not None:
+        for name, value in (("baseline", baseline), ("primary", primary)):
+            if value is not None:
                 raise InputError(
                     f"{name}= says how systems are compared, and compare=False that they are not: "
                     "leave out one of them"

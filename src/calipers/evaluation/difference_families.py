@@ -79,12 +79,12 @@ class DifferenceStatistics:
 
 
 def make_families(
-    found: Mapping[Measure, list[DifferenceStatistics]], primary: str | None
+    statistics_by_measure: Mapping[Measure, list[DifferenceStatistics]], primary: str | None
 ) -> list[dict[Measure, list[DifferenceStatistics]]]:
     """Split differences into those of the primary measure and those of all other measures."""
     parts: tuple[dict[Measure, list[DifferenceStatistics]], ...] = {}, {}
-    for measure, own in found.items():
-        parts[str(measure) != primary][measure] = own
+    for measure, statistics in statistics_by_measure.items():
+        parts[str(measure) != primary][measure] = statistics
     return [part for part in parts if part]
 
 
@@ -107,21 +107,27 @@ class TestFamily:
     @cached_property
     def all(self) -> list[DifferenceStatistics]:
         """All differences, measure by measure."""
-        return [of for found in self.statistics_by_measure.values() for of in found]
+        return [
+            statistics
+            for measure_statistics in self.statistics_by_measure.values()
+            for statistics in measure_statistics
+        ]
 
     @cached_property
     def unadjusted(self) -> list[Difference]:
         """Unadjusted differences."""
         tails = [tail_level(self.settings.level)] * len(self.all)
         return [
-            Difference(**of.fields, p_adjusted=of.fields["p"], min_detectable=size)
-            for of, size in zip(self.all, _minimum_detectable(self._procedures, tails), strict=True)
+            Difference(**statistics.fields, p_adjusted=statistics.fields["p"], min_detectable=size)
+            for statistics, size in zip(
+                self.all, _minimum_detectable(self._procedures, tails), strict=True
+            )
         ]
 
     @property
     def _procedures(self) -> list[Procedure]:
         """Procedures of the single differences."""
-        return [of.procedure for of in self.all]
+        return [statistics.procedure for statistics in self.all]
 
     def adjust(self, way: str) -> dict[Measure, list[Difference]]:
         """Return the differences adjusted by a method, by measure."""
@@ -133,10 +139,10 @@ class TestFamily:
             rows = self._adjust_by_range()
         else:
             rows = self._adjust_by_name(way)
-        left = iter(rows)
+        remaining = iter(rows)
         return {
-            measure: [next(left) for _ in found]
-            for measure, found in self.statistics_by_measure.items()
+            measure: [next(remaining) for _ in measure_statistics]
+            for measure, measure_statistics in self.statistics_by_measure.items()
         }
 
     # --- What chance makes of the largest ---------------------------------------------------------
@@ -146,72 +152,91 @@ class TestFamily:
         tail = tail_level(self.settings.level)
         sizes = _minimum_detectable(self._joint_procedures, [tail] * len(self.all))
         return [
-            self._adjusted_row(replace(row, min_detectable=size), of)
-            for row, of, size in zip(self.unadjusted, self._joint_procedures, sizes, strict=True)
+            self._adjusted_row(replace(row, min_detectable=size), procedure)
+            for row, procedure, size in zip(
+                self.unadjusted, self._joint_procedures, sizes, strict=True
+            )
         ]
 
-    def _adjusted_row(self, row: Difference, of: Procedure) -> Difference:
+    def _adjusted_row(self, row: Difference, procedure: Procedure) -> Difference:
         """Return a difference with the adjusted p-values and interval of a procedure."""
         better = row.higher_is_better
-        inferior = hypotheses.non_inferiority(of, _margin(row), higher_is_better=better)
-        equivalent = hypotheses.equivalence_result(of, _margin(row))
+        inferior = hypotheses.non_inferiority(procedure, _margin(row), higher_is_better=better)
+        equivalent = hypotheses.equivalence_result(procedure, _margin(row))
         row = replace(
             row,
-            p_adjusted=of.p(0.0, row.alternative),
+            p_adjusted=procedure.p(0.0, row.alternative),
             p_noninferiority=math.nan if inferior is None else inferior.p,
             p_equivalence=math.nan if equivalent is None else equivalent.p,
         )
-        return self._replace_limits(row, of.interval(self.settings.level))
+        return self._replace_limits(row, procedure.interval(self.settings.level))
 
-    def _replace_limits(self, row: Difference, made: Interval) -> Difference:
+    def _replace_limits(self, row: Difference, interval: Interval) -> Difference:
         """Return a difference with other limits, if intervals were requested."""
         if self.settings.interval == "none" and not self.settings.methods:
             return row
-        method = made.method
-        if self.settings.methods and not made.reason:
+        method = interval.method
+        if self.settings.methods and not interval.reason:
             method = f"{method}, {row.method}"
         return replace(
-            row, low=made.low, high=made.high, method=method, interval_reason=made.reason
+            row,
+            low=interval.low,
+            high=interval.high,
+            method=method,
+            interval_reason=interval.reason,
         )
 
     @cached_property
     def _joint_procedures(self) -> list[Procedure]:
         """Max-t procedures of the differences, adjusted for the family."""
-        towards = self._orientations
-        signs = np.repeat(towards, [len(found) for found in self.statistics_by_measure.values()])
-        maxima = self._maxima(towards, signs)
+        orientations = self._orientations
+        signs = np.repeat(
+            orientations,
+            [len(measure_statistics) for measure_statistics in self.statistics_by_measure.values()],
+        )
+        maxima = self._maxima(orientations, signs)
         errors = np.full(len(self.all), math.nan)
         if not maxima.is_normal:
-            errors = np.array([_standard_error(of.procedure) for of in self.all])
-            values = np.array([of.value for of in self.all])
-            units = np.array([float(of.fields["n"]) for of in self.all])
+            errors = np.array([_standard_error(statistics.procedure) for statistics in self.all])
+            values = np.array([statistics.value for statistics in self.all])
+            units = np.array([float(statistics.fields["n"]) for statistics in self.all])
             # What rounding leaves of a spread that is none says nothing.
             errors[(errors <= ROUNDING * np.abs(values)) & (values != 0)] = math.nan
-            for at in self._measure_slices:
-                errors[at] = max_statistic.floored_errors(values[at], errors[at], units[at])
+            for measure_slice in self._measure_slices:
+                errors[measure_slice] = max_statistic.floored_errors(
+                    values[measure_slice], errors[measure_slice], units[measure_slice]
+                )
         return [
             MaxTProcedure(
-                value=own.value,
-                method=_independent_method(BY_INFLUENCE if maxima.is_normal else BY_DEALS, own),
-                name=own.name,
-                bounds=own.bounds,
-                error=own.error,
-                reason=own.reason,
-                procedure=own,
+                value=procedure.value,
+                method=_independent_method(
+                    BY_INFLUENCE if maxima.is_normal else BY_DEALS, procedure
+                ),
+                name=procedure.name,
+                bounds=procedure.bounds,
+                error=procedure.error,
+                reason=procedure.reason,
+                procedure=procedure,
                 maxima=maxima,
                 sign=int(sign),
                 se=float(se),
             )
-            for own, sign, se in zip(self._procedures, signs, errors, strict=True)
+            for procedure, sign, se in zip(self._procedures, signs, errors, strict=True)
         ]
 
     @property
     def _measure_slices(self) -> list[slice]:
         """Slices of the list of differences that belong to each measure."""
-        ends = np.cumsum(
-            [0, *(len(found) for found in self.statistics_by_measure.values())]
+        boundaries = np.cumsum(
+            [
+                0,
+                *(
+                    len(measure_statistics)
+                    for measure_statistics in self.statistics_by_measure.values()
+                ),
+            ]
         ).tolist()
-        return [slice(*ends[j : j + 2]) for j in range(len(self.statistics_by_measure))]
+        return [slice(*boundaries[j : j + 2]) for j in range(len(self.statistics_by_measure))]
 
     @property
     def _orientations(self) -> list[int]:
@@ -219,12 +244,18 @@ class TestFamily:
 
         It matters where the alternative is in the direction of the measure itself.
         """
-        first = [found[0].fields for found in self.statistics_by_measure.values()]
-        asked = {of["alternative"] for of in first}
-        alike = len(asked) == 1 and asked != {"two-sided"}
-        return [1 if alike or of["higher_is_better"] is not False else -1 for of in first]
+        first_fields = [
+            measure_statistics[0].fields
+            for measure_statistics in self.statistics_by_measure.values()
+        ]
+        alternatives = {fields["alternative"] for fields in first_fields}
+        is_one_sided = len(alternatives) == 1 and alternatives != {"two-sided"}
+        return [
+            1 if is_one_sided or fields["higher_is_better"] is not False else -1
+            for fields in first_fields
+        ]
 
-    def _maxima(self, towards: Sequence[int], signs: FloatArray) -> MaxStatistic:
+    def _maxima(self, orientations: Sequence[int], signs: FloatArray) -> MaxStatistic:
         """Return the null distribution of the maximum statistic.
 
         Values of units are permuted where that is not too costly; otherwise the distribution is
@@ -234,40 +265,51 @@ class TestFamily:
         tables = [
             source.permutation_values(measure, settings) for measure in self.statistics_by_measure
         ]
-        there = [of * sign for of, sign in zip(tables, towards, strict=True) if of is not None]
-        if len(there) < len(tables):
-            vectors = [of.vector for of in self.all]
+        oriented_tables = [
+            entry * sign
+            for entry, sign in zip(tables, orientations, strict=True)
+            if entry is not None
+        ]
+        if len(oriented_tables) < len(tables):
+            vectors = [entry.vector for entry in self.all]
         else:
-            units, replicates = len(there[0]), n_randomizations(settings)
+            units, replicates = len(oriented_tables[0]), n_randomizations(settings)
             if units <= MOST_DEALT_UNITS and units * len(self.all) * replicates <= MOST_DEALS:
-                at = None if self.baseline is None else source.systems.index(self.baseline)
-                table, weight = np.stack(there, axis=2), self._importance(units)
-                return max_statistic.permuted_maxima(table, at, replicates, settings.seed, weight)
+                index = None if self.baseline is None else source.systems.index(self.baseline)
+                table, weight = np.stack(oriented_tables, axis=2), self._importance(units)
+                return max_statistic.permuted_maxima(
+                    table, index, replicates, settings.seed, weight
+                )
             weights = [source.unit_weights(measure) for measure in self.statistics_by_measure]
             vectors = [
                 max_statistic.sketch_vector(
-                    np.nan_to_num(of[:, first] - of[:, second] - one.value)
+                    np.nan_to_num(entry[:, first] - entry[:, second] - statistics.value)
                     * (1.0 if weight is None else weight),
                     len(self.all),
                 )
-                for of, at, weight in zip(tables, self._measure_slices, weights, strict=True)
-                if of is not None
-                for one, (first, second) in zip(self.all[at], self._pairs(at), strict=True)
+                for entry, index, weight in zip(tables, self._measure_slices, weights, strict=True)
+                if entry is not None
+                for statistics, (first, second) in zip(
+                    self.all[index], self._pairs(index), strict=True
+                )
             ]
-        parts = [of.slice_key for of in self.all]
+        parts = [entry.slice_key for entry in self.all]
         return max_statistic.gaussian_maxima(vectors, settings.seed, parts, signs.tolist())
 
     def _importance(self, units: int) -> FloatArray | None:
         """Return the weights of units for each measure, or None if all weights are 1."""
-        found = [self.source.unit_weights(measure) for measure in self.statistics_by_measure]
-        if all(weight is None for weight in found):
+        weights = [self.source.unit_weights(measure) for measure in self.statistics_by_measure]
+        if all(weight is None for weight in weights):
             return None
-        return np.column_stack([np.ones(units) if w is None else w for w in found])
+        return np.column_stack([np.ones(units) if w is None else w for w in weights])
 
-    def _pairs(self, at: slice) -> list[tuple[int, int]]:
-        place = {name: j for j, name in enumerate(self.source.systems)}
-        named = (of.fields for of in self.all[at])
-        return [(place[of["system"]], place[of["baseline"]]) for of in named]
+    def _pairs(self, measure_slice: slice) -> list[tuple[int, int]]:
+        index_by_name = {name: j for j, name in enumerate(self.source.systems)}
+        all_fields = (entry.fields for entry in self.all[measure_slice])
+        return [
+            (index_by_name[entry["system"]], index_by_name[entry["baseline"]])
+            for entry in all_fields
+        ]
 
     # --- Other ways -------------------------------------------------------------------------------
 
@@ -280,25 +322,26 @@ class TestFamily:
         family = self._refine_undecided(way)
         rows = adjusted_p(family.unadjusted, way)
         tails = _tails(np.array([row.p for row in rows]), way, self.settings.level)
-        least = tail_level(self.settings.level) / max(1, np.isfinite([r.p for r in rows]).sum())
+        min_tail = tail_level(self.settings.level) / max(1, np.isfinite([r.p for r in rows]).sum())
         family_wise = ADJUSTMENTS[way].controls == FAMILY_WISE
         sizes = _minimum_detectable(family._procedures, tails)
-        made = []
-        for row, own, tail, size in zip(rows, family._procedures, tails, sizes, strict=True):
-            found = own.interval(1 - 2 * tail)
+        adjusted = []
+        for row, procedure, tail, size in zip(rows, family._procedures, tails, sizes, strict=True):
+            interval = procedure.interval(1 - 2 * tail)
             if family_wise:
-                together = own.interval(1 - 2 * least)
-                found = (
-                    _stepdown_interval(found, together)
+                simultaneous = procedure.interval(1 - 2 * min_tail)
+                interval = (
+                    _stepdown_interval(interval, simultaneous)
                     if row.alternative == "two-sided"
-                    else together
+                    else simultaneous
                 )
-            if not found.reason:
-                found = replace(
-                    found, method=_independent_method(BY_STEP[way] if family_wise else BY_RATE, own)
+            if not interval.reason:
+                interval = replace(
+                    interval,
+                    method=_independent_method(BY_STEP[way] if family_wise else BY_RATE, procedure),
                 )
-            made.append(self._replace_limits(replace(row, min_detectable=size), found))
-        return made
+            adjusted.append(self._replace_limits(replace(row, min_detectable=size), interval))
+        return adjusted
 
     def _refine_undecided(self, way: str) -> TestFamily:
         """Return the family with enough replicates for its adjusted p-values.
@@ -306,95 +349,112 @@ class TestFamily:
         A p-value at the resolution limit of the replicates that is not significant after adjustment
         is recomputed from more replicates.
         """
-        rows, small = self.unadjusted, significance_level(self.settings.level)
+        rows, alpha = self.unadjusted, significance_level(self.settings.level)
         floor = 2 / (self.settings.n_resamples + 1)
-        open_ones = [
+        undecided = [
             row
             for row, after in zip(rows, adjusted_p(rows, way), strict=True)
-            if row.p <= floor and not after.p_adjusted <= small
+            if row.p <= floor and not after.p_adjusted <= alpha
         ]
-        if not open_ones:
+        if not undecided:
             return self
-        asked = [(row.measure, row.system, row.baseline) for row in open_ones]
-        anew = self.repeat(asked, n_for_adjusted_p(len(rows), self.settings))
+        keys = [(row.measure, row.system, row.baseline) for row in undecided]
+        recomputed = self.repeat(keys, n_for_adjusted_p(len(rows), self.settings))
 
-        def current(of: DifferenceStatistics) -> DifferenceStatistics:
-            key = of.fields["measure"], of.fields["system"], of.fields["baseline"]
-            return replace(anew[key], slice_key=of.slice_key) if key in anew else of
+        def current(statistics: DifferenceStatistics) -> DifferenceStatistics:
+            key = (
+                statistics.fields["measure"],
+                statistics.fields["system"],
+                statistics.fields["baseline"],
+            )
+            return (
+                replace(recomputed[key], slice_key=statistics.slice_key)
+                if key in recomputed
+                else statistics
+            )
 
-        found = {
-            measure: [current(of) for of in some]
-            for measure, some in self.statistics_by_measure.items()
+        statistics_by_measure = {
+            measure: [current(statistics) for statistics in measure_statistics]
+            for measure, measure_statistics in self.statistics_by_measure.items()
         }
-        return replace(self, statistics_by_measure=found)
+        return replace(self, statistics_by_measure=statistics_by_measure)
 
     def _adjust_by_range(self) -> list[Difference]:
         """Adjust each measure by the randomised Tukey HSD, or by Holm where that does not apply."""
-        made: list[Difference] = []
-        for (measure, found), at in zip(
+        adjusted: list[Difference] = []
+        for (measure, measure_statistics), measure_slice in zip(
             self.statistics_by_measure.items(), self._measure_slices, strict=True
         ):
-            part = replace(self, statistics_by_measure={measure: found})
+            part = replace(self, statistics_by_measure={measure: measure_statistics})
             values = self.source.unit_values(measure)
             table = None if values is None else values[~np.isnan(values).any(axis=1)]
             weight = self.source.unit_weights(measure)
             if table is not None and len(table) and values is not None and weight is not None:
-                own = weight[~np.isnan(values).any(axis=1)]
-                table = table * (own / own.mean())[:, None]  # whose means are weighted
+                current = weight[~np.isnan(values).any(axis=1)]
+                table = table * (current / current.mean())[:, None]  # whose means are weighted
             if table is None or not 0 < len(table) <= MOST_DEALT:
                 self.notes.append(
                     f"{measure} is adjusted by Holm: the randomised Tukey HSD takes values per "
                     f"unit, up to {MOST_DEALT:,} of them."
                 )
-                made += part._adjust_by_name("holm") if len(found) > 1 else part.unadjusted
+                adjusted += (
+                    part._adjust_by_name("holm") if len(measure_statistics) > 1 else part.unadjusted
+                )
                 continue
-            [dealt] = omnibus.randomised_tukey(
+            [tukey] = omnibus.randomised_tukey(
                 table, n_randomizations(self.settings), self.settings.seed, self.settings.level
             )
             rows = [
                 replace(
                     row,
                     p=math.nan,
-                    p_adjusted=float(dealt.p[pair]),
-                    test=dealt.name,
+                    p_adjusted=float(tukey.p[pair]),
+                    test=tukey.name,
                     alternative="two-sided",
                 )
                 for row, pair in zip(
-                    adjusted_p(part.unadjusted, "holm"), self._pairs(at), strict=True
+                    adjusted_p(part.unadjusted, "holm"), self._pairs(measure_slice), strict=True
                 )
             ]
-            apart = [float(table[:, a].mean() - table[:, b].mean()) for a, b in self._pairs(at)]
-            same = np.isclose(apart, [row.value for row in rows], rtol=1e-9, atol=1e-12)
-            made += [
+            mean_differences = [
+                float(table[:, a].mean() - table[:, b].mean())
+                for a, b in self._pairs(measure_slice)
+            ]
+            mean_mask = np.isclose(
+                mean_differences, [row.value for row in rows], rtol=1e-9, atol=1e-12
+            )
+            adjusted += [
                 part._replace_limits(
-                    row, _within_range(own, dealt.critical if is_mean else math.nan)
+                    row, _within_range(current, tukey.critical if is_mean else math.nan)
                 )
-                for row, own, is_mean in zip(rows, part._procedures, same, strict=True)
+                for row, current, is_mean in zip(rows, part._procedures, mean_mask, strict=True)
             ]
-        return made
+        return adjusted
 
 
-def _independent_method(method: str, own: Procedure) -> str:
+def _independent_method(method: str, procedure: Procedure) -> str:
     """Return the name of a simultaneous method, with the mark of independent samples if needed."""
-    return f"{method}, {INDEPENDENT}" if own.method.endswith(INDEPENDENT) else method
+    return f"{method}, {INDEPENDENT}" if procedure.method.endswith(INDEPENDENT) else method
 
 
-def _standard_error(of: Procedure) -> float:
+def _standard_error(procedure: Procedure) -> float:
     """Return the standard error by which the difference is studentised."""
-    return of.t.se if isinstance(of, Wald) else of.error.se
+    return procedure.t.se if isinstance(procedure, Wald) else procedure.error.se
 
 
 def _margin(row: Difference) -> float | None:
     return None if math.isnan(row.margin) else row.margin
 
 
-def _within_range(own: Procedure, critical: float) -> Interval:
+def _within_range(procedure: Procedure, critical: float) -> Interval:
     """Return the difference ± the critical difference; no interval if the value is not a mean."""
     if math.isnan(critical):
         return no_interval(BY_RANGE, "no_interval_of_test")
-    made = Interval(own.value - critical, own.value + critical, BY_RANGE).clip(*own.bounds)
-    finite = math.isfinite(made.low) and math.isfinite(made.high)
-    return made if finite else no_interval(BY_RANGE, "too_few_replicates")
+    interval = Interval(procedure.value - critical, procedure.value + critical, BY_RANGE).clip(
+        *procedure.bounds
+    )
+    finite = math.isfinite(interval.low) and math.isfinite(interval.high)
+    return interval if finite else no_interval(BY_RANGE, "too_few_replicates")
 
 
 def _tails(p: FloatArray, way: str, level: float) -> list[float]:
@@ -440,10 +500,10 @@ def _stepdown_interval(step: Interval, all_together: Interval) -> Interval:
     return replace(step, low=low, high=high)
 
 
-def _minimum_detectable(made: Sequence[Procedure], tails: Sequence[float]) -> list[float]:
+def _minimum_detectable(procedures: Sequence[Procedure], tails: Sequence[float]) -> list[float]:
     """Return the minimum detectable differences, given the tail probability of each interval."""
-    errors = [of.error for of in made]
-    widths = [of.half_width(tail) for of, tail in zip(made, tails, strict=True)]
+    errors = [procedure.error for procedure in procedures]
+    widths = [procedure.half_width(tail) for procedure, tail in zip(procedures, tails, strict=True)]
     levels = []
     for error, width, tail in zip(errors, widths, tails, strict=True):
         counts = error.se > 0 and math.isfinite(width)
@@ -451,8 +511,8 @@ def _minimum_detectable(made: Sequence[Procedure], tails: Sequence[float]) -> li
         level = float(1 - 2 * max_statistic.upper_tail(t, error.degrees))
         levels.append(level if level > 0 else 1 - 2 * tail)
     # A pair that hardly differs is held to what others differ by; that is all that counts.
-    usual = [min(level, _CERTAIN) for level in levels]
-    sizes = hypotheses.minimum_detectable(errors, usual).tolist()
+    capped_levels = [min(level, _CERTAIN) for level in levels]
+    sizes = hypotheses.minimum_detectable(errors, capped_levels).tolist()
     return [
         width if level > _CERTAIN else size
         for width, level, size in zip(widths, levels, sizes, strict=True)

@@ -16,26 +16,30 @@ if TYPE_CHECKING:
 
 
 def to_estimate(
-    reading: PointEstimate, measure: str, system: str, default: float = float("nan"), **beside: Any
+    reading: PointEstimate,
+    measure: str,
+    system: str,
+    default: float = float("nan"),
+    **auxiliary: Any,
 ) -> Estimate:
     """Return a point estimate as a result with its interval."""
-    made = policy.interval(reading)
+    interval = policy.interval(reading)
     return Estimate(
         measure=measure,
         value=reading.value,
-        low=made.low,
-        high=made.high,
+        low=interval.low,
+        high=interval.high,
         level=reading.settings.level,
-        method=made.method,
+        method=interval.method,
         n=0 if np.isnan(reading.value) else reading.n,
         n_total=reading.n if reading.n_total is None else reading.n_total,
         unit=reading.unit,
         undefined=reading.undefined,
-        interval_reason=made.reason,
-        standard_error=made.se,
+        interval_reason=interval.reason,
+        standard_error=interval.se,
         no_skill=default,
         system=system,
-        **beside,
+        **auxiliary,
     )
 
 
@@ -43,5 +47,10 @@ def estimate_measure(
     system: SystemOutput, measure: Measure, reading: PointEstimate | None = None
 ) -> Estimate:
     """Estimate one measure of one system, from its point estimate if that is given."""
-    made, default = reading or system.point_estimate(measure), system.constant_value(measure)
-    return to_estimate(made, str(measure), system.name, default, **system.auxiliary_values(measure))
+    point_estimate, default = (
+        reading or system.point_estimate(measure),
+        system.constant_value(measure),
+    )
+    return to_estimate(
+        point_estimate, str(measure), system.name, default, **system.auxiliary_values(measure)
+    )

@@ -55,7 +55,7 @@ def evaluate_rows(problem: Problem, table: Table, options: Options) -> Evaluatio
         measures,
         options,
         table=table,
-        apart=table.system_index is not None,
+        has_separate_rows=table.system_index is not None,
         notes=(*table.notes, *notes),
     )
 
@@ -67,48 +67,50 @@ def evaluate_systems(
     options: Options,
     *,
     table: Table | None = None,
-    about: RowInfo = NOTHING,
+    row_info: RowInfo = NOTHING,
     slices: Any = None,
     cut: tuple[Sequence[SliceDefinition], Sequence[str]] | None = None,
-    apart: bool = False,
+    has_separate_rows: bool = False,
     notes: Sequence[str] = (),
 ) -> Evaluation:
     """Evaluate systems on the rows of a table or on other rows.
 
     Without a ``table``, ``slices`` holds the columns of slices, or ``cut`` the defined slices with
-    the notes on them. With ``apart`` each system has rows of its own.
+    the notes on them. With ``has_separate_rows`` each system has rows of its own.
     """
-    here = tuple(systems)
-    order, named = None, str
+    system_names = tuple(systems)
+    order, row_name = None, str
     if table is not None:
-        about, named = table.about, table.row_name  # type: ignore[assignment]
+        row_info, row_name = table.about, table.row_name  # type: ignore[assignment]
         order, slices = table.batch.order, table.batch.slices
     systems = {name: system.with_time_order(order) for name, system in systems.items()}
-    if apart:
-        systems, against = add_baseline_matrix(systems, options.baseline, problem.task)
-        about = replace(about, ids=None)
+    if has_separate_rows:
+        systems, baseline_name = add_baseline_matrix(systems, options.baseline, problem.task)
+        row_info = replace(row_info, ids=None)
     else:
-        systems, against = add_baseline(systems, options.baseline, problem.task, about.ids)
+        systems, baseline_name = add_baseline(systems, options.baseline, problem.task, row_info.ids)
     first = next(iter(systems.values()))
-    made, how = define_slices(slices, options.slice_bins, first.n_rows) if cut is None else cut
+    slice_definitions, slice_notes = (
+        define_slices(slices, options.slice_bins, first.n_rows) if cut is None else cut
+    )
     fields: dict[str, Any] = {
         "problem": problem,
-        "cuts": made,
-        "origin_notes": how,
-        "row_name": named,
+        "cuts": slice_definitions,
+        "origin_notes": slice_notes,
+        "row_name": row_name,
     }
     sample: RowSystems = (
         SeparateSystems(systems, measures, first.settings, ids=None, **fields)
-        if apart
-        else RowSystems(systems, measures, first.settings, ids=about.ids, **fields)
+        if has_separate_rows
+        else RowSystems(systems, measures, first.settings, ids=row_info.ids, **fields)
     )
-    evaluation = evaluate_sample(sample, options, against, notes)
-    if not about.costs:
+    evaluation = evaluate_sample(sample, options, baseline_name, notes)
+    if not row_info.costs:
         return evaluation
     from calipers.evaluation.costs import add_costs
 
     rows = first.settings, first.weight, first.clusters
-    return add_costs(evaluation, about.costs, here, *rows, made=made)
+    return add_costs(evaluation, row_info.costs, system_names, *rows, slice_definitions=slice_definitions)
 
 
 def evaluate_stream(
@@ -168,26 +170,26 @@ def _check_stream(sample: Any, options: Options) -> None:
 def evaluate_sample(
     sample: Sample,
     options: Options,
-    against: str | None,
+    baseline_name: str | None,
     notes: Sequence[str] = (),
     inputs: Sequence[Any] | None = None,
 ) -> Evaluation:
-    """Evaluate a sample; ``against`` is the baseline among its systems."""
+    """Evaluate a sample; ``baseline_name`` is the baseline among its systems."""
     problem, settings, baseline = sample.problem, sample.settings, options.baseline
     estimates = (*problem.leading(sample), *sample.estimates())
     comparison, missed = None, []
     if sample.is_rereadable or not options.compare:
         comparison = default_comparison(
-            sample, against, settings, options.primary, compare=options.compare
+            sample, baseline_name, settings, options.primary, compare=options.compare
         )
     elif len(sample.systems) > 1:
         missed = ["Systems are not compared: that takes a second look at the input."]
     slices = sample.slices(comparison)
-    told = (estimates, comparison, slices)
-    findings = problem.findings(sample, told)
+    results = (estimates, comparison, slices)
+    findings = problem.findings(sample, results)
     conventions = {
         **problem.conventions(sample),
-        **baseline_provenance(baseline, against),
+        **baseline_provenance(baseline, baseline_name),
         **sample.conventions(),
     }
     return Evaluation(
@@ -202,14 +204,14 @@ def evaluate_sample(
             *notes,
             *problem.notes(sample, options),
             *(sample.notes if comparison is not None or not sample.rows else ()),
-            *(threshold_notes(sample.rows, baseline, against) if sample.rows else ()),
+            *(threshold_notes(sample.rows, baseline, baseline_name) if sample.rows else ()),
             *sample.row_notes(),
             *(() if slices is None else problem.slice_notes(sample)),
             *sample.slice_notes(slices, comparison),
             *missed,
         ),
         slices=slices,
-        findings=from_systems(sample, told) if findings is None else findings,
+        findings=from_systems(sample, results) if findings is None else findings,
         provenance=provenance(
             problem.task, settings, conventions, options.inputs if inputs is None else inputs
         ),

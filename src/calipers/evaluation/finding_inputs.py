@@ -67,38 +67,49 @@ MOST_SUMS = 8
 MOST_CLASSES = 30
 
 
-def from_systems(sample: Sample, told: Told) -> tuple[Finding, ...]:
+def from_systems(sample: Sample, results: Told) -> tuple[Finding, ...]:
     """Return the findings of systems of which only estimates are known."""
-    return _collect_findings(sample, dict.fromkeys(sample.systems, ()), (), told)
+    return _collect_findings(sample, dict.fromkeys(sample.systems, ()), (), results)
 
 
-def from_binary(sample: Sample, told: Told) -> tuple[Finding, ...]:
+def from_binary(sample: Sample, results: Told) -> tuple[Finding, ...]:
     """Return the findings of binary classifiers."""
-    has: dict[str, tuple[Any, ...]] = {}
+    data_by_system: dict[str, tuple[Any, ...]] = {}
     rows = sample.rows or {}
     for name in sample.systems:
         table, matrix = sample.statistic(name, ScoreTable), sample.statistic(name, ConfusionMatrix)
-        one = rows.get(name)
-        cells = None if matrix is None else _cells(sample, matrix, one)
-        c = None if one is None else one.chosen_threshold
+        system = rows.get(name)
+        cells = None if matrix is None else _cells(sample, matrix, system)
+        chosen = None if system is None else system.chosen_threshold
         tuned = (
-            None if c is None else TunedThreshold(c.threshold, c.rule.measure, c.out_of_bag, c.note)
+            None
+            if chosen is None
+            else TunedThreshold(
+                chosen.threshold, chosen.rule.measure, chosen.out_of_bag, chosen.note
+            )
         )
-        has[name] = cells, table, tuned
-    cells, table, _ = next(iter(has.values()))
+        data_by_system[name] = cells, table, tuned
+    cells, table, _ = next(iter(data_by_system.values()))
     if cells is None and table is not None:
         names = next(iter(sample.template.values())).labels.names
         matrix = replace(table.to_confusion_matrix(math.inf), labels=names)
         cells = BinaryCells(matrix, sample.clusters or 0)
     if _has_separate_rows(sample):
-        return _collect_findings(sample, has, _classes([cells for cells, *_ in has.values()]), told)
+        return _collect_findings(
+            sample,
+            data_by_system,
+            _classes([cells for cells, *_ in data_by_system.values()]),
+            results,
+        )
     data: tuple[object, ...] = () if cells is None else (ClassSizes(cells),)
     if rows:
         truth = _positive(next(iter(rows.values())))
-        said = {n: _present(one.score, one.predicted) for n, one in rows.items()}
-        wrong = {n: one.predicted != truth for n, one in rows.items() if one.score is None}
-        data = (*data, *_outputs(sample, visible_rows(sample), truth, said, wrong))
-    return _collect_findings(sample, has, data, told)
+        predictions = {n: _present(system.score, system.predicted) for n, system in rows.items()}
+        errors = {
+            n: system.predicted != truth for n, system in rows.items() if system.score is None
+        }
+        data = (*data, *_outputs(sample, visible_rows(sample), truth, predictions, errors))
+    return _collect_findings(sample, data_by_system, data, results)
 
 
 def _positive(system: Any) -> Any:
@@ -113,92 +124,113 @@ def _has_separate_rows(sample: Sample) -> bool:
 def _classes(cells: Sequence[ConfusionCells | None]) -> tuple[ClassSizes, ...]:
     """Return the class sizes, if they are the same in the matrices of all systems."""
     first, *others = cells
-    if first is None or any(of is None for of in others):
+    if first is None or any(other_cells is None for other_cells in others):
         return ()
     sizes = first.matrix.truth
-    alike = all(np.array_equal(of.matrix.truth, sizes) for of in others if of is not None)
-    return (ClassSizes(first),) if alike else ()
+    has_equal_sizes = all(
+        np.array_equal(other_cells.matrix.truth, sizes)
+        for other_cells in others
+        if other_cells is not None
+    )
+    return (ClassSizes(first),) if has_equal_sizes else ()
 
 
 def _present(*columns: npt.NDArray[Any] | None) -> list[npt.NDArray[Any]]:
     return [column for column in columns if column is not None]
 
 
-def from_multiclass(sample: Sample, told: Told) -> tuple[Finding, ...]:
+def from_multiclass(sample: Sample, results: Told) -> tuple[Finding, ...]:
     """Return the findings of multiclass classifiers."""
-    rows, has = sample.rows or {}, {}
+    rows, data_by_system = sample.rows or {}, {}
     truth = next(iter(rows.values())).problem.truth if rows else None
     for name in sample.systems:
         matrix = sample.statistic(name, ConfusionMatrix)
-        has[name] = (None if matrix is None else _cells(sample, matrix, rows.get(name)),)
-    first = next((cells for (cells,) in has.values() if cells is not None), None)
+        data_by_system[name] = (None if matrix is None else _cells(sample, matrix, rows.get(name)),)
+    first = next((cells for (cells,) in data_by_system.values() if cells is not None), None)
     if _has_separate_rows(sample):
-        return _collect_findings(sample, has, _classes([cells for (cells,) in has.values()]), told)
+        return _collect_findings(
+            sample,
+            data_by_system,
+            _classes([cells for (cells,) in data_by_system.values()]),
+            results,
+        )
     data: tuple[object, ...] = (first and ClassSizes(first),)
     if rows:
-        said = {n: _present(s.score, s.predicted) for n, s in rows.items()}
-        wrong = {n: s.predicted != truth for n, s in rows.items() if s.score is None}
+        predictions = {n: _present(system.score, system.predicted) for n, system in rows.items()}
+        errors = {
+            n: system.predicted != truth for n, system in rows.items() if system.score is None
+        }
         assert truth is not None
-        data = (*data, *_outputs(sample, visible_rows(sample), truth, said, wrong))
-    return _collect_findings(sample, has, data, told)
+        data = (*data, *_outputs(sample, visible_rows(sample), truth, predictions, errors))
+    return _collect_findings(sample, data_by_system, data, results)
 
 
-def _cells(sample: Sample, matrix: ConfusionMatrix, s: Any) -> ConfusionCells:
+def _cells(sample: Sample, matrix: ConfusionMatrix, system: Any) -> ConfusionCells:
     """Return the counts of a system, with cluster-robust errors where rows come in clusters."""
     k, number = matrix.classes, sample.clusters or 0
 
     @cache
     def cells() -> FloatArray:
         """Return the weight of the rows of each cluster in each cell, one row per cluster."""
-        clusters = s.clusters
-        found: FloatArray = clusters.matrices(s.counts.cells.flat, (k, k))
-        return found.reshape(clusters.size, k * k)
+        clusters = system.clusters
+        cell_weights: FloatArray = clusters.matrices(system.counts.cells.flat, (k, k))
+        return cell_weights.reshape(clusters.size, k * k)
 
     def error(influence: Callable[[], FloatArray]) -> tuple[float, float]:
-        if k > MOST_CLASSES or number < 2 or s is None:
+        if k > MOST_CLASSES or number < 2 or system is None:
             return UNKNOWN
-        by_cell, flat = influence().ravel(), s.counts.cells.flat
-        if s.clusters.size * k * k <= MOST_SUMS * len(flat):
+        by_cell, flat = influence().ravel(), system.counts.cells.flat
+        if system.clusters.size * k * k <= MOST_SUMS * len(flat):
             from calipers.inference.clusters import cr2
 
-            return cr2(cells() @ by_cell, s.clusters.cluster_weights)
-        moved = by_cell[flat]
-        return tuple(s.clusters.sum_error(moved if s.weight is None else moved * s.weight))
+            return cr2(cells() @ by_cell, system.clusters.cluster_weights)
+        row_influence = by_cell[flat]
+        return tuple(
+            system.clusters.sum_error(
+                row_influence if system.weight is None else row_influence * system.weight
+            )
+        )
 
     return (BinaryCells if k == 2 else MulticlassCells)(matrix, number, error)
 
 
-def from_multilabel(sample: Sample, told: Told) -> tuple[Finding, ...]:
+def from_multilabel(sample: Sample, results: Told) -> tuple[Finding, ...]:
     """Return the findings of multilabel classifiers."""
-    seen = visible_rows(sample)
-    if seen is None:
-        return from_systems(sample, told)
-    rows = seen.systems
+    visible = visible_rows(sample)
+    if visible is None:
+        return from_systems(sample, results)
+    rows = visible.systems
     s = next(iter(rows.values()))
     counted = (lambda: s.usual_set), (lambda: s.n_sets)
     labels = MultilabelRows(
-        s.labels, s.truth, s.weight, s.clusters, s.shares, *counted, seen.is_complete
+        s.labels, s.truth, s.weight, s.clusters, s.shares, *counted, visible.is_complete
     )
-    said = {name: s.predicted for name, s in rows.items()}
-    has = {
+    predictions = {name: s.predicted for name, s in rows.items()}
+    data_by_system = {
         n: () if sets is None else (MultilabelPredictions(labels, sets),)
-        for n, sets in said.items()
+        for n, sets in predictions.items()
     }
-    columns = {n: _present(one.score, one.predicted) for n, one in rows.items()}
-    wrong = {
-        n: (one.predicted != s.truth).any(axis=1) for n, one in rows.items() if one.score is None
+    columns = {n: _present(system.score, system.predicted) for n, system in rows.items()}
+    errors = {
+        n: (system.predicted != s.truth).any(axis=1)
+        for n, system in rows.items()
+        if system.score is None
     }
     return _collect_findings(
-        sample, has, (labels, *_outputs(sample, seen, s.truth, columns, wrong)), told, seen
+        sample,
+        data_by_system,
+        (labels, *_outputs(sample, visible, s.truth, columns, errors)),
+        results,
+        visible,
     )
 
 
 def _outputs(
     sample: Sample,
-    seen: VisibleRows | None,
+    visible: VisibleRows | None,
     truth: npt.NDArray[Any],
-    said: Mapping[str, Sequence[npt.NDArray[Any]]],
-    wrong: Mapping[str, npt.NDArray[np.bool_]],
+    predictions: Mapping[str, Sequence[npt.NDArray[Any]]],
+    errors: Mapping[str, npt.NDArray[np.bool_]],
 ) -> tuple[RowOutputs, ...]:
     """Return the predictions of all rows, for findings on duplicates.
 
@@ -206,145 +238,181 @@ def _outputs(
     are repeated on purpose.
     """
     clustered = sample.clusters is not None
-    alone = seen is not None and seen.is_complete and not seen.has_counts
-    return (RowOutputs(truth, said, wrong, clustered),) if alone else ()
+    has_all_rows = visible is not None and visible.is_complete and not visible.has_counts
+    return (RowOutputs(truth, predictions, errors, clustered),) if has_all_rows else ()
 
 
-def from_regression(sample: Sample, told: Told) -> tuple[Finding, ...]:
+def from_regression(sample: Sample, results: Told) -> tuple[Finding, ...]:
     """Return the findings of systems that predict numbers."""
-    seen = visible_rows(sample)
-    if seen is None:
-        return from_systems(sample, told)
-    rows, named, largest = seen.systems, seen.row_name, seen.largest
-    has = {
-        n: (NumericPredictions(s.truth, s.predicted, s.weight, s.clusters, named, largest.get(n)),)
+    visible = visible_rows(sample)
+    if visible is None:
+        return from_systems(sample, results)
+    rows, row_name, largest = visible.systems, visible.row_name, visible.largest
+    data_by_system = {
+        n: (
+            NumericPredictions(
+                s.truth, s.predicted, s.weight, s.clusters, row_name, largest.get(n)
+            ),
+        )
         for n, s in rows.items()
     }
-    one = next(iter(rows.values()))
-    wrong = {n: s.predicted != one.truth for n, s in rows.items()}
-    said = {n: [s.predicted] for n, s in rows.items()}
+    first_system = next(iter(rows.values()))
+    errors = {n: s.predicted != first_system.truth for n, s in rows.items()}
+    predictions = {n: [s.predicted] for n, s in rows.items()}
     return _collect_findings(
-        sample, has, _outputs(sample, seen, one.truth, said, wrong), told, seen
+        sample,
+        data_by_system,
+        _outputs(sample, visible, first_system.truth, predictions, errors),
+        results,
+        visible,
     )
 
 
-def from_multioutput(outputs: Sequence[str], sample: Sample, told: Told) -> tuple[Finding, ...]:
+def from_multioutput(outputs: Sequence[str], sample: Sample, results: Told) -> tuple[Finding, ...]:
     """Return the findings of multi-output regression; ``outputs`` are examined one by one."""
-    seen = visible_rows(sample)
-    if seen is None:
-        return from_systems(sample, told)
-    rows = seen.systems
+    visible = visible_rows(sample)
+    if visible is None:
+        return from_systems(sample, results)
+    rows = visible.systems
     each = {
         name: {
             o: (
                 NumericPredictions(
-                    one.truth, one.predicted, one.weight, one.clusters, seen.row_name
+                    system.truth, system.predicted, system.weight, system.clusters, visible.row_name
                 ),
             )
-            for o, one in ((o, s.single_output(o)) for o in outputs)
+            for o, system in ((o, s.single_output(o)) for o in outputs)
         }
         for name, s in rows.items()
     }
-    one = next(iter(rows.values()))
-    wrong = {n: (s.predicted != one.truth).any(axis=1) for n, s in rows.items()}
-    said = {n: [s.predicted] for n, s in rows.items()}
-    whole = _outputs(sample, seen, one.truth, said, wrong)
-    return _collect_findings(sample, dict.fromkeys(rows, ()), whole, told, seen, each)
+    system = next(iter(rows.values()))
+    errors = {n: (s.predicted != system.truth).any(axis=1) for n, s in rows.items()}
+    predictions = {n: [s.predicted] for n, s in rows.items()}
+    row_outputs = _outputs(sample, visible, system.truth, predictions, errors)
+    return _collect_findings(sample, dict.fromkeys(rows, ()), row_outputs, results, visible, each)
 
 
-def from_quantiles(sample: Sample, told: Told) -> tuple[Finding, ...]:
+def from_quantiles(sample: Sample, results: Told) -> tuple[Finding, ...]:
     """Return the findings of systems that predict quantiles."""
-    seen = visible_rows(sample)
-    if seen is None:
-        return from_systems(sample, told)
-    has = {
-        n: (QuantilePredictions(s.truth, s.quantile_rows, s.weight, s.clusters, seen.row_name),)
-        for n, s in seen.systems.items()
+    visible = visible_rows(sample)
+    if visible is None:
+        return from_systems(sample, results)
+    data_by_system = {
+        n: (QuantilePredictions(s.truth, s.quantile_rows, s.weight, s.clusters, visible.row_name),)
+        for n, s in visible.systems.items()
     }
-    return _collect_findings(sample, has, (), told, seen)
+    return _collect_findings(sample, data_by_system, (), results, visible)
 
 
 #: So many points that are known by their number are written out to be dealt anew.
 MOST_DEALT = 10_000_000
 
 
-def from_clusterings(sample: Sample, told: Told) -> tuple[Finding, ...]:
+def from_clusterings(sample: Sample, results: Told) -> tuple[Finding, ...]:
     """Return the findings of clusterings."""
     rows = sample.rows
     if rows is None:
-        return from_systems(sample, told)
-    has, systems = {}, rows
-    near = [m.plain for m in sample.measures if m.definition.reads == "distances"]
+        return from_systems(sample, results)
+    data_by_system, systems = {}, rows
+    distance_measures = [m.plain for m in sample.measures if m.definition.reads == "distances"]
     for name, s in systems.items():
-        dealt = s.truth is not None and (
+        is_permutable = s.truth is not None and (
             s.point_counts is None or s.point_counts.sum() <= MOST_DEALT
         )
-        known: list[object] = [PermutationTest(cache(partial(_permutation_p, s)))] if dealt else []
-        for measure in near[:1] if s.batch_statistic is None else ():
-            of = s.sample_for(measure)
-            if np.isfinite(of.values).all():
+        known: list[object] = (
+            [PermutationTest(cache(partial(_permutation_p, s)))] if is_permutable else []
+        )
+        for measure in distance_measures[:1] if s.batch_statistic is None else ():
+            silhouette_sample = s.sample_for(measure)
+            if np.isfinite(silhouette_sample.values).all():
                 known.append(
-                    PointSilhouettes(s.names, of.cluster, of.silhouettes.nearest.which, of.values)
+                    PointSilhouettes(
+                        s.names,
+                        silhouette_sample.cluster,
+                        silhouette_sample.silhouettes.nearest.which,
+                        silhouette_sample.values,
+                    )
                 )
         if s.points is not None and s.metric != "cosine":
             known.append(bisect_clusters(s))
         if s.stability is not None:
             known.append(s.stability)
-        has[name] = tuple(known)
+        data_by_system[name] = tuple(known)
     values: dict[str, tuple[bool, dict[str, float]]] = {}
-    for e in told[0]:
+    for e in results[0]:
         d = parse(e.measure, TASKS[sample.problem.task]).definition
         # A total over points falls with every cluster more.
         if d.reads != "partitions" and d.interval != "total" and d.higher_is_better is not None:
             values.setdefault(e.measure, (d.higher_is_better, {}))[1][e.system] = e.value
     clusters = {name: len(s.names) for name, s in systems.items()}
-    why = {name: bias_description(parse(name, TASKS[sample.problem.task])) for name in values}
-    return _collect_findings(sample, has, (ClusterCounts(clusters, values, why),), told)
+    bias_by_measure = {
+        name: bias_description(parse(name, TASKS[sample.problem.task])) for name in values
+    }
+    return _collect_findings(
+        sample, data_by_system, (ClusterCounts(clusters, values, bias_by_measure),), results
+    )
 
 
-def from_raters(sample: Sample, told: Told, rows: Mapping[str, Any]) -> tuple[Finding, ...]:
+def from_raters(sample: Sample, results: Told, rows: Mapping[str, Any]) -> tuple[Finding, ...]:
     """Return the findings of sets of raters, whose single raters may be known.
 
     Agreement is measured by the first measure that depends on the scale, as given by the user, or
     by Krippendorff's alpha.
     """
     if not rows:
-        return from_systems(sample, told)
+        return from_systems(sample, results)
     scaled = [m for m in sample.measures if "scale" in m.parameters]
     alpha = scaled[0] if scaled else parse("Krippendorff-alpha", TASKS[sample.problem.task])
-    has: dict[str, tuple[Any, ...]] = {}
-    for name, s in rows.items():
-        r = s.sample_for(alpha).statistic.shared_items
-        at = int(r.category_weights.argmax()) if len(r.category_weights) else 0
-        share = float(r.category_weights[at] / r.total) if len(r) else 0.0
-        common = r.categories[at] if r.categories else ""
-        has[name] = (
-            RaterPanel(s.raters, str(alpha), partial(_without_each, s, alpha), common, share),
+    data_by_system: dict[str, tuple[Any, ...]] = {}
+    for name, system in rows.items():
+        ratings = system.sample_for(alpha).statistic.shared_items
+        category_index = (
+            int(ratings.category_weights.argmax()) if len(ratings.category_weights) else 0
         )
-    return _collect_findings(sample, has, (), told)
+        proportion = (
+            float(ratings.category_weights[category_index] / ratings.total) if len(ratings) else 0.0
+        )
+        common = ratings.categories[category_index] if ratings.categories else ""
+        data_by_system[name] = (
+            RaterPanel(
+                system.raters, str(alpha), partial(_without_each, system, alpha), common, proportion
+            ),
+        )
+    return _collect_findings(sample, data_by_system, (), results)
 
 
-def _without_each(s: Any, measure: Measure, level: float) -> list[IntervalNumber]:
+def _without_each(system: Any, measure: Measure, level: float) -> list[IntervalNumber]:
     """Return the increase of a measure if each rater in turn is removed."""
-    whole, everyone, found = s.point_estimate(measure), range(len(s.raters)), []
-    for own in everyone:
-        apart = s.select_raters([k for k in everyone if k != own]).point_estimate(measure) - whole
-        found.append(IntervalNumber.within(apart.value, policy.interval(apart, level)))
-    return found
+    full_estimate, everyone, increases = (
+        system.point_estimate(measure),
+        range(len(system.raters)),
+        [],
+    )
+    for rater in everyone:
+        difference = (
+            system.select_raters([k for k in everyone if k != rater]).point_estimate(measure)
+            - full_estimate
+        )
+        increases.append(
+            IntervalNumber.within(difference.value, policy.interval(difference, level))
+        )
+    return increases
 
 
-def _permutation_p(s: Any) -> float:
+def _permutation_p(system: Any) -> float:
     from calipers.inference.independence import independence_test
 
-    truth, cluster = s.truth, s.cluster
-    if s.point_counts is not None:
-        truth, cluster = (np.repeat(of, s.point_counts.astype(np.int64)) for of in (truth, cluster))
-    return independence_test(truth, cluster, s.settings.n_resamples, s.settings.seed)
+    truth, cluster = system.truth, system.cluster
+    if system.point_counts is not None:
+        truth, cluster = (
+            np.repeat(codes, system.point_counts.astype(np.int64)) for codes in (truth, cluster)
+        )
+    return independence_test(truth, cluster, system.settings.n_resamples, system.settings.seed)
 
 
 def from_runs(
     scores: TopicScores,
-    told: Told,
+    results: Told,
     rankings: Mapping[str, JudgedRankings],
     runs: Mapping[str, Run],
     spelling: Callable[[str, str], str],
@@ -355,44 +423,57 @@ def from_runs(
     differ from those that would match.
     """
     ranked = {
-        name: _run_statistics(scores, one, runs[name].unjudged_topics, partial(spelling, name))
-        for name, one in rankings.items()
+        name: _run_statistics(scores, ranking, runs[name].unjudged_topics, partial(spelling, name))
+        for name, ranking in rankings.items()
         if name in runs  # of a system of another day the rest was told then
     }
-    before = {
+    stored_statistics = {
         n: _run_statistics(scores, r, 0, lambda _: "") for n, r in rankings.items() if n not in runs
     }
-    whole: list[object] = []
+    data: list[object] = []
     if ranked and not any(m.parameters.get("judged_only") for m in scores.measures):
-        whole.append(
-            RunStatisticsByName({**ranked, **before}, parse(f"Judged@{TOP}", TASKS["retrieval"]))
+        data.append(
+            RunStatisticsByName(
+                {**ranked, **stored_statistics}, parse(f"Judged@{TOP}", TASKS["retrieval"])
+            )
         )
-    return _topic_findings(scores, told, ranked, whole)
+    return _topic_findings(scores, results, ranked, data)
 
 
 def from_rankings(
     scores: TopicScores,
-    told: Told,
+    results: Told,
     rankings: Mapping[str, JudgedRankings],
     truth: npt.NDArray[Any],
-    said: Mapping[str, npt.NDArray[Any]],
+    predictions: Mapping[str, npt.NDArray[Any]],
 ) -> tuple[Finding, ...]:
     """Return the findings of systems whose scores order the graded rows of each group."""
-    ranked = {name: _run_statistics(scores, one, 0, lambda _: "") for name, one in rankings.items()}
-    one = next(iter(rankings.values()))
-    graded = GradedGroups(one if scores.topic_indices is None else one.take(scores.topic_indices))
-    outputs = RowOutputs(truth, {name: [x] for name, x in said.items()}, {}, clustered=True)
-    return _topic_findings(scores, told, ranked, [graded, outputs])
+    ranked = {
+        name: _run_statistics(scores, ranking, 0, lambda _: "")
+        for name, ranking in rankings.items()
+    }
+    ranking = next(iter(rankings.values()))
+    graded = GradedGroups(
+        ranking if scores.topic_indices is None else ranking.take(scores.topic_indices)
+    )
+    outputs = RowOutputs(truth, {name: [x] for name, x in predictions.items()}, {}, clustered=True)
+    return _topic_findings(scores, results, ranked, [graded, outputs])
 
 
 def _run_statistics(
-    scores: TopicScores, one: JudgedRankings, unjudged: int, spelling: Callable[[str], str]
+    scores: TopicScores, ranking: JudgedRankings, unjudged: int, spelling: Callable[[str], str]
 ) -> RunStatistics:
     """Return the statistics of the rankings of a system that findings use."""
-    looking = [m for m in scores.measures if m.needs_order]
-    by_id = bool(looking) and all(m.parameters.get("ties", "id") == "id" for m in looking)
+    ordered_measures = [m for m in scores.measures if m.needs_order]
+    by_id = bool(ordered_measures) and all(
+        m.parameters.get("ties", "id") == "id" for m in ordered_measures
+    )
     return RunStatistics(
-        one, unjudged, spelling, partial(_tie_range, _leading_measure(scores), one, scores), by_id
+        ranking,
+        unjudged,
+        spelling,
+        partial(_tie_range, _leading_measure(scores), ranking, scores),
+        by_id,
     )
 
 
@@ -402,15 +483,18 @@ def _leading_measure(scores: TopicScores) -> Measure | None:
 
 
 def _topic_findings(
-    scores: TopicScores, told: Told, ranked: Mapping[str, RunStatistics], more: list[object]
+    scores: TopicScores,
+    results: Told,
+    ranked: Mapping[str, RunStatistics],
+    ranking_data: list[object],
 ) -> tuple[Finding, ...]:
     """Return the findings of values per topic and of the rankings behind them."""
-    (estimates, comparison, slices), settings = told, scores.settings
-    shown, inference = tuple(scores.measures), settings.interval != "none"
-    u = scores.importance
-    size = math.inf if u is None else effective_size_of(u)
+    (estimates, comparison, slices), settings = results, scores.settings
+    measures, inference = tuple(scores.measures), settings.interval != "none"
+    importance = scores.importance
+    size = math.inf if importance is None else effective_size_of(importance)
     unit = scores.unit
-    whole: list[object] = [
+    data: list[object] = [
         TopicEstimates(tuple(estimates), size, unit),
         ComparisonResults(comparison, slices),
     ]
@@ -418,10 +502,14 @@ def _topic_findings(
     if leading is not None:
         values = dict(zip(scores.systems, scores.value_table(leading).T, strict=True))
         # A topic decides by Student's t of independent ones.
-        alone = comparison if scores.clusters is None else None
-        whole.append(TopicValues(str(leading), scores.topics, values, alone, u, unit))
-    subjects = [Subject(n, settings.level, (r,), shown) for n, r in ranked.items()]
-    of_all = Subject(None, settings.level, (*whole, *more), shown, inference=inference)
+        independent_comparison = comparison if scores.clusters is None else None
+        data.append(
+            TopicValues(
+                str(leading), scores.topics, values, independent_comparison, importance, unit
+            )
+        )
+    subjects = [Subject(n, settings.level, (r,), measures) for n, r in ranked.items()]
+    of_all = Subject(None, settings.level, (*data, *ranking_data), measures, inference=inference)
     return findings.find_all([*subjects, of_all])
 
 
@@ -432,7 +520,7 @@ def _is_mean(measure: Measure) -> bool:
 
 
 def _tie_range(
-    measure: Measure | None, of: JudgedRankings, scores: TopicScores
+    measure: Measure | None, ranking: JudgedRankings, scores: TopicScores
 ) -> tuple[str, float, float] | None:
     """Return the lowest and the highest mean over all orders of tied documents.
 
@@ -444,10 +532,10 @@ def _tie_range(
         or not measure.monotone
     ):
         return None
-    of = of if scores.topic_indices is None else of.take(scores.topic_indices)
+    ranking = ranking if scores.topic_indices is None else ranking.take(scores.topic_indices)
     worst, best = (
         Summary("mean").value(
-            measure.apply(of.reorder_ties(best_first=best_first)), None, scores.importance
+            measure.apply(ranking.reorder_ties(best_first=best_first)), None, scores.importance
         )
         for best_first in (False, True)
     )
@@ -456,26 +544,26 @@ def _tie_range(
 
 def _collect_findings(
     sample: Sample,
-    has: Mapping[str, tuple[Any, ...]],
+    data_by_system: Mapping[str, tuple[Any, ...]],
     data: tuple[object, ...],
-    told: Told,
-    seen: VisibleRows | None = None,
+    results: Told,
+    visible: VisibleRows | None = None,
     outputs: Mapping[str, Mapping[str, tuple[Any, ...]]] = MappingProxyType({}),
 ) -> tuple[Finding, ...]:
     """Collect the findings of the data, of each system, of its outputs and of the comparison.
 
-    ``has`` holds the statistics of each system, ``outputs`` those of each of its outputs, and
-    ``seen`` the visible rows if these are not all rows.
+    ``data_by_system`` holds the statistics of each system, ``outputs`` those of each of its outputs, and
+    ``visible`` the visible rows if these are not all rows.
     """
-    (estimates, comparison, slices), settings = told, sample.settings
-    looked_at = "" if seen is None else seen.sample_note
+    (estimates, comparison, slices), settings = results, sample.settings
+    looked_at = "" if visible is None else visible.sample_note
     families = TASKS[sample.problem.task]
 
     def subject(system: str) -> Subject:
-        known = {e.measure: e for e in estimates if e.system == system}
+        by_measure = {e.measure: e for e in estimates if e.system == system}
 
         def estimate(name: str) -> Estimate:
-            return known.get(name) or sample.estimate(system, parse(name, families))
+            return by_measure.get(name) or sample.estimate(system, parse(name, families))
 
         readings = cache(lambda name: sample.point_estimate(system, parse(name, families)))
 
@@ -483,12 +571,12 @@ def _collect_findings(
             reading = readings(name)
             return IntervalNumber.within(reading.value, policy.interval(reading, level))
 
-        shown, inference = tuple(sample.measures), settings.interval != "none"
+        measures, inference = tuple(sample.measures), settings.interval != "none"
         return Subject(
             system,
             settings.level,
-            (*has[system], *_unordered_influence(sample, system)),
-            shown,
+            (*data_by_system[system], *_unordered_influence(sample, system)),
+            measures,
             cache(estimate),
             inference,
             at_level=at_level,
@@ -496,7 +584,7 @@ def _collect_findings(
         )
 
     def of_output(system: str, output: str, known: tuple[Any, ...]) -> Subject:
-        own = [m for m in sample.measures if m.label == output]
+        output_measures = [m for m in sample.measures if m.label == output]
 
         def estimate(name: str) -> Estimate:
             return sample.estimate(system, replace(parse(name, families), label=output))
@@ -505,8 +593,8 @@ def _collect_findings(
             subject(system),
             data=known,
             output=output,
-            measures=tuple(m.plain for m in own),
-            display_names={str(m.plain): str(m) for m in own},
+            measures=tuple(m.plain for m in output_measures),
+            display_names={str(m.plain): str(m) for m in output_measures},
             estimate=cache(estimate),
             at_level=None,
         )
@@ -514,11 +602,13 @@ def _collect_findings(
     subjects = [subject(system) for system in sample.systems]
     subjects += [
         of_output(system, output, known)
-        for system, of in outputs.items()
-        for output, known in of.items()
+        for system, output_data in outputs.items()
+        for output, known in output_data.items()
     ]
-    whole = Subject(None, settings.level, (ComparisonResults(comparison, slices),))
-    return findings.find_all([replace(subjects[0], name=None, data=data), *subjects, whole])
+    overall_subject = Subject(None, settings.level, (ComparisonResults(comparison, slices),))
+    return findings.find_all(
+        [replace(subjects[0], name=None, data=data), *subjects, overall_subject]
+    )
 
 
 def _unordered_influence(sample: Sample, system: str) -> tuple[UnorderedInfluence, ...]:
@@ -533,13 +623,13 @@ def _unordered_influence(sample: Sample, system: str) -> tuple[UnorderedInfluenc
     s = sample.rows[system]
     if s.order is not None or s.clusters is not None or _is_sorted(s):
         return ()
-    some = s if s.n_rows <= MOST_NEIGHBOURS else s.take_rows(np.arange(MOST_NEIGHBOURS))
+    subset = s if s.n_rows <= MOST_NEIGHBOURS else s.take_rows(np.arange(MOST_NEIGHBOURS))
     for measure in sample.measures:
-        reading = some.point_estimate(measure)
+        reading = subset.point_estimate(measure)
         if reading.influence is not None and math.isfinite(reading.value):
             return (
                 UnorderedInfluence(
-                    str(measure), partial(_finite_influence, reading, some.n_rows), s.n_rows
+                    str(measure), partial(_finite_influence, reading, subset.n_rows), s.n_rows
                 ),
             )
     return ()
@@ -547,16 +637,19 @@ def _unordered_influence(sample: Sample, system: str) -> tuple[UnorderedInfluenc
 
 def _finite_influence(reading: PointEstimate, rows: int) -> FloatArray | None:
     """Return the influence of each row on a value, or None if it is unknown or not finite."""
-    found = None if reading.influence is None else reading.influence()
-    if found is None or len(found.column) != rows:
+    influence = None if reading.influence is None else reading.influence()
+    if influence is None or len(influence.column) != rows:
         return None
-    moved = found.influence_values
-    return moved if np.isfinite(moved).all() else None
+    values = influence.influence_values
+    return values if np.isfinite(values).all() else None
 
 
-def _is_sorted(s: Any) -> bool:
+def _is_sorted(system: Any) -> bool:
     """Return whether rows are sorted by a column, or grouped by its values."""
-    columns = [s.shared_inputs()[0], *(getattr(s, name, None) for name in ("predicted", "score"))]
+    columns = [
+        system.shared_inputs()[0],
+        *(getattr(system, name, None) for name in ("predicted", "score")),
+    ]
     for column in columns:
         if column is None or np.ndim(column) != 1 or len(column) < 2:
             continue

@@ -48,7 +48,7 @@ class FoldValues:
         """Build fold values without the measures that are undefined on some fold."""
         better, notes = {}, []
         for name, higher in ((str(m), bool(m.definition.higher_is_better)) for m in directed):
-            table = np.array([of[name] for of in read.values.values()])
+            table = np.array([fold_values[name] for fold_values in read.values.values()])
             absent = np.isnan(table).any(axis=0)
             if absent.any():
                 first = read.units[int(np.argmax(absent))]
@@ -60,7 +60,7 @@ class FoldValues:
                 better[name] = higher
         return cls(read, better, pooled, tuple(notes), **others)
 
-    def compare(self, **asked: Any) -> Comparison:
+    def compare(self, **options: Any) -> Comparison:
         """Compare systems over the folds by ``compare_splits``.
 
         Raises
@@ -68,19 +68,19 @@ class FoldValues:
         InputError
             If an option does not apply to comparisons over folds.
         """
-        given = {name: value for name, value in asked.items() if value is not None}
-        odd = [name for name in given if name not in ASKED]
-        if odd:
+        specified = {name: value for name, value in options.items() if value is not None}
+        unsupported = [name for name in specified if name not in ASKED]
+        if unsupported:
             raise InputError(
-                f"{odd[0]}= is nothing that a comparison over folds has: it is by the corrected "
+                f"{unsupported[0]}= is nothing that a comparison over folds has: it is by the corrected "
                 "resampled t test; compare_splits(evaluation, design=...) has others"
             )
-        primary = given.pop("primary", None)
+        primary = specified.pop("primary", None)
         if primary is not None and primary not in self.better:
             raise InputError(f"primary: {primary!r} is no measure compared")
         order = sorted(self.better, key=lambda name: name != primary)
-        own = replace(self, better={name: self.better[name] for name in order})
-        return self.comparison_function(own, **{"level": self.settings.level, **given})
+        reordered = replace(self, better={name: self.better[name] for name in order})
+        return self.comparison_function(reordered, **{"level": self.settings.level, **specified})
 
     def to_stored_predictions(self) -> None:
         """Return None, because later systems would have other folds."""

@@ -57,19 +57,23 @@ def score_groups(
     zero: bool,
 ) -> TopicScores:
     """Compute the values of each group, and those of a system that scores all rows equally."""
-    statistics: dict[str, Statistics] = {n: {JudgedRankings: of} for n, of in systems.items()}
-    made = TopicScores.from_systems(
+    statistics: dict[str, Statistics] = {
+        n: {JudgedRankings: rankings} for n, rankings in systems.items()
+    }
+    scores = TopicScores.from_systems(
         groups, statistics, chosen, settings, zero=zero, unit="groups", common=common
     )
-    same: dict[str, Statistics] = {"": {JudgedRankings: next(iter(systems.values())).tie_all()}}
-    known = [j for j, m in enumerate(chosen) if has_tie_formula(m)]
+    tied_statistics: dict[str, Statistics] = {
+        "": {JudgedRankings: next(iter(systems.values())).tie_all()}
+    }
+    measure_indices = [j for j, m in enumerate(chosen) if has_tie_formula(m)]
     constant = np.full((len(groups), len(chosen)), np.nan)
-    if known:
-        own = TopicScores.from_systems(
-            groups, same, [chosen[j] for j in known], settings, zero=zero
+    if measure_indices:
+        tied_scores = TopicScores.from_systems(
+            groups, tied_statistics, [chosen[j] for j in measure_indices], settings, zero=zero
         )
-        constant[:, known] = own.values[""]
-    return replace(made, constant=constant)
+        constant[:, measure_indices] = tied_scores.values[""]
+    return replace(scores, constant=constant)
 
 
 def select_curve_measure(measures: Sequence[Measure]) -> Measure | None:
@@ -98,18 +102,18 @@ def make_curves(
     """
     if measure is None:
         return ()
-    of = source.curve_options(zero=zero)
-    return CutoffCurves(**of, measure=measure, systems=source.systems, values=values)
+    options = source.curve_options(zero=zero)
+    return CutoffCurves(**options, measure=measure, systems=source.systems, values=values)
 
 
-def group_notes(none: int, number: int, rel: int, *, zero: bool) -> list[str]:
+def group_notes(n_without_relevant: int, number: int, rel: int, *, zero: bool) -> list[str]:
     """Return a note on the number of groups without a relevant row."""
-    if not none:
+    if not n_without_relevant:
         return []
     groups = format_count(number, "groups")
-    them = f"{none} of {groups} {'have' if none > 1 else 'has'} no row of grade {rel} or more."
-    what = "score 0" if zero else "have no value"
-    return [f"{them} Measures of what is relevant {what} there."]
+    subject = f"{n_without_relevant} of {groups} {'have' if n_without_relevant > 1 else 'has'} no row of grade {rel} or more."
+    treatment = "score 0" if zero else "have no value"
+    return [f"{subject} Measures of what is relevant {treatment} there."]
 
 
 @dataclass(frozen=True)
@@ -121,11 +125,11 @@ class MissingCounts(Mergeable):
     counts_by_system: Mapping[str, int]
 
     def __add__(self, other: MissingCounts) -> MissingCounts:
-        by = {
+        counts_by_system = {
             name: number + other.counts_by_system[name]
             for name, number in self.counts_by_system.items()
         }
-        return MissingCounts(self.rows + other.rows, self.lost + other.lost, by)
+        return MissingCounts(self.rows + other.rows, self.lost + other.lost, counts_by_system)
 
     @property
     def notes(self) -> list[str]:
@@ -158,18 +162,21 @@ class _GroupScores(Mergeable):
             return replace(self if self.groups else other, missing=missing)
         reasons = {
             name: tuple(
-                _merge_reasons(one, two, size)
-                for one, two in zip(of, other.reasons[name], strict=True)
+                _merge_reasons(first, second, size)
+                for first, second in zip(per_measure, other.reasons[name], strict=True)
             )
-            for name, of in self.reasons.items()
+            for name, per_measure in self.reasons.items()
         }
         weights = {
-            name: {j: np.concatenate([w, other.weights[name][j]]) for j, w in of.items()}
-            for name, of in self.weights.items()
+            name: {j: np.concatenate([w, other.weights[name][j]]) for j, w in per_measure.items()}
+            for name, per_measure in self.weights.items()
         }
         return _GroupScores(
             self.groups + other.groups,
-            {name: np.vstack([of, other.values[name]]) for name, of in self.values.items()},
+            {
+                name: np.vstack([per_measure, other.values[name]])
+                for name, per_measure in self.values.items()
+            },
             reasons,
             weights,
             np.vstack([self.constant, other.constant]),
@@ -187,23 +194,26 @@ class _GroupScores(Mergeable):
     def scores(self, measures: list[Measure], settings: Settings) -> TopicScores:
         """Return the values of the first measures, with the groups in order."""
         order, number = self.order, len(measures)
-        place = np.empty(len(order), np.intp)
-        place[order] = np.arange(len(order))
+        sorted_indices = np.empty(len(order), np.intp)
+        sorted_indices[order] = np.arange(len(order))
         reasons = {
             name: [
-                {why: np.sort(place[groups]).tolist() for why, groups in one.items()}
-                for one in of[:number]
+                {
+                    reason: np.sort(sorted_indices[groups]).tolist()
+                    for reason, groups in groups_by_reason.items()
+                }
+                for groups_by_reason in per_measure[:number]
             ]
-            for name, of in self.reasons.items()
+            for name, per_measure in self.reasons.items()
         }
         return TopicScores(
             tuple(self.groups[k] for k in order),
             measures,
-            {name: of[order, :number] for name, of in self.values.items()},
+            {name: per_measure[order, :number] for name, per_measure in self.values.items()},
             reasons,
             {
-                name: {j: w[order] for j, w in of.items() if j < number}
-                for name, of in self.weights.items()
+                name: {j: w[order] for j, w in per_measure.items() if j < number}
+                for name, per_measure in self.weights.items()
             },
             settings,
             "groups",
@@ -211,11 +221,13 @@ class _GroupScores(Mergeable):
         )
 
 
-def _merge_reasons(one: Mapping[str, Any], two: Mapping[str, Any], size: int) -> dict[str, Any]:
-    found = dict(one)
-    for why, groups in two.items():
-        found[why] = np.concatenate([found.get(why, groups[:0]), groups + size])
-    return found
+def _merge_reasons(
+    first: Mapping[str, Any], second: Mapping[str, Any], size: int
+) -> dict[str, Any]:
+    merged = dict(first)
+    for reason, groups in second.items():
+        merged[reason] = np.concatenate([merged.get(reason, groups[:0]), groups + size])
+    return merged
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,68 +256,90 @@ class _MeasureGroups:
             raise batch.told(error) from None
 
     def _measure_groups(self, batch: Batch) -> _GroupScores:
-        named, missing = self._complete(batch)
+        by_role, missing = self._complete(batch)
         if missing.lost == batch.rows:
             none = np.zeros(0)
             return _GroupScores(
                 (), {}, {}, {}, none, none, RowTable.from_columns({"group": []}), missing
             )
-        score = named["score"]
-        rows = RankingRows.read(named["group"], named["truth"])
+        score = by_role["score"]
+        rows = RankingRows.read(by_role["group"], by_role["truth"])
         ranked = {}
         for name, column in (score if isinstance(score, dict) else {UNNAMED: score}).items():
-            own = to_numbers(column, column_name("score", name)).astype(np.float64)
-            ranked[name] = JudgedRankings(**rows.arrays(own), averaged=True)
-        made = score_groups(
+            scores = to_numbers(column, column_name("score", name)).astype(np.float64)
+            ranked[name] = JudgedRankings(**rows.arrays(scores), averaged=True)
+        scored = score_groups(
             rows.groups, ranked, list(self.measures), self.settings, zero=self.zero_undefined
         )
-        assert made.constant is not None
+        assert scored.constant is not None
         reasons = {
-            name: tuple({why: np.array(of) for why, of in one.items()} for one in by)
-            for name, by in made.reasons.items()
+            name: tuple(
+                {reason: np.array(values) for reason, values in by_reason.items()}
+                for by_reason in entries
+            )
+            for name, entries in scored.reasons.items()
         }
-        beside = {
-            **{f"slice {name}": (of, f"slice {name!r}") for name, of in named["slices"].items()},
+        auxiliary = {
             **{
-                what: (to_numbers(named[what], what) if what == "weight" else named[what], what)
-                for what in self.known
+                f"slice {name}": (values, f"slice {name!r}")
+                for name, values in by_role["slices"].items()
             },
             **{
-                cost_column_name(cost, name): (to_costs(of, what, len(rows.group)), what)
-                for cost, by in named["cost"].items()
-                for name, of in by.items()
-                for what in (cost_column_name(cost, name),)
+                label: (
+                    to_numbers(by_role[label], label) if label == "weight" else by_role[label],
+                    label,
+                )
+                for label in self.known
+            },
+            **{
+                cost_column_name(cost, name): (to_costs(values, label, len(rows.group)), label)
+                for cost, entries in by_role["cost"].items()
+                for name, values in entries.items()
+                for label in (cost_column_name(cost, name),)
             },
         }
-        of_groups = {key: rows.of_groups(column, what) for key, (column, what) in beside.items()}
+        of_groups = {
+            key: rows.of_groups(column, label) for key, (column, label) in auxiliary.items()
+        }
         relevant = next(iter(ranked.values())).relevant(self.rel).astype(np.float64)
         known = RowTable.from_columns({"group": rows.groups, **of_groups})
         return _GroupScores(
-            made.topics, made.values, reasons, made.weights, made.constant, relevant, known, missing
+            scored.topics,
+            scored.values,
+            reasons,
+            scored.weights,
+            scored.constant,
+            relevant,
+            known,
+            missing,
         )
 
     def _complete(self, batch: Batch) -> tuple[dict[str, Any], MissingCounts]:
         """Return the columns by role without incomplete rows, and the counts of missing values."""
-        columns = {name: _decode_dictionary(of) for name, of in batch.columns.items()}
+        columns = {name: _decode_dictionary(column) for name, column in batch.columns.items()}
         of_systems = {name: columns[column] for name, column in self.score.items()}
-        named = {
+        by_role = {
             "group": columns[self.group],
             "truth": columns[self.truth],
             "score": of_systems[UNNAMED] if list(of_systems) == [UNNAMED] else of_systems,
-            **{what: columns[name] for what, name in self.known.items()},
+            **{role: columns[name] for role, name in self.known.items()},
             "slices": {name: columns[name] for name in self.slices},
             "cost": {
-                cost: {name: columns[column] for name, column in by.items()}
-                for cost, by in self.costs.items()
+                cost: {name: columns[column] for name, column in by_system.items()}
+                for cost, by_system in self.costs.items()
             },
         }
         if not self.drops_undefined:
-            return named, MissingCounts(batch.rows, 0, {})
-        lost, by = incomplete_rows(named)
-        assert lost is not None
-        left = np.flatnonzero(~lost)
-        made = {what: take_rows(values, left) for what, values in named.items()}
-        return made, MissingCounts(batch.rows, batch.rows - len(left), by)
+            return by_role, MissingCounts(batch.rows, 0, {})
+        incomplete_mask, by_system = incomplete_rows(by_role)
+        assert incomplete_mask is not None
+        complete_indices = np.flatnonzero(~incomplete_mask)
+        complete_columns = {
+            role: take_rows(values, complete_indices) for role, values in by_role.items()
+        }
+        return complete_columns, MissingCounts(
+            batch.rows, batch.rows - len(complete_indices), by_system
+        )
 
 
 def _decode_dictionary(column: pa.Array) -> pa.Array:
@@ -321,7 +355,7 @@ _KNOWN = ("weight", "count", "cluster", "time")
 
 def rank_distributed(
     data: Any,
-    named: Mapping[str, Any],
+    column_names: Mapping[str, Any],
     options: Options,
     measures: list[Measure],
     conventions: Mapping[str, Any],
@@ -333,41 +367,51 @@ def rank_distributed(
             "baseline: a stream cannot be compared with a saved evaluation; expected the name of a "
             "system, or engine='memory'"
         )
-    columns, one, costs = _columns(data, named, options)
+    columns, columns_by_role, costs = _columns(data, column_names, options)
     assert isinstance(columns.truth, str)
-    group, score = one["group"][UNNAMED], one["score"]
-    at, number = select_curve_measure(measures) if options.curves else None, len(measures)
+    group, score = columns_by_role["group"][UNNAMED], columns_by_role["score"]
+    curve_measure, number = (
+        select_curve_measure(measures) if options.curves else None,
+        len(measures),
+    )
     rel = conventions["rel"]
     work = _MeasureGroups(
         group,
         columns.truth,
         score,
-        {what: one[what][UNNAMED] for what in _KNOWN if one[what]},
+        {role: columns_by_role[role][UNNAMED] for role in _KNOWN if columns_by_role[role]},
         costs.columns,
         tuple(columns.slice_columns),
-        (*measures, *(() if at is None else measures_by_rank(at))),
+        (*measures, *(() if curve_measure is None else measures_by_rank(curve_measure))),
         settings,
         rel,
         options.missing == "drop",
         zero,
     )
     rows = columns.stream.group_batches(group)
-    found = rows.reduce(work, columns.names)
-    lost, table = found.missing.notes, found.auxiliary_table.table.take(found.order)
-    known = {what: table[what] for what in work.known}
-    source = found.scores(measures, settings).with_columns(
+    result = rows.reduce(work, columns.names)
+    drop_notes, table = result.missing.notes, result.auxiliary_table.table.take(result.order)
+    known = {role: table[role] for role in work.known}
+    source = result.scores(measures, settings).with_columns(
         known_of_groups(table["group"].to_pylist(), known)
     )
-    kept = np.arange(len(found.groups)) if source.topic_indices is None else source.topic_indices
+    topic_indices = (
+        np.arange(len(result.groups)) if source.topic_indices is None else source.topic_indices
+    )
     parts = {
-        name: {part: table[f"slice {column}"].take(kept) for part, column in of.items()}
-        for name, of in columns.slices.items()
+        name: {
+            part: table[f"slice {column}"].take(topic_indices)
+            for part, column in slice_columns.items()
+        }
+        for name, slice_columns in columns.slices.items()
     }
-    made, how = define_slices(parts, options.slice_bins, len(source.topics), "groups")
-    none = int(np.count_nonzero(found.relevant[found.order[kept]] == 0))
-    spent = {
-        cost: {name: np.asarray(table[cost_column_name(cost, name)]) for name in by}
-        for cost, by in costs.columns.items()
+    slice_definitions, slice_notes = define_slices(
+        parts, options.slice_bins, len(source.topics), "groups"
+    )
+    n_without_relevant = int(np.count_nonzero(result.relevant[result.order[topic_indices]] == 0))
+    cost_values = {
+        cost: {name: np.asarray(table[cost_column_name(cost, name)]) for name in by_system}
+        for cost, by_system in costs.columns.items()
     }
     return source.evaluation(
         "ranking",
@@ -376,56 +420,64 @@ def rank_distributed(
         comparison=default_comparison(
             source, baseline, settings, options.primary, compare=options.compare
         ),
-        notes=(*lost, *group_notes(none, len(source.topics), rel, zero=zero), *how),
-        slices=slice_topics(source, made),
-        costs=Costs(spent, costs.numbers),
-        cut_by=made,
-        curves=make_curves(source, at, partial(_rank_values, found, number), zero=zero),
+        notes=(
+            *drop_notes,
+            *group_notes(n_without_relevant, len(source.topics), rel, zero=zero),
+            *slice_notes,
+        ),
+        slices=slice_topics(source, slice_definitions),
+        costs=Costs(cost_values, costs.numbers),
+        cut_by=slice_definitions,
+        curves=make_curves(source, curve_measure, partial(_rank_values, result, number), zero=zero),
     )
 
 
 def _columns(
-    data: Any, named: Mapping[str, Any], options: Options
+    data: Any, column_names: Mapping[str, Any], options: Options
 ) -> tuple[StreamColumns, dict[str, dict[str, str]], Costs]:
     """Return the columns of the stream, the column of each role by system, and the costs."""
     missing, costs = options.missing, Costs.of(options.cost)
     if missing not in MISSING:
         raise InputError(f"missing is {missing!r}, expected one of {', '.join(MISSING)}")
-    if named["group"] is None:
+    if column_names["group"] is None:
         raise InputError("group: names no column of data=")
-    said = {what: named[what] for what in ("group", "score", *_KNOWN)}
-    said |= {cost_column_name(cost): by for cost, by in costs.columns.items()}
-    others = {"id": options.id, "slices": named["slices"]}
+    roles = {role: column_names[role] for role in ("group", "score", *_KNOWN)}
+    roles |= {cost_column_name(cost): by_system for cost, by_system in costs.columns.items()}
+    others = {"id": options.id, "slices": column_names["slices"]}
     columns = StreamColumns.from_arguments(
-        data, {"truth": named["truth"], **said}, others, replace(options, cost=None)
+        data, {"truth": column_names["truth"], **roles}, others, replace(options, cost=None)
     )
     if not isinstance(columns.truth, str):
-        raise InputError(f"truth: takes one column, and {named['truth']!r} stands for several")
-    one = {what: _single_columns(columns, what) for what in said}
-    for what in ("group", *_KNOWN):
-        if one[what] and UNNAMED not in one[what]:
-            raise InputError(f"{what}: has a value for each group, expected the name of one column")
-    for what in ("group", "score"):
-        if not one[what]:
-            raise InputError(f"{what}: names no column of data=")
-    costs = replace(costs, columns={cost: one[cost_column_name(cost)] for cost in costs.columns})
-    return columns, one, costs.by_system(tuple(one["score"]))
+        raise InputError(
+            f"truth: takes one column, and {column_names['truth']!r} stands for several"
+        )
+    columns_by_role = {role: _single_columns(columns, role) for role in roles}
+    for role in ("group", *_KNOWN):
+        if columns_by_role[role] and UNNAMED not in columns_by_role[role]:
+            raise InputError(f"{role}: has a value for each group, expected the name of one column")
+    for role in ("group", "score"):
+        if not columns_by_role[role]:
+            raise InputError(f"{role}: names no column of data=")
+    costs = replace(
+        costs, columns={cost: columns_by_role[cost_column_name(cost)] for cost in costs.columns}
+    )
+    return columns, columns_by_role, costs.by_system(tuple(columns_by_role["score"]))
 
 
-def _rank_values(found: _GroupScores, number: int, system: str | None) -> FloatArray:
+def _rank_values(scores: _GroupScores, number: int, system: str | None) -> FloatArray:
     """Return the value of each group at each rank.
 
     These columns follow those of the first ``number`` measures.
     """
-    of = found.constant if system is None else found.values[system]
-    return of[found.order, number:]
+    values = scores.constant if system is None else scores.values[system]
+    return values[scores.order, number:]
 
 
 def _single_columns(columns: StreamColumns, kind: str) -> dict[str, str]:
     """Return the column of each system for a role that takes a single column."""
-    found = {}
+    by_system = {}
     for name, column in columns.output_columns.get(kind, {}).items():
         if not isinstance(column, str):
             raise InputError(f"{column_name(kind, name)}: has several columns, expected one")
-        found[name] = column
-    return found
+        by_system[name] = column
+    return by_system

@@ -26,25 +26,27 @@ from calipers.data.errors import InputError, did_you_mean, format_value
 _METHODS = ("predict", "predict_proba", "decision_function")
 
 
-def is_estimator(given: Any) -> bool:
+def is_estimator(value: Any) -> bool:
     """Return whether an object can make predictions."""
-    return any(callable(getattr(given, name, None)) for name in _METHODS)
+    return any(callable(getattr(value, name, None)) for name in _METHODS)
 
 
-def are_estimators(given: Any) -> bool:
+def are_estimators(value: Any) -> bool:
     """Return whether the argument is a model, or a dict of models by name."""
-    if isinstance(given, Mapping):
-        return bool(given) and all(map(is_estimator, given.values()))
-    return is_estimator(given)
+    if isinstance(value, Mapping):
+        return bool(value) and all(map(is_estimator, value.values()))
+    return is_estimator(value)
 
 
-def named_estimators(given: Any) -> dict[str, Any]:
+def named_estimators(estimators: Any) -> dict[str, Any]:
     """Return models by name; a single model has the name of its class."""
-    named = given if isinstance(given, Mapping) else {_model_name(given): given}
-    for name, one in named.items():
-        if isinstance(one, type):
+    by_name = (
+        estimators if isinstance(estimators, Mapping) else {_model_name(estimators): estimators}
+    )
+    for name, estimator in by_name.items():
+        if isinstance(estimator, type):
             raise InputError(f"{name}: is a class, expected a fitted model of it")
-    return {str(name): one for name, one in named.items()}
+    return {str(name): estimator for name, estimator in by_name.items()}
 
 
 def _model_name(estimator: Any) -> str:
@@ -55,21 +57,23 @@ def _model_name(estimator: Any) -> str:
         if inner is None and steps:
             inner = steps[-1][1]
         if inner is None:
-            made = estimator if isinstance(estimator, type) else type(estimator)
-            return str(made.__name__)
+            model_class = estimator if isinstance(estimator, type) else type(estimator)
+            return str(model_class.__name__)
         estimator = inner
 
 
-def check_inputs(given: Any, features: Any, target: Any, other: Mapping[str, Any]) -> None:
+def check_inputs(
+    estimators: Any, features: Any, target: Any, predictions: Mapping[str, Any]
+) -> None:
     """Check that a model has features and a truth of the same length, and no predictions."""
-    if not are_estimators(given):
+    if not are_estimators(estimators):
         raise InputError(
             "y= is the truth beside a fitted model and its features, as in "
             "(model, X, y); a column of the truth is truth="
         )
     if features is None or target is None:
         raise InputError("a model is evaluated on features and a truth: give (model, X, y)")
-    for name in (name for name, value in other.items() if value is not None):
+    for name in (name for name, value in predictions.items() if value is not None):
         raise InputError(f"{name}= goes with columns; a model says what is predicted itself")
     rows, known = n_rows(features), n_rows(target)
     if None not in (rows, known) and rows != known:
@@ -112,8 +116,8 @@ class ModelOutputs(NamedTuple):
             needed = len(self.known_labels) == 2 > len(truth.labels)
         else:
             needed = len(self.known_labels) > 2 >= len(truth.labels)
-        there = label_index(self.known_labels)
-        all_known = all(find_label(there, name) is not None for name in truth.names)
+        index_by_label = label_index(self.known_labels)
+        all_known = all(find_label(index_by_label, name) is not None for name in truth.names)
         return self.known_labels if needed and all_known else None
 
 
@@ -135,29 +139,29 @@ def predict_classes(
     if target is None and not are_estimators(truth):
         return ModelOutputs(truth, predicted, score, probability)
     check_inputs(truth, predicted, target, {"score": score, "probability": probability})
-    given, features, cut = truth, predicted, threshold is not None
-    made: dict[str, dict[str, Any]] = {"predicted": {}, "score": {}, "probability": {}}
+    estimators, features, cut = truth, predicted, threshold is not None
+    outputs: dict[str, dict[str, Any]] = {"predicted": {}, "score": {}, "probability": {}}
     known: dict[str, None] = {}
-    for name, model in named_estimators(given).items():
+    for name, model in named_estimators(estimators).items():
         names = class_names(model)
         known |= dict.fromkeys(names)
         labels = None if cut else _labels(model, features)
         table = _table(model, "predict_proba", features)
         if table is not None:
             # Of several classes by name: a dict of plain columns would be one of classes.
-            one = None if len(names) > 2 and _is_multiclass(target) else positive
-            made["probability"][name] = positive_column(table, names, one)
+            table_positive = None if len(names) > 2 and _is_multiclass(target) else positive
+            outputs["probability"][name] = positive_column(table, names, table_positive)
             if labels is not None and not _is_argmax(table, model, labels):
-                made["predicted"][name] = labels
+                outputs["predicted"][name] = labels
             continue
         table = _table(model, "decision_function", features)
         if table is not None:
-            made["score"][name] = positive_column(table, names, positive)
+            outputs["score"][name] = positive_column(table, names, positive)
         if labels is None and table is None:
             labels = _labels(model, features)
         if labels is not None:
-            made["predicted"][name] = labels
-    predicted, score, probability = (columns or None for columns in made.values())
+            outputs["predicted"][name] = labels
+    predicted, score, probability = (columns or None for columns in outputs.values())
     return ModelOutputs(target, predicted, score, probability, tuple(sort_labels(known)))
 
 
@@ -190,23 +194,23 @@ def positive_column(table: Any, names: Sequence[str], positive: Any) -> Any:
         return values if second else -values
     if positive is not None and names:
         return values[:, _positive_index(names, positive)]
-    if len(names) == 2 and (place := find_positive_class(names)) is not None:
-        return values[:, place]
+    if len(names) == 2 and (index := find_positive_class(names)) is not None:
+        return values[:, index]
     if len(names) != values.shape[1]:
         return values[:, 1] if values.shape[1] == 2 else values
-    return {name: values[:, place] for place, name in enumerate(names)}
+    return {name: values[:, index] for index, name in enumerate(names)}
 
 
 def _positive_index(names: Sequence[str], positive: Any) -> int:
-    place = find_label(label_index(names), label_name(positive))
-    if place is None:
+    index = find_label(label_index(names), label_name(positive))
+    if index is None:
         plain = isinstance(positive, str | int | float | np.generic)
-        called = repr(label_name(positive)) if plain else format_value(positive)
+        positive_name = repr(label_name(positive)) if plain else format_value(positive)
         raise InputError(
-            f"positive: {called} is no class of the model; "
+            f"positive: {positive_name} is no class of the model; "
             + did_you_mean(label_name(positive), names)
         )
-    return place
+    return index
 
 
 def _table(model: Any, method: str, features: Any) -> Any:
@@ -225,10 +229,12 @@ def _is_argmax(table: Any, model: Any, labels: Any) -> bool:
     known, values = getattr(model, "classes_", None), np.asarray(table)
     if known is None or values.ndim != 2 or values.shape[1] != len(known):
         return True
-    place = {label_name(label): i for i, label in enumerate(known)}
-    called = np.array([place.get(label_name(label), -1) for label in np.asarray(labels)])
-    own = values[np.arange(len(values)), called]
-    return bool((called >= 0).all() and (own == values.max(axis=1)).all())
+    index_by_label = {label_name(label): i for i, label in enumerate(known)}
+    label_indices = np.array(
+        [index_by_label.get(label_name(label), -1) for label in np.asarray(labels)]
+    )
+    label_probability = values[np.arange(len(values)), label_indices]
+    return bool((label_indices >= 0).all() and (label_probability == values.max(axis=1)).all())
 
 
 # --- Several labels a row -------------------------------------------------------------------------
@@ -245,24 +251,24 @@ def predict_labels(
     if target is None and not are_estimators(truth):
         return ModelOutputs(truth, predicted, score, probability)
     check_inputs(truth, predicted, target, {"score": score, "probability": probability})
-    given, features = truth, predicted
-    made: dict[str, dict[str, Any]] = {"predicted": {}, "score": {}, "probability": {}}
-    for name, model in named_estimators(given).items():
+    estimators, features = truth, predicted
+    outputs: dict[str, dict[str, Any]] = {"predicted": {}, "score": {}, "probability": {}}
+    for name, model in named_estimators(estimators).items():
         labels = None if threshold is not None else _to_dense(_labels(model, features))
-        shares, scores = _label_shares(model, features), None
-        if shares is not None:
-            made["probability"][name] = shares
-            if labels is not None and _is_half_threshold(shares, labels):
+        probabilities, scores = _label_shares(model, features), None
+        if probabilities is not None:
+            outputs["probability"][name] = probabilities
+            if labels is not None and _is_half_threshold(probabilities, labels):
                 continue
         else:
             scores = _scores(model, features)
         if scores is not None:
-            made["score"][name] = scores
-        if labels is None and shares is None and scores is None:
+            outputs["score"][name] = scores
+        if labels is None and probabilities is None and scores is None:
             labels = _to_dense(_labels(model, features))
         if labels is not None:
-            made["predicted"][name] = labels
-    predicted, score, probability = (columns or None for columns in made.values())
+            outputs["predicted"][name] = labels
+    predicted, score, probability = (columns or None for columns in outputs.values())
     return ModelOutputs(target, predicted, score, probability)
 
 
@@ -276,17 +282,21 @@ def _label_shares(model: Any, features: Any) -> Any:
     ask = getattr(model, "predict_proba", None)
     if ask is None:
         return None
-    made = ask(features)
-    if not isinstance(made, list):
-        return to_matrix(made, "predict_proba")
+    output = ask(features)
+    if not isinstance(output, list):
+        return to_matrix(output, "predict_proba")
     known = getattr(model, "classes_", None)
-    if not isinstance(known, list) or len(known) != len(made):
-        known = [(0, 1)] * len(made)
+    if not isinstance(known, list) or len(known) != len(output):
+        known = [(0, 1)] * len(output)
     columns = []
-    for shares, classes in zip(made, known, strict=True):
+    for probabilities, classes in zip(output, known, strict=True):
         names = [label_name(label) for label in classes]
-        place = next((i for i, name in enumerate(names) if name in ("1", "True")), None)
-        columns.append(np.zeros(len(shares)) if place is None else np.asarray(shares)[:, place])
+        column_index = next((i for i, name in enumerate(names) if name in ("1", "True")), None)
+        columns.append(
+            np.zeros(len(probabilities))
+            if column_index is None
+            else np.asarray(probabilities)[:, column_index]
+        )
     return np.column_stack(columns)
 
 
@@ -300,15 +310,17 @@ def _to_dense(labels: Any) -> Any:
     return labels.toarray() if hasattr(labels, "toarray") else labels
 
 
-def _is_half_threshold(shares: Any, labels: Any) -> bool:
+def _is_half_threshold(probabilities: Any, labels: Any) -> bool:
     """Return whether the labels are those with a probability of at least 0.5."""
-    called = np.asarray(labels)
-    return called.shape == shares.shape and bool(((shares >= 0.5) == (called == 1)).all())
+    predicted = np.asarray(labels)
+    return predicted.shape == probabilities.shape and bool(
+        ((probabilities >= 0.5) == (predicted == 1)).all()
+    )
 
 
 # --- Numbers --------------------------------------------------------------------------------------
 
 
-def predict_numbers(given: Any, features: Any) -> dict[str, Any]:
+def predict_numbers(estimators: Any, features: Any) -> dict[str, Any]:
     """Return the predictions of models by name, for :func:`calipers.regression`."""
-    return {name: model.predict(features) for name, model in named_estimators(given).items()}
+    return {name: model.predict(features) for name, model in named_estimators(estimators).items()}

@@ -101,9 +101,9 @@ class Options:
     def from_arguments(cls, arguments: Mapping[str, Any]) -> Options:
         """Select the options from the arguments of a task, and check those of inference."""
         known = {field.name for field in fields(cls)}
-        made = cls(**{name: value for name, value in arguments.items() if name in known})
-        made.settings  # noqa: B018
-        return made
+        options = cls(**{name: value for name, value in arguments.items() if name in known})
+        options.settings  # noqa: B018
+        return options
 
     @cached_property
     def settings(self) -> Settings:
@@ -118,10 +118,10 @@ def make_settings(
     try:
         settings = Settings.parse(interval, level=level, n_resamples=n_resamples, seed=seed)
     except ValueError as error:
-        odd = str(error)
-        hint = did_you_mean(odd, (*INTERVALS, *METHODS))
+        unknown = str(error)
+        hint = did_you_mean(unknown, (*INTERVALS, *METHODS))
         raise InputError(
-            f"interval is {odd!r}, expected one of {', '.join(INTERVALS)}, or methods out of "
+            f"interval is {unknown!r}, expected one of {', '.join(INTERVALS)}, or methods out of "
             f"{', '.join(METHODS)}{f'; {hint}' if hint.startswith('did you mean') else ''}"
         ) from None
     if not 0 < level < 1:

@@ -62,28 +62,42 @@ class LazyClassTables(LazySequence[LabelTable]):
         return len(self.systems)
 
     def _table(self, name: str) -> LabelTable:
-        sample, own = self.sample, self.sample.settings
-        few = self.kind == "class" and sample.n_rows * len(self.names) <= MOST_RESAMPLED
+        sample, sample_settings = self.sample, self.sample.settings
+        is_resampled = self.kind == "class" and sample.n_rows * len(self.names) <= MOST_RESAMPLED
         measures = measures_of_each(sample, name, self.names)
         each = evaluate_classes(sample, name, self.names)
-        settings = own if few or own.interval == "none" else replace(own, interval="analytic")
+        settings = (
+            sample_settings
+            if is_resampled or sample_settings.interval == "none"
+            else replace(sample_settings, interval="analytic")
+        )
         sums = (sample.clusters or 0) * len(each.systems) * len(self.names) * len(measures)
         if not sample.rows and sums > MOST_SUMS:
-            settings = replace(own, interval="none")
+            settings = replace(sample_settings, interval="none")
         plain = each.with_settings(settings)
-        counts, found = {}, self.matrices(name)
-        if found is not None:
-            (tn, fp), (fn, tp) = np.moveaxis(found, 0, -1)
+        counts, matrices = {}, self.matrices(name)
+        if matrices is not None:
+            (tn, fp), (fn, tp) = np.moveaxis(matrices, 0, -1)
             counts = {"TP": tp, "FP": fp, "FN": fn, "TN": tn}
         values: tuple[dict[str, FloatArray], ...] = ({}, {}, {})
         value, low, high = values
         for m in measures:
             readings = (plain.point_estimate(name, replace(m, label=label)) for label in self.names)
-            made = [to_estimate(reading, str(m), "") for reading in readings]
-            for ends, end in zip(values, ("value", "low", "high"), strict=True):
-                ends[str(m)] = np.array([getattr(one, end) for one in made])
+            estimates = [to_estimate(reading, str(m), "") for reading in readings]
+            for column_by_measure, field in zip(values, ("value", "low", "high"), strict=True):
+                column_by_measure[str(m)] = np.array(
+                    [getattr(estimate, field) for estimate in estimates]
+                )
         return LabelTable(
-            name, self.names, self.sizes(), counts, value, low, high, own.level, self.kind
+            name,
+            self.names,
+            self.sizes(),
+            counts,
+            value,
+            low,
+            high,
+            sample_settings.level,
+            self.kind,
         )
 
 
@@ -92,11 +106,11 @@ def measures_of_each(sample: Sample, name: str, labels: Sequence[str]) -> list[M
 
     Where rows cannot be read again, these are the measures whose statistics are known.
     """
-    one = sample.template[name]
+    system = sample.template[name]
     served = [
         parse(measure, family)
         for family, reads, names in OF_EACH
-        if one.supports(reads)
+        if system.supports(reads)
         for measure in names
     ]
     return [
@@ -112,9 +126,9 @@ def evaluate_classes(sample: Sample, name: str, labels: Sequence[str]) -> Sample
     Systems that serve the same measures are evaluated with it, in the same passes.
     """
     measures = measures_of_each(sample, name, labels)
-    alike = [n for n in sample.systems if measures_of_each(sample, n, labels) == measures]
-    found = sample.with_measures(
-        alike, [replace(m, label=label) for label in labels for m in measures]
+    systems = [n for n in sample.systems if measures_of_each(sample, n, labels) == measures]
+    class_sample = sample.with_measures(
+        systems, [replace(m, label=label) for label in labels for m in measures]
     )
-    assert found is not None  # as all is known where rows are gone
-    return found
+    assert class_sample is not None  # as all is known where rows are gone
+    return class_sample

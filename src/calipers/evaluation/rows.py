@@ -62,11 +62,11 @@ class RowSystems(Sample):
         self, system: str, measure: Measure, settings: Settings | None = None
     ) -> PointEstimate:
         """Return the point estimate of a measure, computed from the rows."""
-        own = self.by_name[system]
-        made: PointEstimate = (
-            own if settings is None else own.with_settings(settings)
+        system_output = self.by_name[system]
+        estimate: PointEstimate = (
+            system_output if settings is None else system_output.with_settings(settings)
         ).point_estimate(measure)
-        return made
+        return estimate
 
     def statistic(self, system: str, kind: type) -> Any:
         """Return a statistic of the predictions of a system."""
@@ -92,13 +92,13 @@ class RowSystems(Sample):
 
     def auxiliary(self, system: str, measure: Measure, reading: PointEstimate) -> Mapping[str, Any]:
         """Return the fields of an estimate other than its value and interval."""
-        found: Mapping[str, Any] = self.by_name[system].auxiliary_values(measure)
-        return found
+        fields: Mapping[str, Any] = self.by_name[system].auxiliary_values(measure)
+        return fields
 
     def estimates(self) -> Iterator[Estimate]:
         """Yield the estimates of all measures of all systems."""
-        asked = [(name, measure) for name in self.by_name for measure in self.measures]
-        for name, measure in track(asked, "measuring"):
+        pairs = [(name, measure) for name in self.by_name for measure in self.measures]
+        for name, measure in track(pairs, "measuring"):
             reading = self.point_estimate(name, measure)
             if reading.order is not None:
                 from calipers.inference import serial
@@ -133,8 +133,8 @@ class RowSystems(Sample):
     @property
     def clusters(self) -> int | None:
         """Number of clusters of rows, or None without clusters."""
-        of = self.first_system.clusters
-        return None if of is None else of.n_clusters
+        clusters = self.first_system.clusters
+        return None if clusters is None else clusters.n_clusters
 
     def conventions(self) -> dict[str, Any]:
         """Return the properties of the rows for the provenance."""
@@ -148,12 +148,12 @@ class RowSystems(Sample):
     def row_notes(self) -> Sequence[str]:
         """Return notes on clusters, serial dependence and slicing."""
         clusters = self.first_system.clusters
-        found = () if clusters is None else clusters.notes(FEW_DEGREES)
+        cluster_notes = () if clusters is None else clusters.notes(FEW_DEGREES)
         if not self._serial:
-            return (*found, *self.origin_notes)
+            return (*cluster_notes, *self.origin_notes)
         from calipers.inference import serial
 
-        return (*found, *serial.notes(self._serial), *self.origin_notes)
+        return (*cluster_notes, *serial.notes(self._serial), *self.origin_notes)
 
     def to_stored_predictions(self) -> StoredPredictions | None:
         """Return the predictions that comparisons with later systems need, or None."""
@@ -175,8 +175,8 @@ class RowSystems(Sample):
         if order is not None:
             from calipers.inference import serial
 
-            apart = table - table.mean(axis=1, keepdims=True)
-            if any(serial.row_dependence(order, x - x.mean()) for x in apart.T):
+            deviations = table - table.mean(axis=1, keepdims=True)
+            if any(serial.row_dependence(order, x - x.mean()) for x in deviations.T):
                 return None
         return np.asarray(table[~np.isnan(table).any(axis=1)])
 

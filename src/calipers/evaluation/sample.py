@@ -179,14 +179,14 @@ class Problem:
         """Return notes on slices."""
         return ()
 
-    def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...] | None:
+    def findings(self, sample: Sample, results: Told) -> tuple[Finding, ...] | None:
         """Return the findings of the data and of the systems.
 
         Parameters
         ----------
         sample : Sample
             The systems.
-        told : tuple
+        results : tuple
             Estimates, comparison and slices; the latter two may be None.
 
         Returns
@@ -368,10 +368,10 @@ class Sample(ABC):
         self, system: str, measure: Measure, reading: PointEstimate | None = None
     ) -> Estimate:
         """Return the estimate of one measure of one system."""
-        made = reading or self.point_estimate(system, measure)
+        point_estimate = reading or self.point_estimate(system, measure)
         default = self.constant(system, measure)
-        beside = self.auxiliary(system, measure, made)
-        return to_estimate(made, str(measure), system, default, **beside)
+        auxiliary = self.auxiliary(system, measure, point_estimate)
+        return to_estimate(point_estimate, str(measure), system, default, **auxiliary)
 
     @abstractmethod
     def estimates(self) -> Iterator[Estimate]:

@@ -27,34 +27,44 @@ MOST_DRAWN = 50_000
 
 
 def curves_of_sums(
-    sample: Any, labels: Sequence[str | None] = (None,), shares: Sequence[float] | None = None
+    sample: Any, labels: Sequence[str | None] = (None,), proportions: Sequence[float] | None = None
 ) -> ScoreCurves | tuple[()]:
     """Return the curves of rows in batches, of each of the ``labels`` if given.
 
     Tables of scores that no measure has needed are accumulated in a pass of their own when a curve
     is first accessed. If rows cannot be read again, there are curves only of tables that exist.
     """
-    weights = [float("nan")] * len(labels) if shares is None else map(float, shares)
-    often = dict(zip(labels, weights, strict=True))
-    drawn, again, systems = most_frequent(often), sample.is_rereadable, sample.template.items()
-    having = [name for name, one in systems if one.score is not None]
+    weights = [float("nan")] * len(labels) if proportions is None else map(float, proportions)
+    proportion_by_label = dict(zip(labels, weights, strict=True))
+    shown_labels, is_rereadable, systems = (
+        most_frequent(proportion_by_label),
+        sample.is_rereadable,
+        sample.template.items(),
+    )
+    having = [name for name, system in systems if system.score is not None]
     pairs = [
         (name, label)
         for name in having
         for label in labels
-        if again or sample.table(name, label) is not None
+        if is_rereadable or sample.table(name, label) is not None
     ]
     of_labels = (
-        _LabelOnlySystem(sample, name, drawn) for name, one in systems if one.score is None
+        _LabelOnlySystem(sample, name, shown_labels)
+        for name, system in systems
+        if system.score is None
     )
-    bare = [one for one in of_labels if again or sample.is_known(one.name, roc_rates(labels[0])[0])]
+    bare = [
+        system
+        for system in of_labels
+        if is_rereadable or sample.is_known(system.name, roc_rates(labels[0])[0])
+    ]
     if not (pairs or bare):
         return ()
-    series = {series_name(label): share for label, share in often.items()}
+    series = {series_name(label): proportion for label, proportion in proportion_by_label.items()}
     return ScoreCurves(
-        lambda: _score_data(sample, pairs, drawn, often),
-        points_of_labels((one, labels) for one in bare),
-        {} if shares is None else series,
+        lambda: _score_data(sample, pairs, shown_labels, proportion_by_label),
+        points_of_labels((system, labels) for system in bare),
+        {} if proportions is None else series,
     )
 
 
@@ -78,21 +88,25 @@ def _point(system: Any, label: str | None) -> Curve:
 def _score_data(
     sample: Any,
     pairs: Sequence[tuple[str, str | None]],
-    drawn: Sequence[str | None],
-    often: Mapping[str | None, float],
+    shown_labels: Sequence[str | None],
+    proportion_by_label: Mapping[str | None, float],
 ) -> list[ScoreData]:
     """Return the data of the curves of a stream: tables of scores, thinned if they are long."""
     from calipers.curves.score_data import ScoreData
 
-    tables = {pair: sample.table(*pair) for pair in pairs if pair[1] in drawn}
+    tables = {pair: sample.table(*pair) for pair in pairs if pair[1] in shown_labels}
     lacking = [name for name, _ in (pair for pair, table in tables.items() if table is None)]
     for name in dict.fromkeys(lacking):
-        if None in often or len(often) > MOST_CLASSES:
+        if None in proportion_by_label or len(proportion_by_label) > MOST_CLASSES:
             area = parse("AUC", "scores")
-            other = sample.with_measures([name], [replace(area, label=label) for label in drawn])
+            other = sample.with_measures(
+                [name], [replace(area, label=label) for label in shown_labels]
+            )
         else:  # which tables of the classes take as well
-            other = evaluate_classes(sample, name, [label for label in often if label is not None])
-        tables |= {(name, label): other.table(name, label) for label in drawn}
+            other = evaluate_classes(
+                sample, name, [label for label in proportion_by_label if label is not None]
+            )
+        tables |= {(name, label): other.table(name, label) for label in shown_labels}
     weighted = sample.has_weights or sample.clusters is not None
     # Rows that weigh differently or come in clusters cannot be drawn from a table.
     settings = replace(sample.settings, interval="none") if weighted else sample.settings
@@ -100,11 +114,11 @@ def _score_data(
     def made(name: str, label: str | None) -> ScoreData:
         like = sample.template[name].delegate(replace(parse("AUC", "scores"), label=label))[0]
         table: ScoreTable | None = tables.get((name, label))
-        few = table is not None and len(table.scores) <= MOST_DRAWN and not table.shift
+        is_short = table is not None and len(table.scores) <= MOST_DRAWN and not table.shift
 
         def read() -> ScoreTable:
             assert table is not None  # of classes that are drawn
-            return table if few else table.compress(MOST_DRAWN)
+            return table if is_short else table.compress(MOST_DRAWN)
 
         return ScoreData(
             name,
@@ -112,10 +126,10 @@ def _score_data(
             settings,
             threshold=like.threshold,
             # Of scores taken together nobody knows which probability a row has.
-            probabilities=few and like.probability is not None,
+            probabilities=is_short and like.probability is not None,
             names=like.labels.names,
             series=series_name(label),
-            share=often[label],
+            share=proportion_by_label[label],
             independent=not weighted,
         )
 
@@ -134,8 +148,8 @@ class _LabelOnlySystem:
     @property
     def settings(self) -> Settings:
         """Settings of inference."""
-        found: Settings = self.sample.settings
-        return found
+        settings: Settings = self.sample.settings
+        return settings
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
         """Return the point estimate of a rate.
@@ -144,5 +158,5 @@ class _LabelOnlySystem:
         """
         rates = [rate for label in self.labels for rate in roc_rates(label)]
         sample = self.sample.with_measures([self.name], rates)
-        made: PointEstimate = sample.point_estimate(self.name, measure)
-        return made
+        estimate: PointEstimate = sample.point_estimate(self.name, measure)
+        return estimate

@@ -64,10 +64,10 @@ class SeparateSystems(RowSystems):
         }
         names, sizes = list(under), [system.n_rows for system in under.values()]
         for pair in pairs:
-            places = names.index(pair[0]), names.index(pair[1])
+            indices = names.index(pair[0]), names.index(pair[1])
             for measure in self.directed_measures:
                 first, second = (under[name].point_estimate(measure) for name in pair)
-                yield pair, measure, independent_difference(first, second, sizes, places)
+                yield pair, measure, independent_difference(first, second, sizes, indices)
 
     def unit_values(self, measure: Measure) -> None:
         """Return None, because systems have no rows in common."""
@@ -85,15 +85,15 @@ class SeparateSystems(RowSystems):
         )
 
 
-def split(systems: Mapping[str, S], of: SystemIndex, repeats: RowRepeats) -> dict[str, S]:
+def split(systems: Mapping[str, S], system_index: SystemIndex, repeats: RowRepeats) -> dict[str, S]:
     """Split the system on the rows of all matrices into one system for each matrix."""
-    if len(of.names) == 1:
+    if len(system_index.names) == 1:
         return dict(systems)
-    [whole] = systems.values()
-    codes = repeats(of.codes)
+    [all_rows] = systems.values()
+    codes = repeats(system_index.codes)
     return {
-        name: replace(whole.take_rows(np.flatnonzero(codes == code)), name=name)
-        for code, name in enumerate(of.names)
+        name: replace(all_rows.take_rows(np.flatnonzero(codes == code)), name=name)
+        for code, name in enumerate(system_index.names)
     }
 
 
@@ -103,50 +103,57 @@ def _common_names(like: Any) -> dict[str, Any]:
     return {"classes": list(names)}
 
 
-def is_of_matrices(kept: StoredPredictions | None) -> bool:
+def is_of_matrices(stored: StoredPredictions | None) -> bool:
     """Return whether stored predictions are confusion matrices rather than rows."""
-    return kept is not None and kept.unit == MATRICES
+    return stored is not None and stored.unit == MATRICES
 
 
 def add_baseline_matrix(
     systems: Mapping[str, Any], baseline: Baseline, task: str
 ) -> tuple[dict[str, Any], str | None]:
     """Add the baseline system of an earlier evaluation, if it is one; also return its name."""
-    found = StoredSystem.from_baseline(baseline, tuple(systems), task)
-    if found is None:
+    stored_system = StoredSystem.from_baseline(baseline, tuple(systems), task)
+    if stored_system is None:
         assert baseline is None or isinstance(baseline, str)
         return dict(systems), baseline
-    if not is_of_matrices(found.stored):
+    if not is_of_matrices(stored_system.stored):
         raise FileError(
-            f"{found.location}: keeps rows, and here is a confusion matrix, which has none; "
+            f"{stored_system.location}: keeps rows, and here is a confusion matrix, which has none; "
             "evaluate "
             "the rows of both, or the matrices"
         )
     like = next(iter(systems.values()))
     return {
         **systems,
-        found.name: restore_system(found.name, found.outputs, found.stored, like),
-    }, found.name
+        stored_system.name: restore_system(
+            stored_system.name, stored_system.outputs, stored_system.stored, like
+        ),
+    }, stored_system.name
 
 
-def restore_system(name: str, said: Mapping[str, Any], kept: StoredPredictions, like: S) -> S:
+def restore_system(name: str, outputs: Mapping[str, Any], stored: StoredPredictions, like: S) -> S:
     """Restore a system from its stored counts, with the classes of another system."""
-    now = _common_names(like)["classes"]
-    then, counts = kept.common.get("classes"), np.asarray(said.get(COUNTS, ()), np.float64)
-    if not isinstance(then, list) or sorted(map(str, then)) != sorted(now):
-        raise FileError(f"{name}: the classes were {then}, now {now}")
-    k = len(now)
-    whole = np.isfinite(counts).all() and (counts >= 0).all() and (counts == counts.round()).all()
-    if counts.shape != (k, k) or not whole or not counts.any():
+    classes = _common_names(like)["classes"]
+    stored_classes, counts = (
+        stored.common.get("classes"),
+        np.asarray(outputs.get(COUNTS, ()), np.float64),
+    )
+    if not isinstance(stored_classes, list) or sorted(map(str, stored_classes)) != sorted(classes):
+        raise FileError(f"{name}: the classes were {stored_classes}, now {classes}")
+    k = len(classes)
+    is_valid = (
+        np.isfinite(counts).all() and (counts >= 0).all() and (counts == counts.round()).all()
+    )
+    if counts.shape != (k, k) or not is_valid or not counts.any():
         raise FileError(f"{name}: what was kept of it is damaged: no counts of {k} classes")
-    order = [list(map(str, then)).index(one) for one in now]
+    order = [list(map(str, stored_classes)).index(class_name) for class_name in classes]
     cells = counts[np.ix_(order, order)].ravel().astype(np.int64)
     truth, predicted = np.divmod(np.repeat(np.arange(k * k), cells), k)
     return like.from_predictions(name, truth, predicted)
 
 
 def restore_systems(
-    kept: Sequence[tuple[str, Mapping[str, Any], StoredPredictions]],
+    stored_systems: Sequence[tuple[str, Mapping[str, Any], StoredPredictions]],
     positive: str | None,
     settings: Settings,
 ) -> dict[str, Any]:
@@ -159,7 +166,7 @@ def restore_systems(
     from calipers.systems.binary import BinaryOutput
     from calipers.systems.multiclass import ClassificationProblem, MulticlassOutput
 
-    [(_, _, first), *_] = kept
+    [(_, _, first), *_] = stored_systems
     names = tuple(map(str, first.common.get("classes") or ()))
     like: Any
     if positive is None:
@@ -171,4 +178,7 @@ def restore_systems(
         like = BinaryOutput(
             "", BinaryLabels((names[0], names[1]), np.zeros(0, bool)), None, settings
         )
-    return {name: restore_system(name, said, own, like) for name, said, own in kept}
+    return {
+        name: restore_system(name, outputs, stored, like)
+        for name, outputs, stored in stored_systems
+    }

@@ -105,40 +105,57 @@ def to_time_order(values: Any, repeats: RowRepeats) -> TimeOrder | None:
 DEFAULT = "default"
 
 
-def includes_defaults(asked: MeasureNames | None) -> bool:
+def includes_defaults(requested: MeasureNames | None) -> bool:
     """Return whether the default measures are among the requested ones."""
     return (
-        asked is None or asked == DEFAULT or (not isinstance(asked, Measure) and DEFAULT in asked)
+        requested is None
+        or requested == DEFAULT
+        or (not isinstance(requested, Measure) and DEFAULT in requested)
     )
 
 
-def expand_defaults(asked: MeasureNames | None, default: Sequence[str]) -> list[str | Measure]:
+def expand_defaults(requested: MeasureNames | None, default: Sequence[str]) -> list[str | Measure]:
     """Return the requested measures, with the default measures written out."""
-    names = [DEFAULT] if asked is None else [asked] if isinstance(asked, str | Measure) else asked
+    names = (
+        [DEFAULT]
+        if requested is None
+        else [requested]
+        if isinstance(requested, str | Measure)
+        else requested
+    )
     if not names:
         raise InputError("no measure was asked for")
-    return [own for name in names for own in (default if name == DEFAULT else (name,))]
+    return [measure for name in names for measure in (default if name == DEFAULT else (name,))]
 
 
 #: Those that depend on how frequent positives are.
 _OF_PREVALENCE = ("precision", "NPV")
 
 
-def set_prevalence(asked: Sequence[str | Measure], prevalence: float) -> list[str | Measure]:
+def set_prevalence(requested: Sequence[str | Measure], prevalence: float) -> list[str | Measure]:
     """Return the measures at another prevalence.
 
     PPV and NPV are replaced by those at this prevalence if they are requested; if neither is, both
     are added.
     """
-    share = check_finite(prevalence, "prevalence", "a share of rows")
-    if not 0 <= share <= 1:
+    value = check_finite(prevalence, "prevalence", "a share of rows")
+    if not 0 <= value <= 1:
         raise InputError(
             f"prevalence is {format_value(prevalence)}, expected a share between 0 and 1"
         )
-    there = f"@prevalence={share}"
-    named = [isinstance(n, str) and n != DEFAULT and _is_prevalence_dependent(n) for n in asked]
-    made = [f"{n}{there}" if own else n for n, own in zip(asked, named, strict=True)]
-    return made if any(named) else [*made, *(f"{name}{there}" for name in _OF_PREVALENCE)]
+    suffix = f"@prevalence={value}"
+    dependent_mask = [
+        isinstance(n, str) and n != DEFAULT and _is_prevalence_dependent(n) for n in requested
+    ]
+    measures = [
+        f"{n}{suffix}" if is_dependent else n
+        for n, is_dependent in zip(requested, dependent_mask, strict=True)
+    ]
+    return (
+        measures
+        if any(dependent_mask)
+        else [*measures, *(f"{name}{suffix}" for name in _OF_PREVALENCE)]
+    )
 
 
 def _is_prevalence_dependent(name: str) -> bool:
@@ -146,7 +163,7 @@ def _is_prevalence_dependent(name: str) -> bool:
 
 
 def select_measures(
-    asked: MeasureNames | None,
+    requested: MeasureNames | None,
     default: Sequence[str],
     task: str,
     parameters: Mapping[str, Any] | None = None,
@@ -163,15 +180,15 @@ def select_measures(
     families = TASKS[task]
     chosen = [
         name if isinstance(name, Measure) else parse(name, families, parameters)
-        for name in expand_defaults(asked, default)
+        for name in expand_defaults(requested, default)
     ]
     for measure in chosen:
         if measure.definition.task != task:
             raise InputError(
                 f"{measure} is a measure of {measure.definition.family}, not of {task}"
             )
-    written = [asked] if isinstance(asked, str | Measure) else [*(asked or ())]
-    names = expand_defaults(asked, default)
+    written = [requested] if isinstance(requested, str | Measure) else [*(requested or ())]
+    names = expand_defaults(requested, default)
     chosen = [
         m if n in written else replace(m, note="") for m, n in zip(chosen, names, strict=True)
     ]
@@ -180,8 +197,8 @@ def select_measures(
 
 def full_name(primary: str | None, defaults: Mapping[str, Any]) -> str | None:
     """Return the full name of a measure of rankings, parsed as requested measures are."""
-    meant = map(str, parse_by_task(primary, "retrieval", defaults)) if primary else iter(())
-    return next(meant, primary)
+    parsed_names = map(str, parse_by_task(primary, "retrieval", defaults)) if primary else iter(())
+    return next(parsed_names, primary)
 
 
 def requested_names(measures: Iterable[Measure]) -> dict[str, str]:
@@ -190,7 +207,11 @@ def requested_names(measures: Iterable[Measure]) -> dict[str, str]:
     A name that is that of another measure of the evaluation is omitted.
     """
     names = {str(measure): measure.shown for measure in measures}
-    return {own: shown for own, shown in names.items() if shown not in names}
+    return {
+        canonical_name: requested_name
+        for canonical_name, requested_name in names.items()
+        if requested_name not in names
+    }
 
 
 def notes_on_names(measures: Iterable[Measure]) -> tuple[str, ...]:
@@ -230,12 +251,12 @@ def class_order_notes(
     An alphabetical order is meaningful only by accident: quadratic kappa of low, medium and high
     can be 0 in alphabetical order where it is 0.75 in their own.
     """
-    asked = [str(measure) for measure in measures if is_order_assumed(measure, names)]
-    if stated or not asked:
+    dependent_measures = [str(measure) for measure in measures if is_order_assumed(measure, names)]
+    if stated or not dependent_measures:
         return ()
-    verb = "depends" if len(asked) == 1 else "depend"
+    verb = "depends" if len(dependent_measures) == 1 else "depend"
     note = (
-        f"{' and '.join(asked)} {verb} on the order of the classes, which was not stated; they "
+        f"{' and '.join(dependent_measures)} {verb} on the order of the classes, which was not stated; they "
         f"were taken in alphabetical order: {format_names(names)}. State the order with {option}=, "
         "or number the classes in it."
     )
@@ -247,18 +268,18 @@ def conventions_of_undefined(undefined: str) -> dict[str, str]:
     return {} if undefined == "nan" else {"undefined": undefined}
 
 
-def named_systems(given: Any, what: str) -> dict[str, Any]:
+def named_systems(systems: Any, role: str) -> dict[str, Any]:
     """Return systems by name: a dict as it is, a single column as an unnamed system."""
-    if isinstance(given, Mapping):
-        if not given:
-            raise InputError(f"{what}: an empty dict, expected at least one system")
-        return {str(name): values for name, values in given.items()}
-    return {UNNAMED: given}
+    if isinstance(systems, Mapping):
+        if not systems:
+            raise InputError(f"{role}: an empty dict, expected at least one system")
+        return {str(name): values for name, values in systems.items()}
+    return {UNNAMED: systems}
 
 
-def column_name(what: str, system: str) -> str:
+def column_name(role: str, system: str) -> str:
     """Return the name of a system's column in messages."""
-    return what if system == UNNAMED else f"{what} {system!r}"
+    return role if system == UNNAMED else f"{role} {system!r}"
 
 
 def read_system_columns(

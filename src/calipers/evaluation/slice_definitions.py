@@ -42,8 +42,8 @@ class SliceDefinition:
     def rows(self) -> list[npt.NDArray[np.intp]]:
         """Row indices of each slice, in their order."""
         order = np.argsort(self.small, kind="stable")
-        ends = np.cumsum(np.bincount(self.small, minlength=len(self.names)))
-        return np.split(order, ends[:-1])
+        stops = np.cumsum(np.bincount(self.small, minlength=len(self.names)))
+        return np.split(order, stops[:-1])
 
 
 def slice_columns(slices: Any) -> dict[str, dict[str, Any]] | None:
@@ -57,7 +57,7 @@ def slice_columns(slices: Any) -> dict[str, dict[str, Any]] | None:
     if isinstance(slices, str):
         slices = [slices]
     if isinstance(slices, Mapping):
-        return {str(name): _columns_by_name(str(name), given) for name, given in slices.items()}
+        return {str(name): _columns_by_name(str(name), columns) for name, columns in slices.items()}
     if not isinstance(slices, list | tuple) or not all(isinstance(name, str) for name in slices):
         raise InputError("slices: expected a dict of columns by name, or names of columns of data=")
     return {name: {part: part for part in _split(name)} for name in slices}
@@ -81,39 +81,43 @@ def define_slices(
     for name in bins:
         if name not in known:
             raise InputError(f"bins for {name!r}, which is no slice; {did_you_mean(name, known)}")
-    made, notes = [], []
+    definitions, notes = [], []
     for name, columns in slices.items():
-        found = []
+        part_definitions = []
         for part, column in columns.items():
             cut, note = _slice_column(part, column, rows, bins.get(part), unit)
-            found.append(cut)
+            part_definitions.append(cut)
             notes += note
-        cut = _cross_columns(name, found) if len(found) > 1 else found[0]
+        cut = (
+            _cross_columns(name, part_definitions)
+            if len(part_definitions) > 1
+            else part_definitions[0]
+        )
         if len(cut.names) > MOST_SLICES:
             raise InputError(too_many(name, len(cut.names)))
-        made.append(cut)
-    return made, list(dict.fromkeys(notes))
+        definitions.append(cut)
+    return definitions, list(dict.fromkeys(notes))
 
 
-def too_many(name: str, number: int, about: str = "") -> str:
+def too_many(name: str, number: int, qualifier: str = "") -> str:
     """Return the message that a column has too many slices."""
     return (
-        f"slice {name!r}: has {about}{number:,} slices, expected at most {MOST_SLICES}; give a "
+        f"slice {name!r}: has {qualifier}{number:,} slices, expected at most {MOST_SLICES}; give a "
         "coarser column, or bins of its numbers"
     )
 
 
-def _columns_by_name(name: str, given: Any) -> dict[str, Any]:
+def _columns_by_name(name: str, columns: Any) -> dict[str, Any]:
     """Return the columns of one slicing by name, several if they are crossed."""
     parts = _split(name)
-    if isinstance(given, tuple) and len(parts) > 1:
-        if len(given) != len(parts):
+    if isinstance(columns, tuple) and len(parts) > 1:
+        if len(columns) != len(parts):
             raise InputError(
-                f"slice {name!r}: has {len(given)} columns, expected {len(parts)}, one for each of "
+                f"slice {name!r}: has {len(columns)} columns, expected {len(parts)}, one for each of "
                 f"{', '.join(parts)}"
             )
-        return dict(zip(parts, given, strict=True))
-    return {name: given}
+        return dict(zip(parts, columns, strict=True))
+    return {name: columns}
 
 
 def _split(name: str) -> list[str]:
@@ -124,24 +128,24 @@ def _slice_column(
     name: str, column: Any, rows: int, bins: Sequence[float] | None, unit: str
 ) -> tuple[SliceDefinition, list[str]]:
     """Return the slices of one column, including that of missing values, and notes on binning."""
-    what, absent = f"slice {name!r}", None
+    display_name, absent = f"slice {name!r}", None
     try:
-        values = encode_labels(column, what)
+        values = encode_labels(column, display_name)
     except InputError:
-        absent = missing_mask(column, what)
+        absent = missing_mask(column, display_name)
         if not absent.any():
             raise
-        check_length(absent, rows, what)
+        check_length(absent, rows, display_name)
         if absent.all():
             return SliceDefinition(name, (NO_VALUE,), np.zeros(rows, np.intp)), []
-        values = encode_labels(take_rows(column, np.flatnonzero(~absent)), what)
+        values = encode_labels(take_rows(column, np.flatnonzero(~absent)), display_name)
     if absent is None:
-        check_length(values.codes, rows, what)
+        check_length(values.codes, rows, display_name)
         return _bin_column(name, values, bins, unit)
     cut, note = _bin_column(name, values, bins, unit)
     if NO_VALUE in cut.names:
         raise InputError(
-            f"{what}: some {unit} have no value and some have {NO_VALUE!r}; expected another name"
+            f"{display_name}: some {unit} have no value and some have {NO_VALUE!r}; expected another name"
         )
     codes = np.full(rows, len(cut.names), np.intp)
     codes[~absent] = cut.codes
@@ -166,40 +170,42 @@ def _bin_column(
     if not numeric or values.ordered or len(values.labels) <= MOST_VALUES:
         return SliceDefinition(name, values.names, values.codes), []
     counts = np.bincount(values.codes)
-    usual = int(counts.argmax())
-    if counts[usual] <= len(values.codes) / 2:
+    mode_code = int(counts.argmax())
+    if counts[mode_code] <= len(values.codes) / 2:
         edges = _quartiles(values)
         return _slice_at_edges(name, values, edges), [
             f"{name} is cut at its quartiles: {format_numbers(edges)}."
         ]
-    return _slice_around_mode(name, values, usual, unit)
+    return _slice_around_mode(name, values, mode_code, unit)
 
 
 def _slice_around_mode(
-    name: str, values: EncodedLabels, usual: int, unit: str
+    name: str, values: EncodedLabels, mode_code: int, unit: str
 ) -> tuple[SliceDefinition, list[str]]:
     """Return a slice for the value that most rows have, and bins of all other rows.
 
     These bins are at quartiles.
     """
-    others = values.codes != usual
-    labels = tuple(x for k, x in enumerate(values.labels) if k != usual)
+    others = values.codes != mode_code
+    labels = tuple(x for k, x in enumerate(values.labels) if k != mode_code)
     codes = values.codes[others]
-    rest = EncodedLabels(labels, codes - (codes > usual))
-    number = float(values.labels[usual])
-    one = _format_number(number)
-    share = f"{name} is {one} in {1 - others.mean():.0%} of the {unit}, which are a slice"
+    other_labels = EncodedLabels(labels, codes - (codes > mode_code))
+    number = float(values.labels[mode_code])
+    mode_name = _format_number(number)
+    description = (
+        f"{name} is {mode_name} in {1 - others.mean():.0%} of the {unit}, which are a slice"
+    )
     if len(labels) <= MOST_VALUES:
-        cut, how = SliceDefinition(name, rest.names, rest.codes), f"{share}."
+        cut, note = SliceDefinition(name, other_labels.names, other_labels.codes), f"{description}."
     else:
-        edges = _quartiles(rest)
-        cut = _slice_at_edges(name, rest, edges)
-        how = f"{share}; the others are cut at their quartiles: {format_numbers(edges)}."
-        told = dict(zip(interval_label(edges), interval_names(edges, number), strict=True))
-        cut = SliceDefinition(name, tuple(told[x] for x in cut.names), cut.codes)
-    whole = np.zeros(len(values.codes), np.intp)
-    whole[others] = cut.codes + 1
-    return SliceDefinition(name, (one, *cut.names), whole), [how]
+        edges = _quartiles(other_labels)
+        cut = _slice_at_edges(name, other_labels, edges)
+        note = f"{description}; the others are cut at their quartiles: {format_numbers(edges)}."
+        name_by_bin = dict(zip(interval_label(edges), interval_names(edges, number), strict=True))
+        cut = SliceDefinition(name, tuple(name_by_bin[x] for x in cut.names), cut.codes)
+    all_codes = np.zeros(len(values.codes), np.intp)
+    all_codes[others] = cut.codes + 1
+    return SliceDefinition(name, (mode_name, *cut.names), all_codes), [note]
 
 
 def interval_names(edges: Sequence[float], number: float) -> tuple[str, ...]:
@@ -224,10 +230,12 @@ def _quartiles(values: EncodedLabels) -> list[float]:
 
 def _slice_at_edges(name: str, values: EncodedLabels, edges: list[float]) -> SliceDefinition:
     """Return the bins of a numeric column that contain rows."""
-    place = np.searchsorted(np.array(edges), np.asarray(values.labels, np.float64), side="right")
-    occurs = np.unique(place)
+    bin_indices = np.searchsorted(
+        np.array(edges), np.asarray(values.labels, np.float64), side="right"
+    )
+    occurs = np.unique(bin_indices)
     names = interval_label(edges)
-    codes = np.searchsorted(occurs, place)[values.codes]
+    codes = np.searchsorted(occurs, bin_indices)[values.codes]
     return SliceDefinition(name, tuple(names[k] for k in occurs), codes)
 
 
@@ -253,19 +261,19 @@ def _format_number(x: float) -> str:
 
 def interval_label(edges: Sequence[float]) -> list[str]:
     """Return the names of bins: ``below 40``, ``40 to below 65``, ``65 and above``."""
-    shown = [_format_number(x) for x in edges]
-    inner = [f"{low} to below {high}" for low, high in pairwise(shown)]
-    return [f"below {shown[0]}", *inner, f"{shown[-1]} and above"]
+    edge_names = [_format_number(x) for x in edges]
+    inner = [f"{low} to below {high}" for low, high in pairwise(edge_names)]
+    return [f"below {edge_names[0]}", *inner, f"{edge_names[-1]} and above"]
 
 
-def _cross_columns(name: str, found: Sequence[SliceDefinition]) -> SliceDefinition:
+def _cross_columns(name: str, definitions: Sequence[SliceDefinition]) -> SliceDefinition:
     """Return the combinations of slices that occur, sorted by the first column, then the next."""
-    shape = tuple(len(cut.names) for cut in found)
-    flat = np.ravel_multi_index(tuple(cut.codes for cut in found), shape)
+    shape = tuple(len(cut.names) for cut in definitions)
+    flat = np.ravel_multi_index(tuple(cut.codes for cut in definitions), shape)
     occurs, codes = np.unique(flat, return_inverse=True)
-    places = np.unravel_index(occurs, shape)
+    indices_by_column = np.unravel_index(occurs, shape)
     names = tuple(
-        ", ".join(cut.names[k] for cut, k in zip(found, at, strict=True))
-        for at in zip(*places, strict=True)
+        ", ".join(cut.names[k] for cut, k in zip(definitions, combination, strict=True))
+        for combination in zip(*indices_by_column, strict=True)
     )
     return SliceDefinition(name, names, codes.reshape(-1))

@@ -71,17 +71,17 @@ class ComplementReplicates:
     settings: Settings
 
     def replicates(
-        self, measures: Sequence[Any], which: Sequence[int]
+        self, measures: Sequence[Any], parts: Sequence[int]
     ) -> dict[tuple[Any, int], FloatArray]:
         """Return bootstrap replicates of each measure on the complements of some subsets."""
-        found: dict[tuple[Any, int], list[FloatArray]] = {
-            (measure, part): [] for part in which for measure in measures
+        blocks: dict[tuple[Any, int], list[FloatArray]] = {
+            (measure, part): [] for part in parts for measure in measures
         }
         for times in self.draw_weights():
             matrices = self.matrices(times)
-            for (measure, part), values in found.items():
+            for (measure, part), values in blocks.items():
                 values.append(measure.apply(matrices[part]))
-        return {asked: np.concatenate(values) for asked, values in found.items()}
+        return {key: np.concatenate(values) for key, values in blocks.items()}
 
     def draw_weights(self) -> Iterator[FloatArray]:
         """Yield the weights of rows in the replicates, in blocks of shape (b, n_rows)."""
@@ -90,18 +90,31 @@ class ComplementReplicates:
         step = max(1, min(near, _AT_ONCE // (self.n_subsets * k)))
         for begin in range(0, self.settings.n_resamples, step):
             end = min(begin + step, self.settings.n_resamples)
-            yield np.stack([self.cells.times(self.settings, at) for at in range(begin, end)])
+            yield np.stack(
+                [
+                    self.cells.times(self.settings, replicate_index)
+                    for replicate_index in range(begin, end)
+                ]
+            )
 
     def matrices(self, times: FloatArray) -> list[ConfusionReplicates]:
         """Return the confusion matrix of the complement of each subset, given the row weights."""
         k = len(self.labels)
         truth, predicted = np.divmod(self.cells.flat, k)
-        places = self.subset_index * np.int64(k)
-        sums = margins(times, places + truth, places + predicted, self.n_subsets * k)
-        apart = [np.moveaxis(of.reshape(len(times), self.n_subsets, k), 1, 0) for of in sums]
-        rest = zip(*(leave_one_out_sums(list(of)) for of in apart), strict=True)
+        offsets = self.subset_index * np.int64(k)
+        sums = margins(times, offsets + truth, offsets + predicted, self.n_subsets * k)
+        subset_sums = [
+            np.moveaxis(margin_sums.reshape(len(times), self.n_subsets, k), 1, 0)
+            for margin_sums in sums
+        ]
+        complement_sums = zip(
+            *(leave_one_out_sums(list(margin_sums)) for margin_sums in subset_sums), strict=True
+        )
         filled = cache(lambda: self.matrices((times > 0).astype(np.float64)))
-        return [self._complement(which, of, times, filled) for which, of in enumerate(rest)]
+        return [
+            self._complement(which, margin_sums, times, filled)
+            for which, margin_sums in enumerate(complement_sums)
+        ]
 
     def _complement(
         self,
@@ -112,13 +125,16 @@ class ComplementReplicates:
     ) -> ConfusionReplicates:
         def whole() -> ConfusionMatrix:
             rows = self.subset_index != which
-            place, inverse = np.unique(self.cells.flat[rows], return_inverse=True)
-            sums = [np.bincount(inverse, some, len(place)) for some in times[:, rows]]
-            held = np.stack(sums).astype(np.float64)
-            return SparseConfusionMatrix(held, held, place, self.labels)
+            occupied_cells, inverse = np.unique(self.cells.flat[rows], return_inverse=True)
+            sums = [
+                np.bincount(inverse, row_weights, len(occupied_cells))
+                for row_weights in times[:, rows]
+            ]
+            cell_weights = np.stack(sums).astype(np.float64)
+            return SparseConfusionMatrix(cell_weights, cell_weights, occupied_cells, self.labels)
 
-        made = ConfusionReplicates(sums, self.labels, whole, lambda: filled()[which])
-        return made.mark_whole_counts() if self.cells.weight is None else made
+        replicates = ConfusionReplicates(sums, self.labels, whole, lambda: filled()[which])
+        return replicates.mark_whole_counts() if self.cells.weight is None else replicates
 
 
 #: Statistics of more numbers than these, of all parts together, are not kept to be added up.
@@ -129,8 +145,8 @@ T = TypeVar("T")
 
 def score_problem(system: SystemOutput, measure: Measure) -> BinaryOutput | None:
     """Return the binary problem whose table of scores a measure is a formula over, or None."""
-    found: BinaryOutput | None = system.binary_problem(measure)
-    return found if measure.definition.statistic is ScoreTable else None
+    problem: BinaryOutput | None = system.binary_problem(measure)
+    return problem if measure.definition.statistic is ScoreTable else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,8 +170,8 @@ class Subsets:
         """Return all rows as a permutation pool, or None for a measure of several statistics."""
 
         def made() -> PermutationPool | None:
-            system, own = self.system.delegate(measure)
-            sample = system.sample_for(own)
+            system, delegated_measure = self.system.delegate(measure)
+            sample = system.sample_for(delegated_measure)
             return cached(
                 self, ("deck of", id(sample)), lambda: (sample, decks.permutation_pool(sample))
             )[1]
@@ -176,9 +192,9 @@ class Subsets:
 
     def subset(self, part: int) -> SystemOutput:
         """Return the system on a subset."""
-        found = self._systems[part]
-        assert found is not None
-        return found
+        system = self._systems[part]
+        assert system is not None
+        return system
 
     def estimate(self, part: int, measure: Measure, reading: PointEstimate) -> Estimate:
         """Return the estimate on a subset."""
@@ -199,8 +215,8 @@ class Subsets:
     def _complement_statistics(self, measure: Measure) -> list[Any] | None:
         if score_problem(self.system, measure) is not None:
             return None
-        found = self._subset_statistics(measure)
-        return None if found is None else leave_one_out_sums(found)
+        statistics = self._subset_statistics(measure)
+        return None if statistics is None else leave_one_out_sums(statistics)
 
     def _subset_statistics(self, measure: Measure) -> list[Any] | None:
         return cached(self, ("own", measure), lambda: self._statistics(measure))
@@ -212,16 +228,16 @@ class Subsets:
         numbers = sum(np.size(value) for value in vars(first).values())
         if numbers * len(self) > MOST_NUMBERS:
             return None
-        found = [first, *(self.subset(k).statistic(measure) for k in range(1, len(self)))]
-        return None if isinstance(first, Moments) and self._has_gaps(found) else found
+        statistics = [first, *(self.subset(k).statistic(measure) for k in range(1, len(self)))]
+        return None if isinstance(first, Moments) and self._has_gaps(statistics) else statistics
 
-    def _has_gaps(self, found: list[Any]) -> bool:
+    def _has_gaps(self, statistics: list[Any]) -> bool:
         """Return whether some rows have no value, which an estimate has to report."""
         weight = self.system.weight
         rows = len(self.cut.codes) if weight is None else np.count_nonzero(weight > 0)
-        return bool(sum(of.rows for of in found) != rows)
+        return bool(sum(statistic.rows for statistic in statistics) != rows)
 
-    def is_additive(self, measure: Measure, rest: ConfusionMatrix) -> bool:
+    def is_additive(self, measure: Measure, matrix: ConfusionMatrix) -> bool:
         """Return whether rows of all subsets can be resampled together for a complement.
 
         The size of a subset then differs between replicates, which must not matter if all rows
@@ -229,16 +245,18 @@ class Subsets:
         """
         if self.system.weight is not None or self.system.clusters is not None:
             return True  # so it is wherever such rows are drawn
-        once, twice = (float(measure.apply(of)) for of in (rest, rest + rest))
-        return math.isclose(once, twice, rel_tol=1e-9, abs_tol=1e-12)
+        single_value, doubled_value = (
+            float(measure.apply(counts)) for counts in (matrix, matrix + matrix)
+        )
+        return math.isclose(single_value, doubled_value, rel_tol=1e-9, abs_tol=1e-12)
 
     def others_drawn(self, part: int, measure: Measure, settings: Settings) -> FloatArray:
         """Return bootstrap replicates of a measure of counts on the complement of a subset.
 
         Rows are resampled, for the complements of all subsets at once.
         """
-        found = cached(self, ("drawn", settings), dict)
-        if (measure, part) not in found:
+        replicates_by_key = cached(self, ("drawn", settings), dict)
+        if (measure, part) not in replicates_by_key:
             counts: Any = self.system.sample_for(measure)
             others = ComplementReplicates(
                 counts.cells, counts.matrix.labels, self.cut.codes, len(self), settings
@@ -246,32 +264,38 @@ class Subsets:
             todo = dict.fromkeys((measure, *self.count_measures))
             # Of two parts only one rest is asked for: the other's is minus that.
             which = range(len(self)) if len(self) > 2 else [part]
-            found.update(others.replicates([m for m in todo if (m, part) not in found], which))
-        drawn: FloatArray = found[measure, part]
-        return drawn
+            replicates_by_key.update(
+                others.replicates([m for m in todo if (m, part) not in replicates_by_key], which)
+            )
+        replicates: FloatArray = replicates_by_key[measure, part]
+        return replicates
 
     def statistic(self, part: int, measure: Measure) -> Statistic | None:
         """Return the statistic that the measure is a formula over, on a subset."""
-        own = (
+        subset_statistics = (
             None
             if self.complement_statistics(measure) is None
             else self._subset_statistics(measure)
         )
-        return self.subset(part).statistic(measure) if own is None else own[part]
+        return (
+            self.subset(part).statistic(measure)
+            if subset_statistics is None
+            else subset_statistics[part]
+        )
 
     def table_without(self, part: int, measure: Measure) -> ScoreTable | None:
         """Return the table of scores of the complement, or None if the measure does not use one."""
-        whole = score_problem(self.system, measure)
-        if whole is None:
+        problem = score_problem(self.system, measure)
+        if problem is None:
             return None
         rows = cached(
             self,
-            ("rows", id(whole)),
+            ("rows", id(problem)),
             lambda: SubsetScores.from_rows(
-                whole.score_rows.order,
-                whole.table.scores,
-                whole.labels.positive,
-                whole.weight,
+                problem.score_rows.order,
+                problem.table.scores,
+                problem.labels.positive,
+                problem.weight,
                 self.cut.small,
             ),
         )
@@ -282,46 +306,46 @@ class Subsets:
 
         The result is None for other measures, and if the fit has to be found from the rows.
         """
-        whole = score_problem(self.system, measure)
-        if whole is None or measure.definition.coefficient is None:
+        problem = score_problem(self.system, measure)
+        if problem is None or measure.definition.coefficient is None:
             return None
         if self.system.clusters is not None:
             return None
-        delta, both = measure.parameters["delta"], measure.parameters.get("slope") != "one"
-        sums = cached(self, ("sums", id(whole), delta), lambda: self._sums(whole, delta))
+        delta, fits_slope = measure.parameters["delta"], measure.parameters.get("slope") != "one"
+        sums = cached(self, ("sums", id(problem), delta), lambda: self._sums(problem, delta))
         mixed = cached(
-            self, ("mixed", id(whole), delta), lambda: self._unseparated_subsets(measure, delta)
+            self, ("mixed", id(problem), delta), lambda: self._unseparated_subsets(measure, delta)
         )
         if sums is None or not any(other != part for other in mixed):
             return None
-        levels = ProbabilityLevels.from_table(whole.table).clip(delta)
-        return sums[part].fit(levels.line if both else (levels.offset, 1.0), both=both)
+        levels = ProbabilityLevels.from_table(problem.table).clip(delta)
+        return sums[part].fit(levels.line if fits_slope else (levels.offset, 1.0), fit_slope=fits_slope)
 
-    def _sums(self, whole: BinaryOutput, delta: float) -> list[LogitSums] | None:
-        assert whole.probability is not None
-        p = np.clip(whole.probability, delta, 1 - delta)
+    def _sums(self, problem: BinaryOutput, delta: float) -> list[LogitSums] | None:
+        assert problem.probability is not None
+        p = np.clip(problem.probability, delta, 1 - delta)
         with np.errstate(divide="ignore"):
             logit = np.log(p) - np.log1p(-p)
-        made = LogitSums.from_parts(
-            logit, whole.labels.positive, whole.weight, self.cut.small, len(self)
+        sums = LogitSums.from_parts(
+            logit, problem.labels.positive, problem.weight, self.cut.small, len(self)
         )
-        return None if made is None else leave_one_out_sums(made)
+        return None if sums is None else leave_one_out_sums(sums)
 
     def _unseparated_subsets(self, measure: Measure, delta: float) -> list[int]:
         """Return up to two subsets whose classes no threshold separates.
 
         If a complement contains one of them, its likelihood has a maximum too.
         """
-        found: list[int] = []
+        unseparated: list[int] = []
         for k in range(len(self)):
-            own = score_problem(self.subset(k), measure)
-            assert own is not None
-            levels = ProbabilityLevels.from_table(own.table)
+            problem = score_problem(self.subset(k), measure)
+            assert problem is not None
+            levels = ProbabilityLevels.from_table(problem.table)
             if len(levels) and not levels.clip(delta).is_separated:
-                found.append(k)
-            if len(found) == 2:
+                unseparated.append(k)
+            if len(unseparated) == 2:
                 break
-        return found
+        return unseparated
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,44 +391,48 @@ class Complement:
         added = self.subsets.complement_statistics(measure)
         if added is not None:
             return added[self.which]  # type: ignore[no-any-return]
-        whole = score_problem(self.subsets.system, measure)
-        if whole is None:
+        problem = score_problem(self.subsets.system, measure)
+        if problem is None:
             return self.without_intervals.statistic(measure)
-        return cached(self, id(whole), lambda: self.subsets.table_without(self.which, measure))
+        return cached(self, id(problem), lambda: self.subsets.table_without(self.which, measure))
 
     def line(self, measure: Measure) -> RecalibrationFit | None:
         """Return the recalibration fit that the measure is a coefficient of, if it is additive."""
         return cached(self, measure, lambda: self.subsets.line_without(self.which, measure))
 
-    def permute(self, measure: Measure, value: float, most: int) -> PermutationResult | None:
+    def permute(self, measure: Measure, value: float, max_size: int) -> PermutationResult | None:
         """Return the permutation distribution of the subset minus its complement.
 
         The smaller of the two is drawn at random from all rows. The result is None if it has more
-        rows than ``most``, and if rows come in clusters.
+        rows than ``max_size``, and if rows come in clusters.
         """
         parts, codes = self.subsets, self.subsets.cut.small
-        inside, rows = len(parts.cut.rows[self.which]), len(codes)
-        size, turned = min(inside, rows - inside), inside > rows - inside
-        if parts.system.clusters is not None or not 0 < size <= most:
+        n_inside, rows = len(parts.cut.rows[self.which]), len(codes)
+        size, is_reversed = min(n_inside, rows - n_inside), n_inside > rows - n_inside
+        if parts.system.clusters is not None or not 0 < size <= max_size:
             return None
         deck = parts.deck(measure)
         if deck is None:
             return None
-        value = self.point_estimate(measure).value if turned else value
-        few = np.flatnonzero(codes != self.which) if turned else parts.cut.rows[self.which]
+        value = self.point_estimate(measure).value if is_reversed else value
+        smaller_rows = (
+            np.flatnonzero(codes != self.which) if is_reversed else parts.cut.rows[self.which]
+        )
         settings = replace(self.settings, n_resamples=parts.n_permutations)
-        taken = cached(self, "lots", lambda: decks.draw_subsets(rows, size, settings))
-        own = parts.system.delegate(measure)[1]
-        made = deck.permute(own, decks.SubsetRows(few, value), taken)
-        return made.negated if made is not None and turned else made
+        sampled_subsets = cached(self, "lots", lambda: decks.draw_subsets(rows, size, settings))
+        delegated_measure = parts.system.delegate(measure)[1]
+        result = deck.permute(
+            delegated_measure, decks.SubsetRows(smaller_rows, value), sampled_subsets
+        )
+        return result.negated if result is not None and is_reversed else result
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
         """Return the point estimate of a measure, from its statistic if possible."""
-        made = self._statistic_estimate(measure)
-        if made is None:
-            made = self.without_intervals.point_estimate(measure)
+        estimate = self._statistic_estimate(measure)
+        if estimate is None:
+            estimate = self.without_intervals.point_estimate(measure)
         return replace(
-            made,
+            estimate,
             settings=self.settings,
             clusters=None
             if self.subsets.system.clusters is None
@@ -416,8 +444,8 @@ class Complement:
         )
 
     def _influence(self, measure: Measure) -> Any:
-        found = self.without_intervals.point_estimate(measure).influence
-        return None if found is None else found()
+        influence = self.without_intervals.point_estimate(measure).influence
+        return None if influence is None else influence()
 
     def _statistic_estimate(self, measure: Measure) -> PointEstimate | None:
         line = self.line(measure)
@@ -430,11 +458,11 @@ class Complement:
             return None
         statistic, rows = self.statistic(measure), self._n_rows
         counts = self._counts(measure)
-        own = self.subsets.system.delegate(measure)[1]
+        delegated_measure = self.subsets.system.delegate(measure)[1]
         if counts is not None:
-            return replace(counts.point_estimate(own), n=rows)
+            return replace(counts.point_estimate(delegated_measure), n=rows)
         assert statistic is not None
-        return estimate_from_statistic(own, statistic, self.settings, rows)
+        return estimate_from_statistic(delegated_measure, statistic, self.settings, rows)
 
     def _recalibration_estimate(self, measure: Measure, line: RecalibrationFit) -> PointEstimate:
         """Return the point estimate of a coefficient of the additive recalibration fit."""
@@ -469,8 +497,8 @@ class Complement:
     def _needs_row_draws(self, counts: ClassCounts) -> bool:
         """Return whether rows are resampled rather than the cells of a matrix of many classes."""
         system, cells = self.subsets.system, counts.cells
-        drawn = replace(cells, weight=system.weight, clusters=system.clusters)
-        return not cells.is_dense and drawn.needs_row_draws
+        weighted_cells = replace(cells, weight=system.weight, clusters=system.clusters)
+        return not cells.is_dense and weighted_cells.needs_row_draws
 
     def _counts(self, measure: Measure) -> ClassCounts | None:
         """Return the confusion counts, or None if they are not additive."""
@@ -509,11 +537,11 @@ class SliceComplement(Protocol):
         """Return the point estimate of a measure."""
 
     def permute(
-        self, measure: Measure, value: float, most: int
+        self, measure: Measure, value: float, max_size: int
     ) -> two_samples.PermutedDifference | None:
         """Return the permutation distribution of the subset minus the complement.
 
-        The result is None if both have more units than ``most``.
+        The result is None if both have more units than ``max_size``.
         """
 
 
@@ -547,9 +575,9 @@ def slice_systems(
     settings: Settings,
 ) -> Slices:
     """Estimate every measure on every slice of all systems, and compare it with the complement."""
-    asked = sum(len(cut.names) for cut in cuts)
+    n_slices = sum(len(cut.names) for cut in cuts)
     all_parts = track(
-        (Subsets(system, cut, measures, questions=asked) for cut in cuts for system in systems),
+        (Subsets(system, cut, measures, questions=n_slices) for cut in cuts for system in systems),
         "slicing",
         len(cuts) * len(systems),
     )
@@ -568,15 +596,17 @@ def too_many_systems_note(slices: Slices, comparison: Comparison | None) -> list
     """Return a note if there are too many systems to compare them within slices."""
     if comparison is None or not len(comparison) or slices.differences:
         return []
-    most = MOST_PAIRS_WITHIN
-    return [f"Systems are not compared within slices: there are more than {most} pairs of them."]
+    max_pairs = MOST_PAIRS_WITHIN
+    return [
+        f"Systems are not compared within slices: there are more than {max_pairs} pairs of them."
+    ]
 
 
 def threshold_note(system: str, threshold: float, rule: object) -> str:
     """Return a note that a threshold chosen on all rows is not tuned for each slice."""
-    at = "+∞" if math.isinf(threshold) else f"{threshold:.6g}"
+    threshold_text = "+∞" if math.isinf(threshold) else f"{threshold:.6g}"
     return (
-        f"{system}: slices are measured at the threshold {at}, which {rule} chose on all rows; no "
+        f"{system}: slices are measured at the threshold {threshold_text}, which {rule} chose on all rows; no "
         "slice has one of its own, and intervals take it as given."
     )
 
@@ -586,16 +616,16 @@ def _estimate_slices(parts: SubsetPair, measures: Sequence[Measure]) -> list[Sli
     rows: list[SliceEstimate] = []
     cut = parts.cut
     for k, name in enumerate(cut.names):
-        rest = parts.complement(k)
+        complement = parts.complement(k)
         for j, measure in enumerate(measures):
             reading = parts.subset(k).point_estimate(measure)
-            own = parts.estimate(k, measure, reading)
+            estimate = parts.estimate(k, measure, reading)
             if len(cut.names) == 2 and k == 1 and np.isfinite(rows[j].vs_rest.value):
                 # The rest of the second slice is the first: one question, and one answer.
-                apart = _negate(rows[j])
+                difference = _negate(rows[j])
             else:
-                apart = _compare_complement(measure, reading, rest, own)
-            rows.append(SliceEstimate(cut.column, name, own, apart))
+                difference = _compare_complement(measure, reading, complement, estimate)
+            rows.append(SliceEstimate(cut.column, name, estimate, difference))
         parts.forget(k)
     return rows
 
@@ -614,76 +644,83 @@ def _adjust(rows: Sequence[SliceEstimate]) -> tuple[SliceEstimate, ...]:
     slices_of: dict[str, set[str]] = {}
     for row in rows:
         slices_of.setdefault(row.column, set()).add(row.slice)
-    for at, row in enumerate(rows):
+    for index, row in enumerate(rows):
         family = questions.setdefault((row.estimate.system, row.estimate.measure), {})
         which = row.slice if len(slices_of[row.column]) > 2 else ""
-        family.setdefault((row.column, which), []).append(at)
+        family.setdefault((row.column, which), []).append(index)
     out = list(rows)
     for family in questions.values():
-        p = HOLM.adjust(np.array([rows[at[0]].vs_rest.p for at in family.values()]))
-        for adjusted, places in zip(p, family.values(), strict=True):
-            for at in places:
-                out[at] = replace(rows[at], vs_rest=_adjust_difference(rows[at].vs_rest, adjusted))
+        p = HOLM.adjust(np.array([rows[index[0]].vs_rest.p for index in family.values()]))
+        for adjusted, indices in zip(p, family.values(), strict=True):
+            for index in indices:
+                out[index] = replace(
+                    rows[index], vs_rest=_adjust_difference(rows[index].vs_rest, adjusted)
+                )
     return tuple(out)
 
 
-def _adjust_difference(apart: Difference, p: float) -> Difference:
+def _adjust_difference(difference: Difference, p: float) -> Difference:
     """Return a difference with its adjusted p-value.
 
     If that is not significant, the interval is extended to include 0.
     """
     p = float(p)
-    apart = replace(apart, p_adjusted=p)
+    difference = replace(difference, p_adjusted=p)
     if (
-        not apart.has_interval
-        or not p > significance_level(apart.level)
-        or apart.low <= 0 <= apart.high
+        not difference.has_interval
+        or not p > significance_level(difference.level)
+        or difference.low <= 0 <= difference.high
     ):
-        return apart
-    low, high, method = unpaired.extend_to_zero(apart.low, apart.high, apart.method, HOLM.name)
-    return replace(apart, low=low, high=high, method=method)
+        return difference
+    low, high, method = unpaired.extend_to_zero(
+        difference.low, difference.high, difference.method, HOLM.name
+    )
+    return replace(difference, low=low, high=high, method=method)
 
 
 # -------------------------------------------------------------------------- difference to the rest
 
 
 def _compare_complement(
-    measure: Measure, part: PointEstimate, rest: SliceComplement | None, own: Estimate
+    measure: Measure, part: PointEstimate, complement: SliceComplement | None, estimate: Estimate
 ) -> Difference:
     """Return the slice minus its complement, with interval and test for two independent samples."""
-    other = None if rest is None else rest.point_estimate(measure)
+    other = None if complement is None else complement.point_estimate(measure)
     value = part.value - other.value if other is not None else float("nan")
-    made, test = intervals.no_interval("none", "undefined_value"), TestResult(float("nan"), "none")
-    if rest is None or other is None:
-        made = intervals.no_interval("none", "empty_complement")
+    interval, test = (
+        intervals.no_interval("none", "undefined_value"),
+        TestResult(float("nan"), "none"),
+    )
+    if complement is None or other is None:
+        interval = intervals.no_interval("none", "empty_complement")
     elif part.settings.interval == "none":
-        made = intervals.no_interval("none", "not_requested")
+        interval = intervals.no_interval("none", "not_requested")
     elif np.isfinite(value):
-        made, test = two_samples.compare_samples(
+        interval, test = two_samples.compare_samples(
             part,
             other,
-            lambda: rest.rows.point_estimate(measure),
-            lambda most: rest.permute(measure, part.value, most),
+            lambda: complement.rows.point_estimate(measure),
+            lambda max_size: complement.permute(measure, part.value, max_size),
         )
         if part.order is not None:
             from calipers.inference import serial
 
-            made, test = serial.subset_difference(part, other, made, test)
-        made = made.extend_to_value(value)
+            interval, test = serial.subset_difference(part, other, interval, test)
+        interval = interval.extend_to_value(value)
     return Difference(
-        measure=own.measure,
-        system=own.system,
+        measure=estimate.measure,
+        system=estimate.system,
         baseline=REST,
         value=value,
-        low=made.low,
-        high=made.high,
-        level=own.level,
-        method=made.method,
+        low=interval.low,
+        high=interval.high,
+        level=estimate.level,
+        method=interval.method,
         p=test.p,
         test=test.name,
-        unit=own.unit,
+        unit=estimate.unit,
         n=0 if other is None else other.n if other.n_total is None else other.n_total,
-        undefined={} if other is None or own.undefined else other.undefined,
-        interval_reason=made.reason,
+        undefined={} if other is None or estimate.undefined else other.undefined,
+        interval_reason=interval.reason,
         higher_is_better=measure.definition.higher_is_better,
     )

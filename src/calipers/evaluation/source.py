@@ -48,20 +48,22 @@ class Source:
 
         Those of a stream take a pass over its columns.
         """
-        found: dict[str, None] = {}
-        for what, column in self._columns(role):
-            found |= dict.fromkeys(encode_labels(column, what).names)
-        return tuple(found)
+        labels: dict[str, None] = {}
+        for display_name, column in self._columns(role):
+            labels |= dict.fromkeys(encode_labels(column, display_name).names)
+        return tuple(labels)
 
     def _columns(self, role: str) -> list[tuple[str, Any]]:
         if self.stream is None:
-            named = named_systems(self.rows.columns[role], role)
-            return [(column_name(role, name), column) for name, column in named.items()]
-        c = self.stream
-        given = {"": c.truth} if role == "truth" else c.output_columns[role]
+            by_system = named_systems(self.rows.columns[role], role)
+            return [(column_name(role, name), column) for name, column in by_system.items()]
+        columns = self.stream
+        name_by_system = {"": columns.truth} if role == "truth" else columns.output_columns[role]
         return [
-            (what, distinct_labels(c.stream, column, what))
-            for what, column in ((column_name(role, n), x) for n, x in given.items())
+            (display_name, distinct_labels(columns.stream, column, display_name))
+            for display_name, column in (
+                (column_name(role, n), x) for n, x in name_by_system.items()
+            )
             if isinstance(column, str)
         ]
 
@@ -78,8 +80,8 @@ class Source:
             return evaluate_stream(problem, self.stream, self.options, memory)
         columns = self.rows.columns if read is None else read
         if number is None:
-            of = columns["truth"]
-            first = next(iter(of.values())) if isinstance(of, Mapping) else of
+            truth = columns["truth"]
+            first = next(iter(truth.values())) if isinstance(truth, Mapping) else truth
             number = len(to_array(first, "truth"))
         return evaluate_rows(problem, Table.from_columns(self.rows, columns, number), self.options)
 
@@ -128,7 +130,7 @@ def open_source(
     gathered = collect_columns(
         {**columns, **instead, **rows},
         data=data,
-        by=options.id,
+        id_column=options.id,
         missing=options.missing,
         wide=wide,
         cost=options.cost,

@@ -68,9 +68,9 @@ class EvaluationState:
             "version": VERSION,
             "calipers": __version__,
             "plan": self.plan,
-            "asked": [[*asked, number] for asked, number in self.asked.items()],
+            "asked": [[*request, number] for request, number in self.asked.items()],
             "passed": self.first_pass,
-            "origins": [[of.path or of.name, of.bytes] for of in self.origins],
+            "origins": [[origin.path or origin.name, origin.bytes] for origin in self.origins],
             "parts": list(self.batch_names),
         }
         with atomic_writer(path) as stream:
@@ -79,41 +79,47 @@ class EvaluationState:
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> EvaluationState:
         """Read the state from a file."""
-        where = os.fspath(path)
-        what = "was written by --save-state or save_state"
+        location = os.fspath(path)
+        description = "was written by --save-state or save_state"
         try:
-            with open(where, "rb") as stream:  # noqa: PTH123
+            with open(location, "rb") as stream:  # noqa: PTH123
                 tree = serialization.read(stream, also=(FirstPassResult, WeightMoments))
         except OSError as error:
-            raise FileError(f"{where}: {error.strerror}") from None
+            raise FileError(f"{location}: {error.strerror}") from None
         except serialization.CorruptError as error:
-            raise FileError(f"{where}: {error}; expected a file that {what}") from None
+            raise FileError(f"{location}: {error}; expected a file that {description}") from None
         if not isinstance(tree, dict) or tree.get("kind") != KIND:
-            raise FileError(f"{where}: holds other statistics; expected a file that {what}")
+            raise FileError(
+                f"{location}: holds other statistics; expected a file that {description}"
+            )
         if tree.get("version") not in READ:
             raise FileError(
-                f"{where}: version {tree.get('version')} of states, expected {VERSION}; written by "
+                f"{location}: version {tree.get('version')} of states, expected {VERSION}; written by "
                 f"calipers {tree.get('calipers')}, this is {__version__}"
             )
         try:
-            plan, passed = tree["plan"], tree["passed"]
-            asked = {(system, measure): number for system, measure, number in tree["asked"]}
+            plan, first_pass = tree["plan"], tree["passed"]
+            request_numbers = {
+                (system, measure): number for system, measure, number in tree["asked"]
+            }
             if not (
-                isinstance(passed, FirstPassResult)
+                isinstance(first_pass, FirstPassResult)
                 and plan.keys() >= {"task", "truth", "said", "weight", "cluster"}
-                and passed.statistics.keys() >= set(asked.values())
+                and first_pass.statistics.keys() >= set(request_numbers.values())
             ):
                 raise ValueError("its parts do not fit together")
             return cls(
                 plan,
-                asked,
-                passed,
+                request_numbers,
+                first_pass,
                 [InputOrigin("table", name, bytes=size) for name, size in tree["origins"]],
                 tuple(tree["parts"]),
-                where,
+                location,
             )
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise FileError(f"{where}: is damaged ({error}); expected a file that {what}") from None
+            raise FileError(
+                f"{location}: is damaged ({error}); expected a file that {description}"
+            ) from None
 
 
 class SummedRows(Engine):
@@ -133,33 +139,33 @@ class SummedRows(Engine):
         self,
         work: Callable[[Any], Any],
         columns: Sequence[str] = (),
-        kept: Callable[[Any], Any] = identity,
-        what: str = "reading",
+        limit: Callable[[Any], Any] = identity,
+        description: str = "reading",
     ) -> Any:
         """Return the result of the first pass."""
         if not isinstance(work, FirstPass):
             raise InputError(f"{self.name}: rows that have been added up cannot be read again")
-        known, passed = self.state.asked, self.state.first_pass
-        found = {}
+        request_numbers, first_pass = self.state.asked, self.state.first_pass
+        statistics = {}
         for (name, measure), number in work.asked.items():
-            if (name, str(measure)) not in known:
+            if (name, str(measure)) not in request_numbers:
                 raise InputError(
                     f"{measure} has not been kept: {self.name} has {', '.join(self.state.measures)}"
                 )
-            found[number] = passed.statistics[known[name, str(measure)]]
-        return kept(replace(passed, statistics=found))
+            statistics[number] = first_pass.statistics[request_numbers[name, str(measure)]]
+        return limit(replace(first_pass, statistics=statistics))
 
 
 def merge_checked(
-    states: Iterable[EvaluationState], kept: Callable[[FirstPassResult], FirstPassResult]
+    states: Iterable[EvaluationState], limit: Callable[[FirstPassResult], FirstPassResult]
 ) -> EvaluationState:
     """Merge states, after a check that they are compatible.
 
-    ``kept`` bounds the memory of the accumulated statistics.
+    ``limit`` bounds the memory of the accumulated statistics.
     """
     first: EvaluationState | None = None
-    sums: PairwiseSum[FirstPassResult] = PairwiseSum(kept)
-    seen: dict[str, str] = {}
+    sums: PairwiseSum[FirstPassResult] = PairwiseSum(limit)
+    location_by_batch: dict[str, str] = {}
     origins: list[InputOrigin] = []
     plan: dict[str, Any] = {}
     number = 0
@@ -170,39 +176,46 @@ def merge_checked(
         else:
             plan["known"] = _check_mergeable(plan, first, state)
         for part in state.batch_names:
-            if part in seen:
-                raise InputError(f"{state.location}: holds rows that {seen[part]} holds as well")
-            seen[part] = state.location
+            if part in location_by_batch:
+                raise InputError(
+                    f"{state.location}: holds rows that {location_by_batch[part]} holds as well"
+                )
+            location_by_batch[part] = state.location
         origins += state.origins
-        here = state.first_pass.statistics
-        found = {number: here[state.asked[asked]] for asked, number in first.asked.items()}
-        sums.add(replace(state.first_pass, statistics=found))
+        statistics_by_number = state.first_pass.statistics
+        statistics = {
+            number: statistics_by_number[state.asked[request]]
+            for request, number in first.asked.items()
+        }
+        sums.add(replace(state.first_pass, statistics=statistics))
     if first is None:
         raise InputError("states: expected at least one")
-    where = first.location if number == 1 else f"{first.location} and {number - 1} more"
-    return EvaluationState(plan, first.asked, sums.total, origins, tuple(seen), where, number > 1)
+    location = first.location if number == 1 else f"{first.location} and {number - 1} more"
+    return EvaluationState(
+        plan, first.asked, sums.total, origins, tuple(location_by_batch), location, number > 1
+    )
 
 
 def _check_mergeable(
     plan: Mapping[str, Any], first: EvaluationState, other: EvaluationState
 ) -> dict[str, bool]:
     """Check that two states may be added, and return which classes are positive in either."""
-    for name, what in _ALIKE.items():
-        one, two = plan.get(name), other.plan.get(name)
-        if one != two:
-            told = (
+    for name, label in _ALIKE.items():
+        first_value, other_value = plan.get(name), other.plan.get(name)
+        if first_value != other_value:
+            hint = (
                 "; name the classes with labels= (of ratings with order=) where parts of the rows "
                 "do not have all of them"
                 if name == "classes"
                 else ""
             )
             raise InputError(
-                f"{other.location}: {what}: {two!r}, but {first.location} has {one!r}{told}"
+                f"{other.location}: {label}: {other_value!r}, but {first.location} has {first_value!r}{hint}"
             )
     if set(first.asked) != set(other.asked):
-        apart = sorted({measure for _, measure in set(first.asked) ^ set(other.asked)})
+        unshared_measures = sorted({measure for _, measure in set(first.asked) ^ set(other.asked)})
         raise InputError(
-            f"{other.location}: measures differ from those of {first.location}: {', '.join(apart)} "
+            f"{other.location}: measures differ from those of {first.location}: {', '.join(unshared_measures)} "
             "in one of them only"
         )
     known = {**plan.get("known", {})}

@@ -87,8 +87,8 @@ def keep_predictions(evaluation: Evaluation) -> Evaluation:
     """
     if evaluation.predictions is not None:
         return evaluation
-    made = None if evaluation.sources is None else evaluation.sources.to_stored_predictions()
-    if made is None:
+    predictions = None if evaluation.sources is None else evaluation.sources.to_stored_predictions()
+    if predictions is None:
         read = evaluation.sources is None and evaluation.task != TASK
         raise InputError(
             "there is nothing to keep: this evaluation "
@@ -98,7 +98,7 @@ def keep_predictions(evaluation: Evaluation) -> Evaluation:
                 else "has no rows or topics, or rows that weigh differently"
             )
         )
-    return replace(evaluation, predictions=made)
+    return replace(evaluation, predictions=predictions)
 
 
 def is_storable(evaluation: Evaluation) -> bool:
@@ -126,90 +126,94 @@ class StoredSystem:
         if baseline is None or (isinstance(baseline, str) and baseline in systems):
             return None
         if isinstance(baseline, Evaluation):
-            there = baseline if baseline.sources is None else keep_predictions(baseline)
-            return cls._select(there, task, "baseline", "last", None, systems)
+            evaluation = baseline if baseline.sources is None else keep_predictions(baseline)
+            return cls._select(evaluation, task, "baseline", "last", None, systems)
         path, name = _split_file_name(os.fspath(baseline))
         if not path.lower().endswith(".json"):
             raise InputError(f"baseline {path!r} is no system; {did_you_mean(path, systems)}")
         from calipers.results import from_json
 
         try:
-            found = from_json(Path(path))
+            result = from_json(Path(path))
         except InputError as error:
             raise FileError(str(error)) from None
-        if not isinstance(found, Evaluation):
+        if not isinstance(result, Evaluation):
             raise FileError(f"{path}: is no evaluation, which a baseline has to be")
-        return cls._select(found, task, path, Path(path).stem, name, systems)
+        return cls._select(result, task, path, Path(path).stem, name, systems)
 
     @classmethod
     def _select(
         cls,
-        found: Evaluation,
+        evaluation: Evaluation,
         task: str,
-        where: str,
-        called: str,
+        location: str,
+        display_name: str,
         name: str | None,
         systems: Sequence[str],
     ) -> StoredSystem:
-        if found.task != task:
-            raise FileError(f"{where}: is of {found.task}, and this is {task}")
-        kept = found.predictions
-        if kept is None:
+        if evaluation.task != task:
+            raise FileError(f"{location}: is of {evaluation.task}, and this is {task}")
+        stored = evaluation.predictions
+        if stored is None:
             raise FileError(
-                f"{where}: keeps nothing to compare with; write it with --keep-predictions, or by "
+                f"{location}: keeps nothing to compare with; write it with --keep-predictions, or by "
                 "calipers.keep_predictions(evaluation).to_json()"
             )
-        there = tuple(kept.systems)
-        before = None if found.comparison is None else found.comparison.baseline
-        new = [one for one in there if one != before]
+        system_names = tuple(stored.systems)
+        before = None if evaluation.comparison is None else evaluation.comparison.baseline
+        new = [system_name for system_name in system_names if system_name != before]
         if name is None and len(new) != 1:
-            which = f"say which, as in {where}:{there[0] if there else 'NAME'}"
-            how = "give one of a single system" if where == "baseline" else which
-            raise FileError(f"{where}: has the systems {', '.join(there)}; {how}")
-        called = called if name is None else f"{called}:{name}"
+            which = f"say which, as in {location}:{system_names[0] if system_names else 'NAME'}"
+            hint = "give one of a single system" if location == "baseline" else which
+            raise FileError(f"{location}: has the systems {', '.join(system_names)}; {hint}")
+        display_name = display_name if name is None else f"{display_name}:{name}"
         name = new[0] if name is None else name
-        if name not in kept.systems:
-            raise FileError(f"{where}: has no system {name!r}; {did_you_mean(name, there)}")
-        if called in systems:
-            raise FileError(f"{where}: there is a system {called!r} here too; rename one of them")
-        return cls(called, kept.systems[name], kept, where)
+        if name not in stored.systems:
+            raise FileError(
+                f"{location}: has no system {name!r}; {did_you_mean(name, system_names)}"
+            )
+        if display_name in systems:
+            raise FileError(
+                f"{location}: there is a system {display_name!r} here too; rename one of them"
+            )
+        return cls(display_name, stored.systems[name], stored, location)
 
-    def order(self, given: Ids | None, number: int) -> npt.NDArray[np.intp]:
+    def order(self, row_ids: Ids | None, number: int) -> npt.NDArray[np.intp]:
         """Return the index among the stored units of each unit of this evaluation."""
-        unit, mine = self.stored.unit, self.stored.ids
-        if mine and given is not None and len(given):
-            ids = row_names(given)
-            place = {name: i for i, name in enumerate(mine)}
-            here = set(ids)
-            self._refuse([n for n in ids if n not in place], "not there, but here")
-            self._refuse([n for n in mine if n not in here], "there, but not here")
-            return np.array([place[name] for name in ids], np.intp)
+        unit, stored_ids = self.stored.unit, self.stored.ids
+        if stored_ids and row_ids is not None and len(row_ids):
+            ids = row_names(row_ids)
+            index_by_name = {name: i for i, name in enumerate(stored_ids)}
+            current_ids = set(ids)
+            self._refuse([n for n in ids if n not in index_by_name], "not there, but here")
+            self._refuse([n for n in stored_ids if n not in current_ids], "there, but not here")
+            return np.array([index_by_name[name] for name in ids], np.intp)
         if self.stored.number != number:
             raise FileError(f"{self.location}: has {self.stored.number} {unit}, here are {number}")
         return np.arange(number)
 
-    def _refuse(self, ids: Sequence[str], how: str) -> None:
+    def _refuse(self, ids: Sequence[str], description: str) -> None:
         if ids:
             raise FileError(
-                f"{self.location}: {self.stored.unit} that are {how}: {format_first_names(ids)}; "
+                f"{self.location}: {self.stored.unit} that are {description}: {format_first_names(ids)}; "
                 "systems are "
                 f"compared on the same {self.stored.unit}"
             )
 
     def check_common(self, now: Mapping[str, Any]) -> None:
         """Check that the common properties of both evaluations are equal."""
-        for what in {**now, **self.stored.common}:
-            value, then = now.get(what), self.stored.common.get(what)
-            if what in DIGESTS:
+        for name in {**now, **self.stored.common}:
+            value, then = now.get(name), self.stored.common.get(name)
+            if name in DIGESTS:
                 if then and value and then != value:
                     raise FileError(
-                        f"{self.location}: the {what} differ from today's, and systems are "
+                        f"{self.location}: the {name} differ from today's, and systems are "
                         "compared "
                         "on the same ones"
                     )
             elif then != value:
                 raise FileError(
-                    f"{self.location}: the {what} were {format_value(then)}, now "
+                    f"{self.location}: the {name} were {format_value(then)}, now "
                     f"{format_value(value)}"
                 )
 
@@ -223,8 +227,10 @@ class StoredSystem:
                 "with; evaluate the rows of both, or the matrices"
             )
         if set(self.outputs) != set(like.own):
-            has, here = ", ".join(self.outputs), ", ".join(like.own)
-            raise FileError(f"{self.location}: has {has} of each system, here are {here}")
+            stored_names, expected_names = ", ".join(self.outputs), ", ".join(like.own)
+            raise FileError(
+                f"{self.location}: has {stored_names} of each system, here are {expected_names}"
+            )
         order = self.order(ids, like.n_rows)
         truth, common = like.shared_inputs()
         self.check_common(common)
@@ -234,21 +240,21 @@ class StoredSystem:
         if truth is not None:
             then = self._column(self.stored.truth, None, np.shape(truth)[1:])
             self._check_truth(np.asarray(truth), then[order], ids)
-        said: dict[str, Any] = {}
+        outputs: dict[str, Any] = {}
         for name, kind in like.own.items():
             value = self.outputs.get(name)
             if kind is not None and value is not None:
                 value = self._column(value, kind, like.output_shape(name, self.outputs))[order]
-            said[name] = value
+            outputs[name] = value
         try:
-            return like.with_outputs(self.name, said)
+            return like.with_outputs(self.name, outputs)
         except InputError as error:
             raise FileError(f"{self.location}: {error}") from None
         except (TypeError, ValueError, LookupError) as error:
             raise self._damage_error(f"{type(error).__name__}: {error}") from error
 
-    def _damage_error(self, why: str) -> FileError:
-        return FileError(f"{self.location}: what was kept of {self.name} is damaged: {why}")
+    def _damage_error(self, reason: str) -> FileError:
+        return FileError(f"{self.location}: what was kept of {self.name} is damaged: {reason}")
 
     def _column(self, values: Any, kind: Any, entry: Any) -> npt.NDArray[Any]:
         """Return a stored column with an entry for each row, checked for its type and shape."""
@@ -258,8 +264,10 @@ class StoredSystem:
             column = np.zeros(0)
         if column.shape[:1] != (self.stored.number,) or column.dtype.kind not in "biuf":
             raise self._damage_error("it is no column of numbers")
-        whole = kind in (None, float) or column.dtype.kind in ("b" if kind is bool else "biu")
-        if not (whole and np.isfinite(column).all()):
+        has_valid_type = kind in (None, float) or column.dtype.kind in (
+            "b" if kind is bool else "biu"
+        )
+        if not (has_valid_type and np.isfinite(column).all()):
             raise self._damage_error("it holds other numbers than it can")
         if entry not in (None, column.shape[1:]):
             raise self._damage_error("or it has tables of another width than there are here")
@@ -268,13 +276,13 @@ class StoredSystem:
     def _check_truth(self, now: npt.NDArray[Any], then: npt.NDArray[Any], ids: Ids | None) -> None:
         if now.shape != then.shape:
             raise FileError(f"{self.location}: the truth had another shape then")
-        other = (now != then).reshape(len(now), -1).any(axis=1)
-        if other.any():
-            row = int(np.argmax(other))
-            called = [] if ids is None else row_names(ids[row : row + 1])
-            name = repr(called[0]) if called else f"row {row}"
+        differing_mask = (now != then).reshape(len(now), -1).any(axis=1)
+        if differing_mask.any():
+            row = int(np.argmax(differing_mask))
+            row_ids = [] if ids is None else row_names(ids[row : row + 1])
+            name = repr(row_ids[0]) if row_ids else f"row {row}"
             raise FileError(
-                f"{self.location}: the truth differs from today's in {int(other.sum())} of "
+                f"{self.location}: the truth differs from today's in {int(differing_mask.sum())} of "
                 f"{len(now)} rows, the first is {name}; systems are compared against the same truth"
             )
 
@@ -283,20 +291,20 @@ class StoredSystem:
 
         They are of the types in ``like``.
         """
-        made = self.statistics(like, topics)
-        for kind, own in like.items():
-            if not _same_judgments(own, made[kind]):
+        statistics = self.statistics(like, topics)
+        for kind, statistic in like.items():
+            if not _same_judgments(statistic, statistics[kind]):
                 raise FileError(
                     f"{self.location}: the judgments differ from today's; systems are compared by "
                     "the "
                     "same ones"
                 )
-        return made
+        return statistics
 
     def statistics(self, kinds: Iterable[type], topics: Sequence[str]) -> dict[Any, Any]:
         """Return the statistics of the system over these topics, of these types."""
         order = self.order(topics, len(topics))
-        made: dict[Any, Any] = {}
+        statistics: dict[Any, Any] = {}
         for kind in kinds:
             text = self.outputs.get(kind.__name__)
             if text is None:
@@ -304,8 +312,8 @@ class StoredSystem:
                     f"{self.location}: {self.name} was evaluated by other measures; these need "
                     f"{kind.__name__}, which was not kept"
                 )
-            made[kind] = self._read(kind, text, order)
-        return made
+            statistics[kind] = self._read(kind, text, order)
+        return statistics
 
     def _read(self, kind: Any, text: Any, order: npt.NDArray[np.intp]) -> Any:
         try:
@@ -332,7 +340,10 @@ def _same_judgments(first: Any, second: Any) -> bool:
     For groups, all judgments must be equal.
     """
     names = getattr(first, "of_judgments", ("judged_offsets", "judged_grade", "judged_count"))
-    pairs = ((np.asarray(getattr(of, n), np.float64) for of in (first, second)) for n in names)
+    pairs = (
+        (np.asarray(getattr(statistic, n), np.float64) for statistic in (first, second))
+        for n in names
+    )
     return all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
 
 
@@ -359,14 +370,14 @@ def store_rankings(
     common: Mapping[str, str | None],
 ) -> StoredPredictions:
     """Return the ranks of documents on topics, as encoded statistics."""
-    said = {
+    encoded = {
         name: {
             kind.__name__: base64.b64encode(zlib.compress(statistic.to_bytes())).decode()
-            for kind, statistic in of.items()
+            for kind, statistic in statistics.items()
         }
-        for name, of in systems.items()
+        for name, statistics in systems.items()
     }
-    return StoredPredictions(unit, len(topics), said, tuple(topics), common=dict(common))
+    return StoredPredictions(unit, len(topics), encoded, tuple(topics), common=dict(common))
 
 
 def add_stored_topics(
@@ -381,13 +392,16 @@ def add_stored_topics(
     ``common`` returns the properties that must be equal in both evaluations. The name of the
     baseline is returned as well.
     """
-    found = StoredSystem.from_baseline(baseline, tuple(systems), task)
-    if found is None:
+    stored_system = StoredSystem.from_baseline(baseline, tuple(systems), task)
+    if stored_system is None:
         assert baseline is None or isinstance(baseline, str)
         return dict(systems), baseline
-    found.check_common(common())
+    stored_system.check_common(common())
     like = next(iter(systems.values()))
-    return {**systems, found.name: found.to_statistics(like, topics)}, found.name
+    return {
+        **systems,
+        stored_system.name: stored_system.to_statistics(like, topics),
+    }, stored_system.name
 
 
 def baseline_provenance(baseline: Baseline, name: str | None) -> dict[str, str]:
@@ -407,7 +421,10 @@ def threshold_notes(systems: Mapping[str, Any], baseline: Baseline, name: str | 
     )
     if then == now:
         return []
-    was, is_now = ("no threshold" if at is None else f"the threshold {at}" for at in (then, now))
+    was, is_now = (
+        "no threshold" if threshold is None else f"the threshold {threshold}"
+        for threshold in (then, now)
+    )
     return [f"{name} has {was}, as it had then; {next(iter(systems))} has {is_now}."]
 
 
@@ -433,11 +450,11 @@ def add_baseline(
     systems: Mapping[str, S], baseline: Baseline, task: str, ids: Ids | None
 ) -> tuple[dict[str, S], str | None]:
     """Add the baseline system of an earlier evaluation, if it is one; also return its name."""
-    found = StoredSystem.from_baseline(baseline, tuple(systems), task)
-    if found is None:
+    stored_system = StoredSystem.from_baseline(baseline, tuple(systems), task)
+    if stored_system is None:
         assert baseline is None or isinstance(baseline, str)
         return dict(systems), baseline
     like = next(iter(systems.values()))
-    made = found.to_system(like, ids)
-    made.check(like.measures)
-    return {**systems, found.name: made}, found.name
+    system = stored_system.to_system(like, ids)
+    system.check(like.measures)
+    return {**systems, stored_system.name: system}, stored_system.name

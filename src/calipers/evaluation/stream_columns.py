@@ -59,13 +59,19 @@ class MemoryLimit:
             each = MemoryLimit(self.memory // max(len(statistic.parts), 1))
             return statistic.map_parts(each)
         if isinstance(statistic, ScoreBuffer):
-            few = statistic.rows * _A_ROW <= self.memory * _OF_ROWS
-            return statistic if few else self(statistic.finalize())
+            fits_memory = statistic.rows * _A_ROW <= self.memory * _OF_ROWS
+            return statistic if fits_memory else self(statistic.finalize())
         if isinstance(statistic, ScoreTable):
-            most = max(LEAST_SCORES, int(self.memory * _OF_TABLES) // _A_SCORE)
-            return statistic.compress(most // 2) if len(statistic.scores) > most else statistic
+            max_scores = max(LEAST_SCORES, int(self.memory * _OF_TABLES) // _A_SCORE)
+            return (
+                statistic.compress(max_scores // 2)
+                if len(statistic.scores) > max_scores
+                else statistic
+            )
         if isinstance(statistic, NumericRows):
-            size = sum(of.nbytes for of in vars(statistic).values() if isinstance(of, np.ndarray))
+            size = sum(
+                array.nbytes for array in vars(statistic).values() if isinstance(array, np.ndarray)
+            )
             if size > self.memory / 2:
                 raise InputError(
                     f"measures of ranks and medians take all rows in memory, {size / 2**30:,.1f} "
@@ -101,17 +107,19 @@ class FrequencyWeightedRows(Engine):
         self,
         work: Callable[[Any], P],
         columns: Sequence[str] = (),
-        kept: Callable[[P], P] = identity,
-        what: str = "reading",
+        limit: Callable[[P], P] = identity,
+        description: str = "reading",
     ) -> P:
         """Reduce all batches, as the protocol of engines defines."""
         if self.count not in columns:
-            return self.inner.reduce(work, columns, kept, what)
+            return self.inner.reduce(work, columns, limit, description)
         written = _RepeatRows(work, self.count, self.drop)
-        found: P | None = self.inner.reduce(written, columns, _BoundedResult(kept), what).result
-        if found is None:
+        result: P | None = self.inner.reduce(
+            written, columns, _BoundedResult(limit), description
+        ).result
+        if result is None:
             raise InputError(f"{self.name}: count: all counts are 0")
-        return found
+        return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +140,12 @@ class _BoundedResult:
 
     limit: Callable[[Any], Any]
 
-    def __call__(self, some: OptionalResult) -> OptionalResult:
-        return some if some.result is None else OptionalResult(self.limit(some.result))
+    def __call__(self, optional_result: OptionalResult) -> OptionalResult:
+        return (
+            optional_result
+            if optional_result.result is None
+            else OptionalResult(self.limit(optional_result.result))
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,17 +172,17 @@ class _RepeatRows:
     def _counts(self, batch: Batch) -> npt.NDArray[np.int64]:
         column = batch.columns[self.count]
         counts = np.ones(batch.rows, np.int64)
-        there = np.ones(batch.rows, bool)
+        present_mask = np.ones(batch.rows, bool)
         if self.drop:  # those without a count are left out where others are
-            there = ~missing_mask(column, "count")
-            column = column.filter(_to_arrow(there))
+            present_mask = ~missing_mask(column, "count")
+            column = column.filter(_to_arrow(present_mask))
         try:
-            counts[there] = given = check_counts(column, "count")
+            counts[present_mask] = present_counts = check_counts(column, "count")
         except InputError as error:
             raise batch.told(error) from None
-        if len(given) and given.max() > MOST:
+        if len(present_counts) and present_counts.max() > MOST:
             row = batch.first + int(np.argmax(counts))
-            raise InputError(f"{batch.where}: count: is {given.max():,.0f} in row {row}, expected "
+            raise InputError(f"{batch.where}: count: is {present_counts.max():,.0f} in row {row}, expected "
                              f"{MOST:,} at most")  # fmt: skip
         return counts
 
@@ -179,24 +191,24 @@ class _RepeatRows:
         """Yield batches of rows that are repeated by their counts."""
         import pyarrow as pa
 
-        upto = np.cumsum(counts)
-        total = int(upto[-1]) if len(upto) else 0
+        cumulative = np.cumsum(counts)
+        total = int(cumulative[-1]) if len(cumulative) else 0
         for start in range(0, total, AT_ONCE):
             end = min(start + AT_ONCE, total)
-            first, last = np.searchsorted(upto, [start, end - 1], side="right")
-            rows = np.arange(first, min(last + 1, len(upto)))
-            before = upto[rows] - counts[rows]
-            often = np.minimum(upto[rows], end) - np.maximum(before, start)
-            places = np.repeat(rows, np.maximum(often, 0))
-            taken = pa.array(places)
-            columns = {name: of.take(taken) for name, of in batch.columns.items()}
-            yield replace(batch, columns=columns, numbers=batch.first + places)
+            first, last = np.searchsorted(cumulative, [start, end - 1], side="right")
+            rows = np.arange(first, min(last + 1, len(cumulative)))
+            before = cumulative[rows] - counts[rows]
+            n_times = np.minimum(cumulative[rows], end) - np.maximum(before, start)
+            row_indices = np.repeat(rows, np.maximum(n_times, 0))
+            arrow_indices = pa.array(row_indices)
+            columns = {name: column.take(arrow_indices) for name, column in batch.columns.items()}
+            yield replace(batch, columns=columns, numbers=batch.first + row_indices)
 
 
-def _to_arrow(there: npt.NDArray[np.bool_]) -> Any:
+def _to_arrow(mask: npt.NDArray[np.bool_]) -> Any:
     import pyarrow as pa
 
-    return pa.array(there)
+    return pa.array(mask)
 
 
 #: The engines that a verb may be told, and what they are.
@@ -231,15 +243,15 @@ def is_streamed(
         raise InputError(f"engine='stream' has batches in this process; leave it out, or {kind!r}")
     if engine == "stream" or not is_path or _is_several(os.fspath(data)):
         return True
-    most = memory_budget(memory)
+    max_bytes = memory_budget(memory)
     if os.path.exists(data) and not os.path.isfile(data):  # noqa: PTH110, PTH113
         return False  # nobody knows how large a pipe is
     stream = Stream.of(data)
-    asked = [name for given in columns for name in flatten_names(given)]
+    requested_names = [name for column in columns for name in flatten_names(column)]
     # What is none of its columns is told where it is read.
-    names = {name for text in asked for name in (text, *match_prefix(text, stream.names))}
-    there = [name for name in stream.names if name in names]
-    return bool(there) and is_large(stream, there, most // _OF_COLUMNS)
+    names = {name for text in requested_names for name in (text, *match_prefix(text, stream.names))}
+    present_names = [name for name in stream.names if name in names]
+    return bool(present_names) and is_large(stream, present_names, max_bytes // _OF_COLUMNS)
 
 
 def _is_files(data: Any) -> bool:
@@ -247,16 +259,16 @@ def _is_files(data: Any) -> bool:
     if isinstance(data, list | tuple):
         return bool(data) and all(isinstance(path, str | os.PathLike) for path in data)
     kind = type(data)
-    named = "Dataset" in kind.__name__ or kind.__name__ == "RecordBatchReader"
+    is_dataset = "Dataset" in kind.__name__ or kind.__name__ == "RecordBatchReader"
     return isinstance(data, Stream | Engine) or (
-        kind.__module__.split(".")[0] == "pyarrow" and named
+        kind.__module__.split(".")[0] == "pyarrow" and is_dataset
     )
 
 
 def _is_several(path: str) -> bool:
     # A text that is too long for a path is none, which a method of Path does not say.
-    folder, there = os.path.isdir(path), os.path.exists(path)  # noqa: PTH110, PTH112
-    return folder or ("*" in path and not there)
+    is_folder, is_present = os.path.isdir(path), os.path.exists(path)  # noqa: PTH110, PTH112
+    return is_folder or ("*" in path and not is_present)
 
 
 def _is_distributed(data: Any) -> bool:
@@ -289,26 +301,26 @@ def process_memory(memory: int | str | None, rows: Engine) -> int:
     )
 
 
-def takes_all_rows(name: str, rows: Engine, why: str = "") -> InputError:
+def takes_all_rows(name: str, rows: Engine, reason: str = "") -> InputError:
     """Return the error that an argument does not apply to rows in batches."""
     return InputError(
         f"{name}= takes all rows in memory, which engine={rows.kind!r} does not "
-        f"have{why and f': {why}'}; leave it out, or take engine='memory'"
+        f"have{reason and f': {reason}'}; leave it out, or take engine='memory'"
     )
 
 
-def flatten_names(given: Any) -> list[str]:
+def flatten_names(names: Any) -> list[str]:
     """Return all names in nested dicts and lists."""
-    return [name for name in _leaves(given) if isinstance(name, str)]
+    return [name for name in _leaves(names) if isinstance(name, str)]
 
 
-def _leaves(given: Any) -> Iterator[Any]:
+def _leaves(nested: Any) -> Iterator[Any]:
     """Yield all values in nested dicts and lists."""
-    if isinstance(given, Mapping | list | tuple):
-        for value in given.values() if isinstance(given, Mapping) else given:
+    if isinstance(nested, Mapping | list | tuple):
+        for value in nested.values() if isinstance(nested, Mapping) else nested:
             yield from _leaves(value)
     else:
-        yield given
+        yield nested
 
 
 @dataclass(frozen=True)
@@ -352,13 +364,13 @@ class StreamColumns:
         from calipers.evaluation.availability import ROW_REASONS
 
         stream, missing = get_engine(data, options.engine), options.missing
-        for name, why in ROW_REASONS.items():
+        for name, reason in ROW_REASONS.items():
             if not (others.get(name) is None or others[name] is False):
-                raise takes_all_rows(name, stream, why)
+                raise takes_all_rows(name, stream, reason)
         columns = {
-            kind: _columns_by_system(given, kind, stream)
-            for kind, given in roles.items()
-            if kind != "truth" and given is not None
+            kind: _columns_by_system(requested, kind, stream)
+            for kind, requested in roles.items()
+            if kind != "truth" and requested is not None
         }
         weight, cluster, count = (
             _find_column(others.get(role), role, stream) for role in ("weight", "cluster", "count")
@@ -366,25 +378,30 @@ class StreamColumns:
         truth = roles.get("truth", {})
         if isinstance(truth, list | tuple):
             truth = {str(column): column for column in truth}
-        of_truth = _resolve_names(truth, "truth", stream)
-        if "truth" in roles and not of_truth:
+        truth_columns = _resolve_names(truth, "truth", stream)
+        if "truth" in roles and not truth_columns:
             raise InputError("truth: names no column of data=")
         cuts: dict[str, dict[str, str]] = {}
-        for name, of in (others.get("slices") or {}).items():
-            found = {
-                part: _find_column(given, f"slice {part!r}", stream) for part, given in of.items()
+        for name, parts in (others.get("slices") or {}).items():
+            part_columns = {
+                part: _find_column(requested, f"slice {part!r}", stream)
+                for part, requested in parts.items()
             }
-            cuts[name] = {part: column for part, column in found.items() if column is not None}
+            cuts[name] = {
+                part: column for part, column in part_columns.items() if column is not None
+            }
         if count is not None:
             stream = FrequencyWeightedRows(stream, count, drop=missing == "drop")
-        also = tuple(
+        extra_columns = tuple(
             column
-            for name, by in Costs.of(options.cost).columns.items()
-            for system, given in by.items()
-            if (column := _find_column(given, cost_column_name(name, system), stream)) is not None
+            for name, by_system in Costs.of(options.cost).columns.items()
+            for system, requested in by_system.items()
+            if (column := _find_column(requested, cost_column_name(name, system), stream)) is not None
         )
         cut_by = cuts, options.slice_bins
-        return cls(stream, of_truth, columns, weight, cluster, missing, *cut_by, count, also)
+        return cls(
+            stream, truth_columns, columns, weight, cluster, missing, *cut_by, count, extra_columns
+        )
 
     @property
     def names(self) -> list[str]:
@@ -394,70 +411,88 @@ class StreamColumns:
     @property
     def slice_columns(self) -> list[str]:
         """Names of the columns that define slices."""
-        return list(dict.fromkeys(column for of in self.slices.values() for column in of.values()))
+        return list(
+            dict.fromkeys(column for by_part in self.slices.values() for column in by_part.values())
+        )
 
     @property
     def required_columns(self) -> list[str]:
         """Names of the columns that need a value in every row."""
-        said = [column for of in self.output_columns.values() for column in of.values()]
-        also = self.extra_columns if self.missing == "drop" else ()
+        predictions = [
+            column for by_system in self.output_columns.values() for column in by_system.values()
+        ]
+        extra_columns = self.extra_columns if self.missing == "drop" else ()
         others = (
             *flatten_names(self.truth),
-            *flatten_names(said),
+            *flatten_names(predictions),
             self.weight,
             self.cluster,
             self.count,
-            *also,
+            *extra_columns,
         )
         return list(dict.fromkeys(name for name in others if name is not None))
 
     @property
     def systems(self) -> list[str]:
         """Names of the systems."""
-        return list(dict.fromkeys(name for of in self.output_columns.values() for name in of))
+        return list(
+            dict.fromkeys(name for by_system in self.output_columns.values() for name in by_system)
+        )
 
 
-def _find_column(given: Any, what: str, stream: Engine) -> str | None:
+def _find_column(name: Any, role: str, stream: Engine) -> str | None:
     """Return the name of a column if it is given; raise an error if it does not exist."""
-    if given is None:
+    if name is None:
         return None
-    if not isinstance(given, str):
-        raise InputError(f"{what}: a stream takes the name of a column, not values")
-    if given not in stream.names:
-        raise InputError(f"{stream.name}: no column {given!r}; {did_you_mean(given, stream.names)}")
-    return given
+    if not isinstance(name, str):
+        raise InputError(f"{role}: a stream takes the name of a column, not values")
+    if name not in stream.names:
+        raise InputError(f"{stream.name}: no column {name!r}; {did_you_mean(name, stream.names)}")
+    return name
 
 
-def _resolve_names(given: Any, what: str, stream: Engine) -> Any:
+def _resolve_names(names: Any, role: str, stream: Engine) -> Any:
     """Return the columns that names stand for, after expansion of patterns."""
-    for name in _leaves(given):
+    for name in _leaves(names):
         if not (isinstance(name, str) and name.endswith("*")):
-            _find_column(name, what, stream)
-    return named_columns(given, stream.names, stream.name)
+            _find_column(name, role, stream)
+    return named_columns(names, stream.names, stream.name)
 
 
-def _columns_by_system(given: Any, kind: str, stream: Engine) -> dict[str, str | Mapping[str, str]]:
+def _columns_by_system(
+    requested: Any, kind: str, stream: Engine
+) -> dict[str, str | Mapping[str, str]]:
     """Return the column of each system, or its columns by class."""
-    several = isinstance(given, Mapping | list | tuple)
-    columns = _resolve_names(given if several else {UNNAMED: given}, kind, stream)
+    is_nested = isinstance(requested, Mapping | list | tuple)
+    columns = _resolve_names(requested if is_nested else {UNNAMED: requested}, kind, stream)
     if not columns:
         raise InputError(f"{kind}: no system is named")
-    for name, of in columns.items():
-        if isinstance(of, Mapping):
-            columns[name] = {part: column for part, column in of.items() if column is not None}
-    return {name: of for name, of in columns.items() if of is not None}
+    for name, system_columns in columns.items():
+        if isinstance(system_columns, Mapping):
+            columns[name] = {
+                part: column for part, column in system_columns.items() if column is not None
+            }
+    return {
+        name: system_columns
+        for name, system_columns in columns.items()
+        if system_columns is not None
+    }
 
 
 def wrap_unnamed(
-    given: Mapping[str, str | Mapping[str, str]],
+    by_system: Mapping[str, str | Mapping[str, str]],
 ) -> Mapping[str, str | Mapping[str, str]]:
     """Return columns by system, or as columns of one unnamed system.
 
     Where systems take several columns and each name has only one, the names are those of the
     classes, labels, outputs or levels of one system.
     """
-    one = {name: column for name, column in given.items() if isinstance(column, str)}
-    return {UNNAMED: one} if len(one) == len(given) and list(given) != [UNNAMED] else given
+    single_columns = {name: column for name, column in by_system.items() if isinstance(column, str)}
+    return (
+        {UNNAMED: single_columns}
+        if len(single_columns) == len(by_system) and list(by_system) != [UNNAMED]
+        else by_system
+    )
 
 
 #: Of more distinct values, a column is none of classes.
@@ -470,10 +505,10 @@ class _ClassLimit:
 
     label: str
 
-    def __call__(self, found: DistinctValues) -> DistinctValues:
-        if len(found.values) > MOST_CLASSES:
+    def __call__(self, distinct: DistinctValues) -> DistinctValues:
+        if len(distinct.values) > MOST_CLASSES:
             raise InputError(f"{self.label}: has more than {MOST_CLASSES:,} classes")
-        return found
+        return distinct
 
 
 @dataclass(frozen=True)
@@ -487,16 +522,16 @@ class DistinctLabels:
         return DistinctValues.from_array(batch.columns[self.column])
 
 
-def distinct_labels(rows: Engine, column: str, what: str) -> Any:
+def distinct_labels(rows: Engine, column: str, display_name: str) -> Any:
     """Return the distinct labels of a column, in a pass over it alone."""
     if not rows.is_rereadable:
         raise InputError(
             f"{rows.name}: can be read only once: name the classes, as in labels=[0, 1]"
         )
-    found = rows.reduce(
-        DistinctLabels(column), [column], _ClassLimit(what), f"finding classes in {column}"
+    distinct = rows.reduce(
+        DistinctLabels(column), [column], _ClassLimit(display_name), f"finding classes in {column}"
     )
-    values = found.values
+    values = distinct.values
     return values.drop_null() if values.null_count else values
 
 

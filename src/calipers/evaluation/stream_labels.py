@@ -43,17 +43,19 @@ def assign_roles(columns: StreamColumns, separator: str | None) -> StreamColumns
     column is a row without labels.
     """
     kinds = {field.name: str(field.type) for field in columns.stream.schema}
-    said = {}
-    for kind, given in columns.output_columns.items():
+    output_columns = {}
+    for kind, by_system in columns.output_columns.items():
         numbers = all(
-            kinds[name].startswith(_NUMBERS) for name in flatten_names(list(given.values()))
+            kinds[name].startswith(_NUMBERS) for name in flatten_names(list(by_system.values()))
         )
-        said[kind] = wrap_unnamed(given) if numbers else given
-    columns = replace(columns, output_columns=said)
+        output_columns[kind] = wrap_unnamed(by_system) if numbers else by_system
+    columns = replace(columns, output_columns=output_columns)
     if separator is None or not _is_csv(columns.stream):
         return columns
-    texts = [name for name in _list_columns(columns).values() if not is_list(_type(columns, name))]
-    return replace(columns, texts=texts)
+    text_columns = [
+        name for name in _list_columns(columns).values() if not is_list(_type(columns, name))
+    ]
+    return replace(columns, texts=text_columns)
 
 
 def _is_csv(rows: Engine) -> bool:
@@ -69,51 +71,56 @@ def _type(columns: StreamColumns, name: str) -> Any:
 
 def _columns_by_name(columns: StreamColumns) -> dict[str, str | Mapping[str, str]]:
     """Return the columns of truth and systems, by their names in messages."""
-    said = {
+    output_columns = {
         column_name(kind, name): column
-        for kind, of in columns.output_columns.items()
-        for name, column in of.items()
+        for kind, by_system in columns.output_columns.items()
+        for name, column in by_system.items()
     }
-    return {"truth": columns.truth, **said}
+    return {"truth": columns.truth, **output_columns}
 
 
 def _list_columns(columns: StreamColumns) -> dict[str, str]:
     """Return the columns whose cells hold the label set of a row."""
     return {
-        what: column
-        for what, column in _columns_by_name(columns).items()
+        display_name: column
+        for display_name, column in _columns_by_name(columns).items()
         if isinstance(column, str)
     }
 
 
 def labels_of_stream(
-    columns: StreamColumns, separator: str | None, *, named: bool
+    columns: StreamColumns, separator: str | None, *, stated: bool
 ) -> dict[str, LabelRows]:
     """Return what is known of the labels without reading rows, by the names of columns in messages.
 
-    Labels in the cells of a column are found in a pass over all rows, unless they are ``named``;
+    Labels in the cells of a column are found in a pass over all rows, unless they are ``stated``;
     that pass is also made if a column may hold a 0 or 1 for each label.
     """
-    listed = _list_columns(columns)
-    found: dict[str, LabelRows] = {
-        what: LabelMatrix(dict.fromkeys(column, ()), tuple(map(label_name, column)), len(column))
-        for what, column in _columns_by_name(columns).items()
+    list_columns = _list_columns(columns)
+    label_rows: dict[str, LabelRows] = {
+        display_name: LabelMatrix(
+            dict.fromkeys(column, ()), tuple(map(label_name, column)), len(column)
+        )
+        for display_name, column in _columns_by_name(columns).items()
         if isinstance(column, Mapping)
     }
-    types = [_type(columns, name) for name in listed.values()]
-    bits = any(is_list(of) and str(of.value_type).startswith(_NUMBERS) for of in types)
-    if not listed or (named and not bits):
-        return found
+    types = [_type(columns, name) for name in list_columns.values()]
+    bits = any(
+        is_list(column_type) and str(column_type.value_type).startswith(_NUMBERS)
+        for column_type in types
+    )
+    if not list_columns or (stated and not bits):
+        return label_rows
     rows = columns.stream
     if not rows.is_rereadable:
         raise InputError(
             f"{rows.name}: can be read only once: name the labels, as in labels=['sea', 'sun']"
         )
-    look = _LabelPass(ReadBatch(columns, None), listed, separator)
-    seen: _LabelSummary = rows.reduce(
-        look, columns.required_columns, _check_n_labels, "finding labels"
+    label_pass = _LabelPass(ReadBatch(columns, None), list_columns, separator)
+    summary: _LabelSummary = rows.reduce(
+        label_pass, columns.required_columns, _check_n_labels, "finding labels"
     )
-    return found | {what: seen.rows(what) for what in listed}
+    return label_rows | {display_name: summary.rows(display_name) for display_name in list_columns}
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,21 +134,31 @@ class _LabelSummary(Mergeable):
     lengths: Mapping[str, int]
 
     def __add__(self, other: _LabelSummary) -> _LabelSummary:
-        labels = {what: of + other.labels[what] for what, of in self.labels.items()}
-        pairs = {what: {n, other.lengths[what]} - {0} for what, n in self.lengths.items()}
-        lengths = {w: next(iter(of), 0) if len(of) < 2 else -1 for w, of in pairs.items()}
+        labels = {
+            display_name: values + other.labels[display_name]
+            for display_name, values in self.labels.items()
+        }
+        pairs = {
+            display_name: {n, other.lengths[display_name]} - {0}
+            for display_name, n in self.lengths.items()
+        }
+        lengths = {
+            w: next(iter(values), 0) if len(values) < 2 else -1 for w, values in pairs.items()
+        }
         return _LabelSummary(labels, lengths)
 
-    def rows(self, what: str) -> LabelRows:
+    def rows(self, display_name: str) -> LabelRows:
         """Return the labels of a column."""
-        return empty_label_rows(self.labels[what].values.to_pylist(), self.lengths[what], what)
+        return empty_label_rows(
+            self.labels[display_name].values.to_pylist(), self.lengths[display_name], display_name
+        )
 
 
-def _check_n_labels(found: _LabelSummary) -> _LabelSummary:
-    for what, of in found.labels.items():
-        if len(of.values) > MOST_CLASSES:
-            raise InputError(f"{what}: has more than {MOST_CLASSES:,} labels")
-    return found
+def _check_n_labels(summary: _LabelSummary) -> _LabelSummary:
+    for display_name, distinct in summary.labels.items():
+        if len(distinct.values) > MOST_CLASSES:
+            raise InputError(f"{display_name}: has more than {MOST_CLASSES:,} labels")
+    return summary
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,19 +173,25 @@ class _LabelPass:
         import pyarrow as pa
 
         labels, lengths, columns = {}, {}, self.read_batch.complete(batch)[0]
-        for what, name in self.columns.items():
+        for display_name, name in self.columns.items():
             column = columns[name]
             try:
-                each, values = flatten_labels(column, what, self.separator)
+                each, values = flatten_labels(column, display_name, self.separator)
             except InputError as error:
                 raise batch.told(error) from None
             values = values if hasattr(values, "type") else pa.array(list(values))
-            labels[what] = DistinctValues.from_array(values)
-            alike = is_list(column.type) and bool((each == each[:1]).all())
-            lengths[what] = (int(each[0]) or -1 if alike else -1) if len(each) else 0
+            labels[display_name] = DistinctValues.from_array(values)
+            has_equal_lengths = is_list(column.type) and bool((each == each[:1]).all())
+            lengths[display_name] = (
+                (int(each[0]) or -1 if has_equal_lengths else -1) if len(each) else 0
+            )
         return _LabelSummary(labels, lengths)
 
 
-def indicator_columns(found: Mapping[str, LabelRows]) -> tuple[str, ...]:
+def indicator_columns(label_rows: Mapping[str, LabelRows]) -> tuple[str, ...]:
     """Return the columns whose cells hold a 0 or 1 for each label."""
-    return tuple(what for what, of in found.items() if isinstance(of, LabelMatrix) and of.rows)
+    return tuple(
+        display_name
+        for display_name, rows in label_rows.items()
+        if isinstance(rows, LabelMatrix) and rows.rows
+    )

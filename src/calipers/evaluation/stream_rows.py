@@ -38,22 +38,25 @@ class ReadBatch:
     def __call__(self, batch: streams.Batch) -> Batch:
         """Return the rows of a batch by role."""
         c = self.columns
-        columns, kept = self.complete(batch)
+        columns, row_mask = self.complete(batch)
         rows, truth = len(next(iter(columns.values()))), _select_column(columns, c.truth)
-        said = {
-            k: {n: _select_column(columns, name) for n, name in of.items()}
-            for k, of in c.output_columns.items()
+        outputs = {
+            k: {n: _select_column(columns, name) for n, name in by_system.items()}
+            for k, by_system in c.output_columns.items()
         }
-        weight, places = batch_weights(None if c.weight is None else columns[c.weight], rows)
-        frequencies = RowRepeats(rows, places)
+        weight, indices = batch_weights(None if c.weight is None else columns[c.weight], rows)
+        frequencies = RowRepeats(rows, indices)
         weights = None if weight is None else np.asarray(frequencies(weight))
         return Batch(
-            {"truth": truth, **{kind: unwrap_unnamed(of) for kind, of in said.items()}},
+            {
+                "truth": truth,
+                **{kind: unwrap_unnamed(by_system) for kind, by_system in outputs.items()},
+            },
             frequencies,
             weights,
-            None if c.cluster is None else self._clusters(columns[c.cluster], places, weights),
+            None if c.cluster is None else self._clusters(columns[c.cluster], indices, weights),
             slices={name: columns[name] for name in c.slice_columns},
-            numbers=lambda: frequencies(_row_numbers(batch, kept)),
+            numbers=lambda: frequencies(_row_numbers(batch, row_mask)),
         )
 
     def complete(self, batch: streams.Batch) -> tuple[dict[str, Any], Any]:
@@ -61,24 +64,24 @@ class ReadBatch:
 
         The mask of the remaining rows is returned as well; it is None if all remain.
         """
-        texts = {name: _fill_nulls(batch.columns[name]) for name in self.columns.texts}
-        columns = {**batch.columns, **texts}
-        kept = self._present_mask(columns) if self.columns.missing == "drop" else None
-        if kept is not None:
-            columns = {name: column.filter(kept) for name, column in columns.items()}
-        return columns, kept
+        text_columns = {name: _fill_nulls(batch.columns[name]) for name in self.columns.texts}
+        columns = {**batch.columns, **text_columns}
+        row_mask = self._present_mask(columns) if self.columns.missing == "drop" else None
+        if row_mask is not None:
+            columns = {name: column.filter(row_mask) for name, column in columns.items()}
+        return columns, row_mask
 
     def _present_mask(self, columns: dict[str, Any]) -> Any:
         """Return the mask of rows without missing values, or None if all are complete."""
         import pyarrow as pa
 
-        lost = np.zeros(len(next(iter(columns.values()))), bool)
+        incomplete_mask = np.zeros(len(next(iter(columns.values()))), bool)
         for name in self.columns.required_columns:
             listed = missing_lists(columns[name])
-            lost |= missing_mask(columns[name], name) if listed is None else listed
-        return pa.array(~lost) if lost.any() else None
+            incomplete_mask |= missing_mask(columns[name], name) if listed is None else listed
+        return pa.array(~incomplete_mask) if incomplete_mask.any() else None
 
-    def _clusters(self, column: Any, kept: Any, weights: FloatArray | None) -> ClusterIndex:
+    def _clusters(self, column: Any, indices: Any, weights: FloatArray | None) -> ClusterIndex:
         """Return the clusters of the rows with positive weight."""
         import pyarrow.compute as pc
 
@@ -87,7 +90,7 @@ class ReadBatch:
             raise InputError(f"cluster: is missing in row {row}")
         names = self.clusters
         code = from_arrow(pc.index_in(column, value_set=names)).astype(np.uint32)
-        return ClusterIndex(code if kept is None else code[kept], len(names), weights)
+        return ClusterIndex(code if indices is None else code[indices], len(names), weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,18 +110,20 @@ class BuildSystems:
         """Return the rows of a batch, and the systems on them."""
         try:
             rows = self.read_batch(batch)
-            made = self.problem.systems(rows, self.settings)
+            plain_systems = self.problem.systems(rows, self.settings)
         except InputError as error:
             raise batch.told(error) from None
-        systems = {name: system.with_measures(self.measures) for name, system in made.items()}
+        systems = {
+            name: system.with_measures(self.measures) for name, system in plain_systems.items()
+        }
         numbers = rows.numbers() if self.problem.looks_at_rows and rows.numbers else None
         return rows, BatchSystems(systems, batch.rows - rows.frequencies.rows, numbers)
 
 
-def _row_numbers(batch: streams.Batch, kept: Any) -> IntArray:
+def _row_numbers(batch: streams.Batch, row_mask: Any) -> IntArray:
     """Return the numbers of the remaining rows in the whole stream."""
     every = batch.first + np.arange(batch.rows) if batch.numbers is None else batch.numbers
-    return every if kept is None else every[np.asarray(kept)]
+    return every if row_mask is None else every[np.asarray(row_mask)]
 
 
 def _fill_nulls(column: Any) -> Any:
@@ -128,11 +133,11 @@ def _fill_nulls(column: Any) -> Any:
     return pc.fill_null(pc.cast(column, "string"), "")
 
 
-def _select_column(columns: Mapping[str, Any], named: str | Mapping[str, str]) -> Any:
+def _select_column(columns: Mapping[str, Any], names: str | Mapping[str, str]) -> Any:
     """Return one column, or one for each class."""
-    if isinstance(named, str):
-        return columns[named]
-    return {name: columns[column] for name, column in named.items()}
+    if isinstance(names, str):
+        return columns[names]
+    return {name: columns[column] for name, column in names.items()}
 
 
 def batch_weights(values: Any, rows: int) -> tuple[FloatArray | None, npt.NDArray[np.intp] | None]:
@@ -140,8 +145,8 @@ def batch_weights(values: Any, rows: int) -> tuple[FloatArray | None, npt.NDArra
 
     All weights of a batch may be 0.
     """
-    if values is not None and not np.any(given := to_numbers(values, "weight")):
-        check_length(given, rows, "weight")
+    if values is not None and not np.any(numbers := to_numbers(values, "weight")):
+        check_length(numbers, rows, "weight")
         return np.zeros(rows), np.zeros(0, np.intp)
     weight = to_weights(values, rows, batch=True)
     return weight, None if weight is None or weight.all() else np.flatnonzero(weight > 0)

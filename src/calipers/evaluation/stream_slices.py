@@ -66,10 +66,10 @@ class CategoricalSlices:
         """Return the slice of each row."""
         import pyarrow.compute as pc
 
-        found = pc.index_in(
+        indices = pc.index_in(
             _decode_dictionary(column).cast(self.values.type), value_set=self.values
         )
-        return np.asarray(from_arrow(found.fill_null(len(self.values))), np.intp)
+        return np.asarray(from_arrow(indices.fill_null(len(self.values))), np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +86,10 @@ class BinnedSlices:
     def codes(self, column: Any) -> npt.NDArray[np.intp]:
         """Return the slice of each row."""
         numbers = from_arrow(column).astype(np.float64, copy=False)  # null is NaN
-        place = np.searchsorted(np.array(self.edges), numbers, side="right")
+        bin_indices = np.searchsorted(np.array(self.edges), numbers, side="right")
         if self.common_value is not None:
-            place = np.where(numbers == self.common_value, 0, place + 1)
-        return np.where(np.isnan(numbers), len(self.names), place)
+            bin_indices = np.where(numbers == self.common_value, 0, bin_indices + 1)
+        return np.where(np.isnan(numbers), len(self.names), bin_indices)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,18 +102,22 @@ class StreamSliceDefinition:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of all slices, including those that may have no rows."""
-        made = [""]
-        for of in self.columns.values():
-            own = (*of.names, NO_VALUE)
-            made = [f"{before}, {name}" if before else name for before in made for name in own]
-        return tuple(made)
+        combinations = [""]
+        for slices in self.columns.values():
+            part_names = (*slices.names, NO_VALUE)
+            combinations = [
+                f"{before}, {name}" if before else name
+                for before in combinations
+                for name in part_names
+            ]
+        return tuple(combinations)
 
     def codes(self, columns: Mapping[str, Any]) -> npt.NDArray[np.intp]:
         """Return the slice of each row of a batch."""
-        place = np.zeros(len(next(iter(columns.values()))), np.intp)
-        for name, of in self.columns.items():
-            place = place * (len(of.names) + 1) + of.codes(columns[name])
-        return place
+        codes = np.zeros(len(next(iter(columns.values()))), np.intp)
+        for name, slices in self.columns.items():
+            codes = codes * (len(slices.names) + 1) + slices.codes(columns[name])
+        return codes
 
 
 def _decode_dictionary(column: Any) -> Any:
@@ -132,7 +136,9 @@ class _ColumnSummary(Mergeable):
     columns: Mapping[str, Any]
 
     def __add__(self, other: _ColumnSummary) -> _ColumnSummary:
-        return _ColumnSummary({name: of + other.columns[name] for name, of in self.columns.items()})
+        return _ColumnSummary(
+            {name: summary + other.columns[name] for name, summary in self.columns.items()}
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +153,7 @@ class _SummaryTask:
 
     def __call__(self, batch: Batch) -> _ColumnSummary:
         columns = self._counted_rows(batch.columns)
-        found: dict[str, Any] = {
+        summaries: dict[str, Any] = {
             name: DistinctValues.from_array(columns[name]) for name in self.other_columns
         }
         for name in self.numbers:
@@ -155,22 +161,24 @@ class _SummaryTask:
             values = values if values.dtype == np.float32 else values.astype(np.float64, copy=False)
             values = values[~np.isnan(values)]
             none = np.zeros(len(values), bool)
-            found[name] = ScoreBuffer((none,), (values,), None, len(values))
-        return _ColumnSummary(found)
+            summaries[name] = ScoreBuffer((none,), (values,), None, len(values))
+        return _ColumnSummary(summaries)
 
     def _counted_rows(self, columns: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the columns of the rows that are evaluated."""
         import pyarrow as pa
 
-        there = np.ones(len(next(iter(columns.values()))), bool)
+        row_mask = np.ones(len(next(iter(columns.values()))), bool)
         for name in self.required_columns:
-            there &= ~missing_mask(columns[name], name)
+            row_mask &= ~missing_mask(columns[name], name)
         if self.weight is not None:
-            there &= from_arrow(columns[self.weight]) != 0
-        if there.all():
+            row_mask &= from_arrow(columns[self.weight]) != 0
+        if row_mask.all():
             return columns
-        kept = pa.array(there)
-        return {name: columns[name].filter(kept) for name in (*self.numbers, *self.other_columns)}
+        arrow_mask = pa.array(row_mask)
+        return {
+            name: columns[name].filter(arrow_mask) for name in (*self.numbers, *self.other_columns)
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,43 +187,52 @@ class _SummaryLimit:
 
     memory_limit: MemoryLimit
 
-    def __call__(self, looked: _ColumnSummary) -> _ColumnSummary:
-        for name, of in looked.columns.items():
-            if isinstance(of, DistinctValues) and len(of.values) > MOST_SLICES + 1:
-                raise InputError(too_many(name, len(of.values), "more than "))
-        kept = {
-            name: of if isinstance(of, DistinctValues) else self.memory_limit(of)
-            for name, of in looked.columns.items()
+    def __call__(self, summary: _ColumnSummary) -> _ColumnSummary:
+        for name, column_summary in summary.columns.items():
+            if (
+                isinstance(column_summary, DistinctValues)
+                and len(column_summary.values) > MOST_SLICES + 1
+            ):
+                raise InputError(too_many(name, len(column_summary.values), "more than "))
+        limited = {
+            name: column_summary
+            if isinstance(column_summary, DistinctValues)
+            else self.memory_limit(column_summary)
+            for name, column_summary in summary.columns.items()
         }
-        return _ColumnSummary(kept)
+        return _ColumnSummary(limited)
 
 
 def define_slices(c: StreamColumns, memory: int) -> tuple[list[StreamSliceDefinition], list[str]]:
     """Return the definitions of the requested slices, and notes on them."""
     bins = {str(name): edges for name, edges in (c.bins or {}).items()}
     rows, slices = c.stream, c.slices
-    parts = {part: column for of in slices.values() for part, column in of.items()}
+    parts = {
+        part: column for slice_columns in slices.values() for part, column in slice_columns.items()
+    }
     known = list(dict.fromkeys(parts.values()))
     for name in bins:
         if name not in parts:
             hint = did_you_mean(name, list(parts))
             raise InputError(f"bins for {name!r}, which is no slice; {hint}")
-    asked = {parts[name]: check_edges(name, edges) for name, edges in bins.items()}
-    wanted = [name for name in known if name not in asked]
-    found, told = _summarize_columns(c, wanted, memory) if wanted else ({}, [])
-    for name, edges in asked.items():
+    edges_by_column = {parts[name]: check_edges(name, edges) for name, edges in bins.items()}
+    unbinned_columns = [name for name in known if name not in edges_by_column]
+    slices_by_column, notes = (
+        _summarize_columns(c, unbinned_columns, memory) if unbinned_columns else ({}, [])
+    )
+    for name, edges in edges_by_column.items():
         if _numeric_type(rows, name) is None:
             raise InputError(f"slice {name!r}: bins need a column of numbers")
-        found[name] = BinnedSlices(tuple(interval_label(edges)), tuple(edges))
-        told.append(f"{name} is cut as asked: {format_numbers(edges)}.")
-    made = [
-        StreamSliceDefinition(name, {c: found[c] for c in of.values()})
-        for name, of in slices.items()
+        slices_by_column[name] = BinnedSlices(tuple(interval_label(edges)), tuple(edges))
+        notes.append(f"{name} is cut as asked: {format_numbers(edges)}.")
+    definitions = [
+        StreamSliceDefinition(name, {c: slices_by_column[c] for c in slice_columns.values()})
+        for name, slice_columns in slices.items()
     ]
-    for cut in made:
+    for cut in definitions:
         if len(cut.names) > (MOST_SLICES + 1 if len(cut.columns) == 1 else MOST_CROSSED):
             raise InputError(too_many(cut.name, len(cut.names) - 1, "up to "))
-    return made, told
+    return definitions, notes
 
 
 def _summarize_columns(
@@ -229,28 +246,28 @@ def _summarize_columns(
         )
     numbers = tuple(name for name in columns if _numeric_type(rows, name) is not None)
     others = tuple(name for name in columns if name not in numbers)
-    share = MemoryLimit(memory // (2 * len(columns)))
+    limit = MemoryLimit(memory // (2 * len(columns)))
     needed = tuple(c.required_columns) if c.missing == "drop" else ()
     counted = [name for name in (c.weight, c.count) if name is not None]
     read = list(dict.fromkeys([*columns, *needed, *counted]))
     look = _SummaryTask(numbers, others, c.weight, needed)
-    looked = rows.reduce(look, read, _SummaryLimit(share), "finding slices")
-    found: dict[str, CategoricalSlices | BinnedSlices] = {}
+    summary = rows.reduce(look, read, _SummaryLimit(limit), "finding slices")
+    slices_by_column: dict[str, CategoricalSlices | BinnedSlices] = {}
     notes = []
     for name in columns:
-        of = looked.columns[name]
+        column_summary = summary.columns[name]
         if name in others:
-            found[name] = _labels(of.values.drop_null(), name)
+            slices_by_column[name] = _labels(column_summary.values.drop_null(), name)
             continue
-        table = share(of.finalize())
+        table = limit(column_summary.finalize())
         if table.shift:
             raise InputError(
                 f"slice {name!r}: has more distinct numbers than the memory holds; give bins, or "
                 "allow more with memory="
             )
-        found[name], note = _bin_numbers(name, table, _numeric_type(rows, name))
+        slices_by_column[name], note = _bin_numbers(name, table, _numeric_type(rows, name))
         notes += note
-    return found, notes
+    return slices_by_column, notes
 
 
 def _numeric_type(rows: Engine, name: str) -> Any:
@@ -286,20 +303,24 @@ def _bin_numbers(
         return CategoricalSlices(
             encode_labels(labels, f"slice {name!r}").names if len(values) else (), labels
         ), []
-    usual = int(counts.argmax())
-    if counts[usual] <= counts.sum() / 2:
+    mode_index = int(counts.argmax())
+    if counts[mode_index] <= counts.sum() / 2:
         edges = _quartiles(values, counts)
         note = f"{name} is cut at its quartiles: {format_numbers(edges)}."
         return BinnedSlices(tuple(interval_label(edges)), tuple(edges)), [note]
-    number, others = float(values[usual]), np.arange(len(values)) != usual
-    share = counts[usual] / counts.sum()
-    told = f"{name} is {format_numbers([number])} in {share:.0%} of the rows, which are a slice"
+    number, others = float(values[mode_index]), np.arange(len(values)) != mode_index
+    proportion = counts[mode_index] / counts.sum()
+    description = (
+        f"{name} is {format_numbers([number])} in {proportion:.0%} of the rows, which are a slice"
+    )
     if len(values) - 1 <= MOST_VALUES:
         labels = pa.array([number, *values[others]]).cast(kind)
-        rest = encode_labels(labels[1:], f"slice {name!r}").names
-        return CategoricalSlices((format_numbers([number]), *rest), labels), [f"{told}."]
+        other_names = encode_labels(labels[1:], f"slice {name!r}").names
+        return CategoricalSlices((format_numbers([number]), *other_names), labels), [
+            f"{description}."
+        ]
     edges = _quartiles(values[others], counts[others])
-    note = f"{told}; the others are cut at their quartiles: {format_numbers(edges)}."
+    note = f"{description}; the others are cut at their quartiles: {format_numbers(edges)}."
     return BinnedSlices(
         (format_numbers([number]), *interval_names(edges, number)), tuple(edges), number
     ), [note]
@@ -310,12 +331,12 @@ def _quartiles(values: npt.NDArray[Any], counts: npt.NDArray[Any]) -> list[float
 
     They are rounded as they are written.
     """
-    upto = np.cumsum(counts)
-    at = (upto[-1] - 1) * np.array([0.25, 0.5, 0.75])
-    ends = np.floor(at), np.ceil(at)
-    low, high = (values[np.searchsorted(upto, end, side="right")] for end in ends)
-    found = low + (high - low) * (at - np.floor(at))
-    return list(dict.fromkeys(float(f"{x:.6g}") for x in found))
+    cumulative = np.cumsum(counts)
+    positions = (cumulative[-1] - 1) * np.array([0.25, 0.5, 0.75])
+    bounds = np.floor(positions), np.ceil(positions)
+    low, high = (values[np.searchsorted(cumulative, bound, side="right")] for bound in bounds)
+    quartiles = low + (high - low) * (positions - np.floor(positions))
+    return list(dict.fromkeys(float(f"{x:.6g}") for x in quartiles))
 
 
 # --- Several pieces of a batch at once -----------------------------------------------------------
@@ -341,7 +362,7 @@ class SubsetSystems:
 
     def __call__(self, batch: Batch) -> list[BatchSystems]:
         """Return the systems on each subset of a batch."""
-        rows, whole = self.builds.both(batch)
+        rows, all_systems = self.builds.both(batch)
         codes = [cut.codes(rows.slices)[rows.counted_rows] for cut in self.cuts]
         insides = [
             code == k
@@ -349,12 +370,15 @@ class SubsetSystems:
             for k in range(len(cut.names))
         ]
         pieces = [*insides, *(~inside for inside in insides)] if self.has_complements else insides
-        return [whole, *(self._take_rows(whole, np.flatnonzero(of)) for of in pieces)]
+        return [
+            all_systems,
+            *(self._take_rows(all_systems, np.flatnonzero(mask)) for mask in pieces),
+        ]
 
     @staticmethod
-    def _take_rows(whole: BatchSystems, rows: Any) -> BatchSystems:
+    def _take_rows(batch_systems: BatchSystems, rows: Any) -> BatchSystems:
         return BatchSystems(
-            {name: system.take_rows(rows) for name, system in whole.systems.items()}
+            {name: system.take_rows(rows) for name, system in batch_systems.systems.items()}
         )
 
 
@@ -378,8 +402,8 @@ class CombinedTask:
 
     def __call__(self, batch: Batch) -> PerSubset:
         """Return the result of each task on a batch."""
-        made = self.subset_systems(batch)
-        return PerSubset(tuple(work(made) for work in self.works))
+        subsets = self.subset_systems(batch)
+        return PerSubset(tuple(work(subsets) for work in self.works))
 
 
 @dataclass(frozen=True, eq=False)
@@ -389,10 +413,10 @@ class _MemoryLimit:
     memory: int
 
     def __call__(self, each: PerSubset) -> PerSubset:
-        share = self.memory // 2
-        sizes = share, share // max(len(each.values) - 1, 1)
-        kept = [BoundStatistics(MemoryLimit(size)) for size in sizes]
-        return PerSubset(tuple(kept[k > 0](part) for k, part in enumerate(each.values)))
+        half = self.memory // 2
+        sizes = half, half // max(len(each.values) - 1, 1)
+        limits = [BoundStatistics(MemoryLimit(size)) for size in sizes]
+        return PerSubset(tuple(limits[k > 0](part) for k, part in enumerate(each.values)))
 
 
 # --- Passes over slices --------------------------------------------------------------------------
@@ -416,22 +440,22 @@ class _SharedPass(Engine):
         self,
         work: Callable[[Any], Any],
         columns: Sequence[str] = (),
-        kept: Callable[[Any], Any] = identity,
-        what: str = "reading",
+        limit: Callable[[Any], Any] = identity,
+        description: str = "reading",
     ) -> Any:
         """Return the result of the shared pass, or read the rows."""
         if isinstance(work, FirstPass):
             return self._first()
         if self._second is None:
-            return self._rows.reduce(work, columns, kept, what)
+            return self._rows.reduce(work, columns, limit, description)
         return self._second(work)
 
 
 def single_use_engine(rows: Engine) -> Engine:
     """Return an engine of rows that have been read and cannot be read again."""
-    gone = _SharedPass(rows, lambda: None)
-    gone.is_rereadable = False
-    return gone
+    engine = _SharedPass(rows, lambda: None)
+    engine.is_rereadable = False
+    return engine
 
 
 @dataclass(frozen=True, eq=False)
@@ -454,77 +478,90 @@ class SlicePasses:
     def _first_results(self) -> Sequence[FirstPassResult]:
         p = self.passes
         number = 1 + sum(len(cut.names) for cut in self.cuts)
-        asked = [p.all_numbers, *[p.numbers] * (number - 1)]
+        request_numbers = [p.all_numbers, *[p.numbers] * (number - 1)]
         works = [
-            FirstPass(SubsetView(k), of, p.auxiliary_values, p.looks) for k, of in enumerate(asked)
+            FirstPass(SubsetView(k), numbers, p.auxiliary_values, p.looks)
+            for k, numbers in enumerate(request_numbers)
         ]
-        work, kept = (
+        work, limit = (
             CombinedTask(SubsetSystems(self.builds, self.cuts), works),
             _MemoryLimit(self.memory),
         )
-        found: PerSubset = p.engine.reduce(work, p.columns, kept, "pass 1")
-        return found.values
+        result: PerSubset = p.engine.reduce(work, p.columns, limit, "pass 1")
+        return result.values
 
     @cached_property
     def nonempty_slices(self) -> list[list[int]]:
         """Non-empty slices of each slicing column, by index."""
         out, first = [], 1
         for cut in self.cuts:
-            own = [k for k in range(first, first + len(cut.names)) if self._first_results[k].rows]
-            if len(own) > MOST_SLICES:
-                raise InputError(too_many(cut.name, len(own)))
+            indices = [
+                k for k in range(first, first + len(cut.names)) if self._first_results[k].rows
+            ]
+            if len(indices) > MOST_SLICES:
+                raise InputError(too_many(cut.name, len(indices)))
             first += len(cut.names)
-            out.append(own)
+            out.append(indices)
         return out
 
     def iterate_definitions(self) -> Iterator[tuple[StreamSliceDefinition, int, list[int]]]:
         """Yield each definition, the index of its first slice, and the non-empty slices."""
         first = 1
-        for cut, places in zip(self.cuts, self.nonempty_slices, strict=True):
-            yield cut, first, places
+        for cut, indices in zip(self.cuts, self.nonempty_slices, strict=True):
+            yield cut, first, indices
             first += len(cut.names)
 
-    def subset(self, at: int) -> TwoPassEvaluation:
+    def subset(self, index: int) -> TwoPassEvaluation:
         """Return the passes over a slice."""
-        return self._subsets[at]
+        return self._subsets[index]
 
     @cached_property
     def _subsets(self) -> dict[int, TwoPassEvaluation]:
-        places = [at for of in self.nonempty_slices for at in of]
-        return {at: self._passes(at, lambda at=at: self._first_results[at]) for at in places}  # type: ignore[misc]
+        indices = [index for column_indices in self.nonempty_slices for index in column_indices]
+        return {
+            index: self._passes(index, lambda index=index: self._first_results[index])  # type: ignore[misc]
+            for index in indices
+        }
 
-    def complement(self, at: int) -> TwoPassEvaluation:
+    def complement(self, index: int) -> TwoPassEvaluation:
         """Return the passes over the complement of a slice."""
-        return self._rests[at] if self.needs_second_pass else self._make_complement(at)
+        return self._rests[index] if self.needs_second_pass else self._make_complement(index)
 
     @cached_property
     def _rests(self) -> dict[int, TwoPassEvaluation]:
         return {
-            at: self._make_complement(at) for of in self.nonempty_slices if len(of) > 1 for at in of
+            index: self._make_complement(index)
+            for column_indices in self.nonempty_slices
+            if len(column_indices) > 1
+            for index in column_indices
         }
 
-    def _make_complement(self, at: int) -> TwoPassEvaluation:
-        others = next([k for k in of if k != at] for of in self.nonempty_slices if at in of)
+    def _make_complement(self, index: int) -> TwoPassEvaluation:
+        others = next(
+            [k for k in column_indices if k != index]
+            for column_indices in self.nonempty_slices
+            if index in column_indices
+        )
         return self._passes(
-            at + len(self._first_results) - 1,
+            index + len(self._first_results) - 1,
             lambda: reduce(add, (self._first_results[k].settled(identity) for k in others)),
         )
 
-    def _passes(self, at: int, first: Callable[[], FirstPassResult]) -> TwoPassEvaluation:
+    def _passes(self, index: int, first: Callable[[], FirstPassResult]) -> TwoPassEvaluation:
         p = self.passes
 
         def second(work: Any) -> Any:
             if isinstance(work, SecondPass):
-                return self._second[at]
-            found: PerSubset = p.engine.reduce(CombinedTask(self._all, (work,)), p.columns)
-            return found.values[0]
+                return self._second[index]
+            result: PerSubset = p.engine.reduce(CombinedTask(self._all, (work,)), p.columns)
+            return result.values[0]
 
         rows = _SharedPass(p.engine, first, second)
         return replace(
             p,
             engine=rows,
-            build=SubsetView(at),
-            compared_pairs=p.compared_pairs if at < len(self._first_results) else (),
+            build=SubsetView(index),
+            compared_pairs=p.compared_pairs if index < len(self._first_results) else (),
             unit_of_all=lambda: self.all_rows.unit,
             _computed=[],
             _pairs={},
@@ -539,19 +576,22 @@ class SlicePasses:
     @cached_property
     def needs_second_pass(self) -> bool:
         """Whether some interval of a slice may need a second pass."""
-        p, again = self.all_rows, self.passes.engine.is_rereadable
-        return again and (
-            p.first_result.clustered or any(p.needs_second_pass(*asked) for asked in p.numbers)
+        p, is_rereadable = self.all_rows, self.passes.engine.is_rereadable
+        return is_rereadable and (
+            p.first_result.clustered or any(p.needs_second_pass(*request) for request in p.numbers)
         )
 
     @cached_property
     def _second(self) -> dict[int, Any]:
         """Influence of rows on the values of slices and complements, from one pass."""
         p = self.passes
-        over = {of.build.which: of for of in (*self._subsets.values(), *self._rests.values())}  # type: ignore[attr-defined]
-        work = CombinedTask(self._all, [of.second for of in over.values()])
-        found: PerSubset = p.engine.reduce(work, p.columns, what="pass over slices")
-        return dict(zip(over, found.values, strict=True))
+        passes_by_index = {
+            passes.build.which: passes  # type: ignore[attr-defined]
+            for passes in (*self._subsets.values(), *self._rests.values())
+        }
+        work = CombinedTask(self._all, [passes.second for passes in passes_by_index.values()])
+        result: PerSubset = p.engine.reduce(work, p.columns, description="pass over slices")
+        return dict(zip(passes_by_index, result.values, strict=True))
 
 
 # --- What comes of it ----------------------------------------------------------------------------
@@ -572,10 +612,10 @@ class ComplementSystem:
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
         """Return the point estimate of a measure."""
-        made = self.passes.point_estimate(self.system, measure, self.settings)
-        assert made is not None
-        return made
+        estimate = self.passes.point_estimate(self.system, measure, self.settings)
+        assert estimate is not None
+        return estimate
 
-    def permute(self, measure: Measure, value: float, most: int) -> PermutedDifference | None:
+    def permute(self, measure: Measure, value: float, max_size: int) -> PermutedDifference | None:
         """Return None, because rows are not in memory."""
         return None

@@ -137,8 +137,8 @@ class StreamedSystems(Sample):
         column = self.columns.cluster
         if column is None or isinstance(self.engine, SummedRows):
             return None
-        found = self.engine.reduce(DistinctLabels(column), [column], what="finding clusters")
-        return found.values.drop_null()
+        distinct = self.engine.reduce(DistinctLabels(column), [column], description="finding clusters")
+        return distinct.values.drop_null()
 
     # --- A number, and how it varies -------------------------------------------------------------
 
@@ -147,38 +147,54 @@ class StreamedSystems(Sample):
     ) -> PointEstimate:
         """Return the point estimate of a measure, from the accumulated statistics."""
         under = settings or self.settings
-        made = self.passes.point_estimate(system, measure, under) or self._derived(system, measure)
-        if made is None and self.problem.task == "costs":  # one number, which no row has
-            made = self.template[system].point_estimate(measure)
-        if made is None:
+        estimate = self.passes.point_estimate(system, measure, under) or self._derived(
+            system, measure
+        )
+        if estimate is None and self.problem.task == "costs":  # one number, which no row has
+            estimate = self.template[system].point_estimate(measure)
+        if estimate is None:
             raise InputError(
                 f"{measure} takes all rows in memory, which engine={self.engine.kind!r} does not "
                 "have"
             )
-        return made
+        return estimate
 
     def _derived(self, system: str, measure: Measure) -> PointEstimate | None:
         """Return the point estimate from a statistic accumulated for another measure, or None."""
         if (system, measure) in self.passes.statistics:
             return None
-        one, own = self.template[system].delegate(measure)
-        found, passed = self.statistic(system, own.definition.statistic), self.passes.first_result
-        if found is None or one is not self.template[system]:
+        delegate, delegated_measure = self.template[system].delegate(measure)
+        statistic, first_pass = (
+            self.statistic(system, delegated_measure.definition.statistic),
+            self.passes.first_result,
+        )
+        if statistic is None or delegate is not self.template[system]:
             return None
-        made = estimate_from_statistic(own, found, self.settings, passed.rows, together=True)
-        if made is None or not passed.clustered:
-            return made
+        estimate = estimate_from_statistic(
+            delegated_measure, statistic, self.settings, first_pass.rows, together=True
+        )
+        if estimate is None or not first_pass.clustered:
+            return estimate
         return replace(
-            made, methods={}, error=None, joint_distribution=None, replicates=None, is_reduced=True
+            estimate,
+            methods={},
+            error=None,
+            joint_distribution=None,
+            replicates=None,
+            is_reduced=True,
         )
 
     def statistic(self, system: str, kind: type) -> Any:
         """Return a statistic that was accumulated for a system, or None."""
-        one = self.template[system]
-        for (name, measure), found in self.passes.all_statistics.items():
+        system_output = self.template[system]
+        for (name, measure), statistic in self.passes.all_statistics.items():
             # What is added up for one of several classes is of that class against the rest.
-            if name == system and isinstance(found, kind) and one.delegate(measure)[0] is one:
-                return found
+            if (
+                name == system
+                and isinstance(statistic, kind)
+                and system_output.delegate(measure)[0] is system_output
+            ):
+                return statistic
         return None
 
     def table(self, system: str, label: str | None = None) -> ScoreTable | None:
@@ -187,29 +203,34 @@ class StreamedSystems(Sample):
         The result is None unless some measure has accumulated it.
         """
         like = self.template[system]
-        one = like.delegate(replace(parse("AUC", "scores"), label=label))[0]
-        for (name, measure), found in self.passes.all_statistics.items():
+        delegate = like.delegate(replace(parse("AUC", "scores"), label=label))[0]
+        for (name, measure), statistic in self.passes.all_statistics.items():
             parts: Mapping[Any, ScoreTable] = {}
             if name != system:
                 continue
-            if isinstance(found, ClassTables):
-                parts = dict(zip(found.labels, found.tables, strict=True))
-            elif isinstance(found, StatisticVector) and label is not None:
+            if isinstance(statistic, ClassTables):
+                parts = dict(zip(statistic.labels, statistic.tables, strict=True))
+            elif isinstance(statistic, StatisticVector) and label is not None:
                 terms = like.terms(measure)
                 if isinstance(terms, AveragedScores) and not terms.is_pooled:
-                    parts = dict(zip(terms.labels, found.parts, strict=True))
-            elif isinstance(found, ScoreTable) and like.delegate(measure)[0] is one:
-                return found
+                    parts = dict(zip(terms.labels, statistic.parts, strict=True))
+            elif isinstance(statistic, ScoreTable) and like.delegate(measure)[0] is delegate:
+                return statistic
             if label in parts:
                 return parts[label]
         return None
 
     def is_known(self, system: str, measure: Measure) -> bool:
         """Return whether a value follows from the accumulated statistics."""
-        one, own = self.template[system].delegate(measure)
-        derived = one is self.template[system] and own.definition.statistic is not ScoreTable
-        there = derived and self.statistic(system, own.definition.statistic) is not None
-        return (system, measure) in self.passes.statistics or there
+        delegate, delegated_measure = self.template[system].delegate(measure)
+        derived = (
+            delegate is self.template[system]
+            and delegated_measure.definition.statistic is not ScoreTable
+        )
+        has_statistic = (
+            derived and self.statistic(system, delegated_measure.definition.statistic) is not None
+        )
+        return (system, measure) in self.passes.statistics or has_statistic
 
     def with_measures(
         self, systems: Sequence[str], measures: Sequence[Measure]
@@ -259,14 +280,14 @@ class StreamedSystems(Sample):
         if isinstance(statistic, ScoreTable):
             tables = (statistic,)
         elif isinstance(statistic, StatisticVector):
-            tables = [of for of in statistic.parts if isinstance(of, ScoreTable)]
+            tables = [table for table in statistic.parts if isinstance(table, ScoreTable)]
         elif isinstance(statistic, ClassTables):
             weights = class_weights(measure, statistic.labels, statistic.shares)
-            own = zip(statistic.labels, statistic.tables, strict=True)
-            tables = [of for label, of in own if label in weights]
+            labeled_tables = zip(statistic.labels, statistic.tables, strict=True)
+            tables = [table for label, table in labeled_tables if label in weights]
         if not tables:
             return {}
-        area, found = measure.definition.area, dict[str, Any]()
+        area, fields = measure.definition.area, dict[str, Any]()
         if any(table.shift for table in tables):
             if area is None or area.name not in USUAL_AREAS:
                 raise InputError(
@@ -279,21 +300,21 @@ class StreamedSystems(Sample):
             elif isinstance(statistic, StatisticVector):
                 bounds = self.template[system].terms(measure).value_bounds(measure, statistic)
             elif isinstance(statistic, ClassTables):
-                for weight, of in zip(weights.values(), tables, strict=True):
-                    bounds = bounds + weight * np.array(of.bounds(area.name))
-            ends = (area.scale * float(end) + area.shift for end in bounds)
-            low, high = self._bounds[system, measure] = tuple(sorted(ends))
+                for weight, table in zip(weights.values(), tables, strict=True):
+                    bounds = bounds + weight * np.array(table.bounds(area.name))
+            limits = (area.scale * float(limit) + area.shift for limit in bounds)
+            low, high = self._bounds[system, measure] = tuple(sorted(limits))
             value = reading.value
-            found |= {"lower_bound": min(low, value), "upper_bound": max(high, value)}
-            found["bounds_kind"] = "sharp" if area.name == "AUC" else "outer"
+            fields |= {"lower_bound": min(low, value), "upper_bound": max(high, value)}
+            fields["bounds_kind"] = "sharp" if area.name == "AUC" else "outer"
         if measure.definition.threshold_index is not None and isinstance(statistic, ScoreTable):
-            found["threshold"] = float(measure.plain.threshold(statistic))
-        return found
+            fields["threshold"] = float(measure.plain.threshold(statistic))
+        return fields
 
     def estimates(self) -> Iterator[Estimate]:
         """Yield the estimates of all measures of all systems."""
-        asked = [(name, measure) for name in self.systems for measure in self.measures]
-        for name, measure in track(asked, "measuring"):
+        pairs = [(name, measure) for name in self.systems for measure in self.measures]
+        for name, measure in track(pairs, "measuring"):
             yield self.estimate(name, measure)
 
     def differences(
@@ -304,9 +325,9 @@ class StreamedSystems(Sample):
         self.passes.compare(pairs)
         for pair in pairs:
             for measure in self.directed_measures:
-                found = self.passes.difference(pair, measure, settings)
-                if found is not None:
-                    yield pair, measure, found
+                difference = self.passes.difference(pair, measure, settings)
+                if difference is not None:
+                    yield pair, measure, difference
 
     def check_drawn(self, settings: Settings) -> None:
         """Check that no interval is requested that resamples rows, which are not in memory."""
@@ -351,17 +372,21 @@ class StreamedSystems(Sample):
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on how the rows were read, and on dropped rows and merged scores."""
-        stream, lost = self.engine, self.passes.first_result.lost
-        of = self.passes.first_result.rows + lost
-        left = f"{lost:,} of {of:,} rows are left out because values are missing."
-        how = stream.origin_note if isinstance(stream, SummedRows) else "was read in batches"
-        read = f"{stream.name} {how}: intervals and tests are those of large samples."
-        apart = max((high - low for low, high in self._bounds.values()), default=None)
-        merged = (
+        stream, n_dropped = self.engine, self.passes.first_result.lost
+        n_total = self.passes.first_result.rows + n_dropped
+        dropped_note = f"{n_dropped:,} of {n_total:,} rows are left out because values are missing."
+        origin = stream.origin_note if isinstance(stream, SummedRows) else "was read in batches"
+        read_note = f"{stream.name} {origin}: intervals and tests are those of large samples."
+        max_width = max((high - low for low, high in self._bounds.values()), default=None)
+        merged_note = (
             "There are more distinct scores than the memory holds: those that agree in their first "
-            f"digits are taken together, and areas are known to {apart or 0:.1g}."
+            f"digits are taken together, and areas are known to {max_width or 0:.1g}."
         )
-        return (*((left,) if lost else ()), read, *((merged,) if self._bounds else ()))
+        return (
+            *((dropped_note,) if n_dropped else ()),
+            read_note,
+            *((merged_note,) if self._bounds else ()),
+        )
 
     def row_notes(self) -> Sequence[str]:
         """Return notes on the definition of slices."""
@@ -379,12 +404,14 @@ class StreamedSystems(Sample):
         c, stream, passes = self.columns, self.engine, self.passes
         if isinstance(stream, SummedRows):
             return stream.state
-        said = {kind: dict(of) for kind, of in c.output_columns.items()}
-        plan = {"truth": c.truth, "said": said, "weight": c.weight, "cluster": c.cluster}
+        output_columns = {kind: dict(by_system) for kind, by_system in c.output_columns.items()}
+        plan = {"truth": c.truth, "said": output_columns, "weight": c.weight, "cluster": c.cluster}
         plan |= {"task": self.problem.kind, **self.problem.plan}
-        asked = {(name, str(m)): number for (name, m), number in passes.numbers.items()}
-        passed = replace(passes.first_result, seen=0)  # rows stay where they are
-        state = EvaluationState(plan, asked, passed, self.origins, location=stream.name)
+        request_numbers = {(name, str(m)): number for (name, m), number in passes.numbers.items()}
+        first_pass = replace(passes.first_result, seen=0)  # rows stay where they are
+        state = EvaluationState(
+            plan, request_numbers, first_pass, self.origins, location=stream.name
+        )
         return replace(state, batch_names=stream.stamps) if stream.stamps else state
 
     # --- Slices ----------------------------------------------------------------------------------
@@ -396,9 +423,9 @@ class StreamedSystems(Sample):
             return ()
         return [
             SliceDefinition(
-                cut.name, tuple(cut.names[at - first] for at in places), np.zeros(0, np.intp)
+                cut.name, tuple(cut.names[index - first] for index in indices), np.zeros(0, np.intp)
             )
-            for cut, first, places in self.group.iterate_definitions()
+            for cut, first, indices in self.group.iterate_definitions()
         ]
 
     def slices(self, comparison: Comparison | None) -> Slices | None:
@@ -408,10 +435,10 @@ class StreamedSystems(Sample):
         """
         if self.group is None:
             return None
-        places = [places for _, _, places in self.group.iterate_definitions()]
+        indices = [indices for _, _, indices in self.group.iterate_definitions()]
         halves = (
-            _SubsetPair(self, system, cut, of)
-            for cut, of in zip(self.cuts, places, strict=True)
+            _SubsetPair(self, system, cut, slice_indices)
+            for cut, slice_indices in zip(self.cuts, indices, strict=True)
             for system in self.systems
         )
         slices = slice_estimates(halves, self.measures, self.settings)
@@ -425,15 +452,15 @@ class StreamedSystems(Sample):
         """Yield the sample on each slice."""
         if self.group is None:
             return
-        for cut, (_, _, places) in zip(self.cuts, self.group.iterate_definitions(), strict=True):
-            for name, at in zip(cut.names, places, strict=True):
-                yield cut, name, self.on_slice(at)
+        for cut, (_, _, indices) in zip(self.cuts, self.group.iterate_definitions(), strict=True):
+            for name, index in zip(cut.names, indices, strict=True):
+                yield cut, name, self.on_slice(index)
 
-    def on_slice(self, at: int) -> StreamedSystems:
+    def on_slice(self, index: int) -> StreamedSystems:
         """Return the sample on a slice, for which no further pass is made."""
         assert self.group is not None
         columns = replace(self.columns, stream=single_use_engine(self.engine))
-        return replace(self, columns=columns, first_passes=self.group.subset(at))
+        return replace(self, columns=columns, first_passes=self.group.subset(index))
 
 
 @dataclass(frozen=True, eq=False)
@@ -472,11 +499,11 @@ class _SubsetPair:
         if len(self.slice_indices) < 2:
             return None
         # What is drawn of it has nothing to do with what is drawn of the slice.
-        own = self.sample.settings
-        apart = replace(own, seed=(own.seed + 2**62) % 2**63)
+        settings = self.sample.settings
+        complement_settings = replace(settings, seed=(settings.seed + 2**62) % 2**63)
         assert self.sample.group is not None
         return ComplementSystem(
-            self.sample.group.complement(self.slice_indices[part]), self.system, apart
+            self.sample.group.complement(self.slice_indices[part]), self.system, complement_settings
         )
 
     def forget(self, part: int) -> None:

@@ -159,9 +159,13 @@ class Task:
     def takes(self) -> frozenset[str]:
         """Names of all arguments of the function, except those that only Python takes."""
         columns = {column.role for column in self.columns}
-        told = {argument.name for argument in self.arguments} | set(self.options) - {"states"}
+        argument_names = {argument.name for argument in self.arguments} | set(self.options) - {
+            "states"
+        }
         engine = {"engine"} if len(self.engines) > 1 else set[str]()
-        return frozenset(columns | told | engine | ({self.table} if self.table else set()))
+        return frozenset(
+            columns | argument_names | engine | ({self.table} if self.table else set())
+        )
 
 
 @dataclass(frozen=True, eq=False)

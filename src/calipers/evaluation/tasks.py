@@ -66,16 +66,16 @@ SHARED_COLUMNS: Mapping[str, Column] = {
 SHARED_ROLES = tuple(SHARED_COLUMNS)
 
 
-def parse_bins(texts: tuple[str, ...]) -> dict[str, list[float]] | None:
+def parse_bins(values: tuple[str, ...]) -> dict[str, list[float]] | None:
     """Parse the bin edges of columns, given as ``age=40,65``."""
-    made = {}
-    for text in texts:
+    bins = {}
+    for text in values:
         name, _, numbers = text.rpartition("=")
         try:
-            made[name] = [float(number) for number in numbers.split(",")]
+            bins[name] = [float(number) for number in numbers.split(",")]
         except ValueError:
             raise ValueError(f"{text!r}: expected a column and numbers, as in age=40,65") from None
-    return made or None
+    return bins or None
 
 
 _NUMBER = "or a number for the whole system. "
@@ -324,18 +324,20 @@ def check_not_empty(text: str) -> str:
     return text
 
 
-def parse_topics(texts: tuple[str, ...]) -> Any:
+def parse_topics(names: tuple[str, ...]) -> Any:
     """Parse the names of topics, or ``all``."""
-    return "all" if texts == ("all",) else texts
+    return "all" if names == ("all",) else names
 
 
-def sets_of_raters(given: tuple[str, ...]) -> Any:
+def sets_of_raters(definitions: tuple[str, ...]) -> Any:
     """Parse sets of raters by name, the raters of a single set, or None for all."""
     sets: dict[str, list[str]] = {}
-    for one in given:
-        name, mark, names = one.rpartition("=")
-        if not mark and len(given) > 1:
-            raise ValueError(f"{one!r}: of several sets each needs a name, as in experts=ann,ben")
+    for definition in definitions:
+        name, mark, names = definition.rpartition("=")
+        if not mark and len(definitions) > 1:
+            raise ValueError(
+                f"{definition!r}: of several sets each needs a name, as in experts=ann,ben"
+            )
         if name in sets:
             raise ValueError(f"{name!r} is there twice")
         sets[name] = names.split(",")

@@ -53,9 +53,9 @@ def known_of_topics(*evaluations: Evaluation) -> list[str]:
 
     With these, topics do not have equal weight, or are not independent.
     """
-    said = [of.provenance.get("conventions", {}) for of in evaluations]
+    conventions = [entry.provenance.get("conventions", {}) for entry in evaluations]
     names = {"weighted": "weights", "counted": "counts", "clusters": "clusters", "times": "times"}
-    return [name for what, name in names.items() if any(of.get(what) for of in said)]
+    return [name for key, name in names.items() if any(entry.get(key) for entry in conventions)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,24 +107,26 @@ class TopicScores:
         """
         values, reasons, weights = {}, {}, {}
         for name, statistics in systems.items():
-            of = [statistics[measure.definition.statistic] for measure in measures]
+            measure_statistics = [statistics[measure.definition.statistic] for measure in measures]
             filled = [m.where_undefined("zero" if zero else "nan") for m in measures]
-            values[name] = np.column_stack([m.apply(s) for m, s in zip(filled, of, strict=True)])
+            values[name] = np.column_stack(
+                [m.apply(s) for m, s in zip(filled, measure_statistics, strict=True)]
+            )
             reasons[name] = [
                 {
-                    reason: np.flatnonzero(where).tolist()
-                    for reason, where in m.reasons(s).items()
-                    if np.any(where)
+                    reason: np.flatnonzero(mask).tolist()
+                    for reason, mask in m.reasons(s).items()
+                    if np.any(mask)
                 }
-                for m, s in zip(measures, of, strict=True)
+                for m, s in zip(measures, measure_statistics, strict=True)
             ]
             weights[name] = {
                 j: np.asarray(m.definition.weight(s, m.parameters), np.float64)
-                for j, (m, s) in enumerate(zip(measures, of, strict=True))
+                for j, (m, s) in enumerate(zip(measures, measure_statistics, strict=True))
                 if m.definition.weight is not None
             }
-        made = cls(topics, measures, values, reasons, weights, settings, unit)
-        return replace(made, statistics=systems, common=common)
+        scores = cls(topics, measures, values, reasons, weights, settings, unit)
+        return replace(scores, statistics=systems, common=common)
 
     def with_columns(self, columns: UnitColumns) -> TopicScores:
         """Return the values with weights, counts, clusters and times of the topics.
@@ -134,36 +136,41 @@ class TopicScores:
         """
         weight = columns.weight
         repeats = RowRepeats.of(columns.count, len(self.topics), weight)
-        kept = np.arange(len(self.topics)) if repeats.places is None else repeats.places
-        own = None if weight is None else weight[kept]
-        own = None if own is None or (own == own[0]).all() else own
+        topic_indices = np.arange(len(self.topics)) if repeats.places is None else repeats.places
+        importance = None if weight is None else weight[topic_indices]
+        importance = (
+            None if importance is None or (importance == importance[0]).all() else importance
+        )
         cluster = columns.cluster
-        made = replace(
+        scores = replace(
             self,
-            clusters=None if cluster is None else to_clusters(cluster, own, repeats),
+            clusters=None if cluster is None else to_clusters(cluster, importance, repeats),
             order=to_time_order(columns.time, repeats),
         )
         if weight is None and repeats.places is None:
-            return made
+            return scores
         return replace(
-            made,
-            topics=tuple(self.topics[j] for j in kept),
-            values={name: table[kept] for name, table in self.values.items()},
+            scores,
+            topics=tuple(self.topics[j] for j in topic_indices),
+            values={name: table[topic_indices] for name, table in self.values.items()},
             reasons={
                 name: [
-                    {why: np.flatnonzero(np.isin(kept, of)).tolist() for why, of in reasons.items()}
+                    {
+                        reason: np.flatnonzero(np.isin(topic_indices, entry)).tolist()
+                        for reason, entry in reasons.items()
+                    }
                     for reasons in all_reasons
                 ]
                 for name, all_reasons in self.reasons.items()
             },
             weights={
-                name: {j: weight[kept] for j, weight in of.items()}
-                for name, of in self.weights.items()
+                name: {j: weight[topic_indices] for j, weight in entry.items()}
+                for name, entry in self.weights.items()
             },
-            importance=own,
-            constant=None if self.constant is None else self.constant[kept],
+            importance=importance,
+            constant=None if self.constant is None else self.constant[topic_indices],
             all_topics=self,
-            topic_indices=kept,
+            topic_indices=topic_indices,
             weightless=None if weight is None else int(np.count_nonzero(weight == 0)),
             is_weighted=columns.count is not None and bool((columns.count != 1).any()),
         )
@@ -174,32 +181,32 @@ class TopicScores:
         return tuple(self.values)
 
     def topic_rows(
-        self, system: str, j: int, settings: Settings, places: Any = slice(None)
+        self, system: str, j: int, settings: Settings, indices: Any = slice(None)
     ) -> TopicRows:
         """Return the values of one measure on a subset of the topics, given by index, or on all."""
         weight, importance = self.weights[system].get(j), self.unit_weights(self.measures[j])
-        all_places = all_topics = np.arange(len(self.topics))[places]
+        counted_topics = all_topics = np.arange(len(self.topics))[indices]
         summary, values = (
             Summary.from_measure(self.measures[j].definition),
-            self.values[system][places, j],
+            self.values[system][indices, j],
         )
-        own = None if weight is None else weight[places]
-        if summary.formula is not None and np.isfinite(summary.value(values, own)):
-            all_places = all_places[
-                ~summary.defined_mask(values, own)
+        topic_weight = None if weight is None else weight[indices]
+        if summary.formula is not None and np.isfinite(summary.value(values, topic_weight)):
+            counted_topics = counted_topics[
+                ~summary.defined_mask(values, topic_weight)
             ]  # others count without a value
         counts = {
-            reason: int(np.isin(topics, all_places).sum())
+            reason: int(np.isin(topics, counted_topics).sum())
             for reason, topics in self.reasons[system][j].items()
         }
         return TopicRows(
             self.measures[j],
             values,
-            own,
+            topic_weight,
             settings,
             self.unit,
             {reason: n for reason, n in counts.items() if n},
-            importance=None if importance is None else importance[places],
+            importance=None if importance is None else importance[indices],
             clusters=None if self.clusters is None else self.clusters.take_rows(all_topics),
             order=None if self.order is None else self.order.take_rows(all_topics),
         )
@@ -225,21 +232,21 @@ class TopicScores:
             return
         from calipers.inference.serial import DependenceResult
 
-        named = zip(self.measures, readings, strict=True)
+        pairs = zip(self.measures, readings, strict=True)
         self._serial.extend(
             DependenceResult.from_estimate(system, str(measure), reading)
-            for measure, reading in named
+            for measure, reading in pairs
             if reading.kind != "count" and np.isfinite(reading.value)
         )
 
-    def default(self, j: int, places: Any = slice(None)) -> float:
+    def default(self, j: int, indices: Any = slice(None)) -> float:
         """Return the expected value if all orders of documents are equally likely, or NaN."""
         if self.constant is None:
             return float("nan")
         measure = self.measures[j]
         importance = self.unit_weights(measure)
         return Summary.from_measure(measure.definition).value(
-            self.constant[places, j], None, None if importance is None else importance[places]
+            self.constant[indices, j], None, None if importance is None else importance[indices]
         )
 
     def per_unit(self) -> PerUnit:
@@ -252,7 +259,11 @@ class TopicScores:
             self.topics,
             {name: dict(zip(names, table.T, strict=True)) for name, table in self.values.items()},
             undefined={
-                name: {measure: why for measure, why in zip(names, reasons, strict=True) if why}
+                name: {
+                    measure: undefined_topics
+                    for measure, undefined_topics in zip(names, reasons, strict=True)
+                    if undefined_topics
+                }
                 for name, reasons in self.reasons.items()
             },
         )
@@ -285,18 +296,18 @@ class TopicScores:
         *,
         costs: Costs = NO_COSTS,
         cut_by: Sequence[SliceDefinition] = (),
-        **more: Any,
+        **fields: Any,
     ) -> Evaluation:
         """Return the evaluation of these values, with the costs of systems on each topic.
 
-        ``more`` holds the other fields of the evaluation.
+        ``fields`` holds the other fields of the evaluation.
         """
-        shared: dict[str, Any] = {"definitions": glossary(self.measures), **more}
+        shared: dict[str, Any] = {"definitions": glossary(self.measures), **fields}
         estimates = self.estimates()
         notes = *notes_on_names(self.measures), *shared.get("notes", ()), *self._row_notes()
         shared["notes"] = *self.notes, *notes
         conventions = {**conventions, **self._conventions}
-        made = Evaluation(
+        evaluation = Evaluation(
             task=task,
             level=self.settings.level,
             estimates=estimates,
@@ -307,12 +318,12 @@ class TopicScores:
             **shared,
         )
         if not costs:
-            return made
+            return evaluation
         from calipers.evaluation.costs import add_costs
 
         costs = costs if self.topic_indices is None else costs.taken(self.topic_indices)
         rows = self.settings, self.importance, self.clusters
-        return add_costs(made, costs, costs.systems, *rows, made=cut_by, unit=self.unit)
+        return add_costs(evaluation, costs, costs.systems, *rows, slice_definitions=cut_by, unit=self.unit)
 
     @property
     def _conventions(self) -> dict[str, Any]:
@@ -326,12 +337,12 @@ class TopicScores:
 
     def _row_notes(self) -> list[str]:
         """Return notes on clusters and serial dependence."""
-        found = [] if self.clusters is None else self.clusters.notes(FEW_DEGREES, self.unit)
+        cluster_notes = [] if self.clusters is None else self.clusters.notes(FEW_DEGREES, self.unit)
         if not self._serial:
-            return found
+            return cluster_notes
         from calipers.inference import serial
 
-        return [*found, *serial.notes(self._serial, self.unit)]
+        return [*cluster_notes, *serial.notes(self._serial, self.unit)]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -385,10 +396,12 @@ class TopicScores:
         width = 4 if self.importance is None else 8
         step = max(1, _AT_ONCE // (width * len(judged) * settings.n_resamples))
         for begin in range(0, len(pairs), step):
-            asked = [(pair, j) for pair in pairs[begin : begin + step] for j in judged]
-            both = [(readings[a][j], readings[b][j]) for (a, b), j in asked]
-            for (pair, j), made in zip(asked, paired_differences(both, settings), strict=True):
-                yield pair, self.measures[j], made
+            requests = [(pair, j) for pair in pairs[begin : begin + step] for j in judged]
+            estimate_pairs = [(readings[a][j], readings[b][j]) for (a, b), j in requests]
+            for (pair, j), difference in zip(
+                requests, paired_differences(estimate_pairs, settings), strict=True
+            ):
+                yield pair, self.measures[j], difference
 
     def unit_values(self, measure: Measure) -> FloatArray | None:
         """Return the value of each topic and system, of shape (n_topics, n_systems), or None.
@@ -409,12 +422,12 @@ class TopicScores:
             return self.clusters is not None
         from calipers.inference import serial
 
-        has = np.flatnonzero(~np.isnan(table).any(axis=1))
-        apart, order = (
-            table[has] - table[has].mean(axis=1, keepdims=True),
-            self.order.take_rows(has),
+        defined = np.flatnonzero(~np.isnan(table).any(axis=1))
+        deviations, order = (
+            table[defined] - table[defined].mean(axis=1, keepdims=True),
+            self.order.take_rows(defined),
         )
-        return any(serial.row_dependence(order, x - x.mean()) is not None for x in apart.T)
+        return any(serial.row_dependence(order, x - x.mean()) is not None for x in deviations.T)
 
     def unit_weights(self, measure: Measure) -> FloatArray | None:
         """Return the weight of each topic, or None if all weights are 1, as in sums."""
@@ -433,11 +446,11 @@ class TopicScores:
             topics = self.topic_rows(system, j, settings)
             [reading] = estimate_over_topics([topics])
             assert reading.influence is not None
-            moved = reading.influence()
-            assert moved is not None
-            own = np.full(len(table), np.nan)
-            own[topics.defined_mask] = (
-                reading.value + moved.column[topics.defined_mask] / topics.steps
+            influence = reading.influence()
+            assert influence is not None
+            column = np.full(len(table), np.nan)
+            column[topics.defined_mask] = (
+                reading.value + influence.column[topics.defined_mask] / topics.steps
             )
-            columns.append(own)
+            columns.append(column)
         return np.column_stack(columns)

@@ -53,32 +53,32 @@ def define_topic_slices(
         )
     else:
 
-        def columns(name: str, given: Any) -> Any:
+        def columns(name: str, column: Any) -> Any:
             assert table is not None
-            return table.column(given, topics)
+            return table.column(column, topics)
 
-    asked = {
-        name: {part: columns(part, given) for part, given in parts.items()}
+    columns_by_slice = {
+        name: {part: columns(part, column) for part, column in parts.items()}
         for name, parts in (slice_columns(slices) or {}).items()
     }
-    return define_slices(asked or None, bins, len(topics), "topics")
+    return define_slices(columns_by_slice or None, bins, len(topics), "topics")
 
 
 def _column_reader(topics: Sequence[str]) -> Callable[[str, Any], Any]:
     """Return a function that converts a dict of values by topic to a column."""
 
-    def column(name: str, given: Any) -> Any:
-        if not isinstance(given, Mapping):
+    def column(name: str, values: Any) -> Any:
+        if not isinstance(values, Mapping):
             raise InputError(
-                f"slice {name!r}: is {format_value(given)}, expected a dict from topics to values"
+                f"slice {name!r}: is {format_value(values)}, expected a dict from topics to values"
             )
-        by_topic = {str(topic): value for topic, value in given.items()}
-        if len(by_topic) < len(given):
+        by_topic = {str(topic): value for topic, value in values.items()}
+        if len(by_topic) < len(values):
             raise InputError(f"slice {name!r}: a topic stands there twice, as text and otherwise")
         if by_topic.keys().isdisjoint(topics):
             raise InputError(
                 f"slice {name!r}: has no judged topic; it has "
-                f"{format_value(next(iter(given), None))}, "
+                f"{format_value(next(iter(values), None))}, "
                 f"the judgments have {topics[0]!r}"
             )
         return [by_topic.get(topic) for topic in topics]
@@ -86,16 +86,18 @@ def _column_reader(topics: Sequence[str]) -> Callable[[str, Any], Any]:
     return column
 
 
-def slice_topics(source: TopicScores, made: Sequence[SliceDefinition]) -> Slices | None:
+def slice_topics(source: TopicScores, definitions: Sequence[SliceDefinition]) -> Slices | None:
     """Estimate every mean over topics on every slice, or return None without slices.
 
     Totals of topics and documents are omitted, since they only reflect the size of a slice.
     """
     means = [m for m in source.measures if m.definition.summary != "sum"]
-    if not (made and means):
+    if not (definitions and means):
         return None
-    asked = sum(len(cut.names) for cut in made)
-    parts = (_TopicSubsets(source, name, cut, asked) for cut in made for name in source.systems)
+    n_slices = sum(len(cut.names) for cut in definitions)
+    parts = (
+        _TopicSubsets(source, name, cut, n_slices) for cut in definitions for name in source.systems
+    )
     return slice_estimates(parts, means, source.settings)
 
 
@@ -159,47 +161,49 @@ class _TopicSubset:
     @cached_property
     def _readings(self) -> dict[Measure, PointEstimate]:
         source = self.subsets.source
-        of = [self._topics(j) for j in range(len(source.measures))]
-        return dict(zip(source.measures, estimate_over_topics(of), strict=True))
+        topic_rows = [self._topics(j) for j in range(len(source.measures))]
+        return dict(zip(source.measures, estimate_over_topics(topic_rows), strict=True))
 
     def _topics(self, j: int) -> TopicRows:
         return self.subsets.source.topic_rows(
             self.subsets.system, j, self.settings, self.topic_indices
         )
 
-    def permute(self, measure: Measure, value: float, most: int) -> PermutationResult | None:
+    def permute(self, measure: Measure, value: float, max_size: int) -> PermutationResult | None:
         """Return the permutation distribution of the subset minus these topics.
 
         The smaller of the two is drawn at random from all topics. The result is None if it has
-        more topics than ``most``, and if topics come in clusters.
+        more topics than ``max_size``, and if topics come in clusters.
         """
         parts = self.subsets
         if parts.source.clusters is not None:
             return None
         inside, outside = parts.cut.rows[self.subset_index], self.topic_indices
-        turned = len(inside) > len(outside)
-        few = outside if turned else inside
-        if len(few) > most:
+        is_reversed = len(inside) > len(outside)
+        smaller_topics = outside if is_reversed else inside
+        if len(smaller_topics) > max_size:
             return None
         j = parts.source.measures.index(measure)
-        whole = parts.source.topic_rows(parts.system, j, self.settings)
-        if whole.summary.formula is not None:
+        all_topics = parts.source.topic_rows(parts.system, j, self.settings)
+        if all_topics.summary.formula is not None:
             return None
-        pooled = whole.summary.kind == "pooled"
-        weight = whole.weight if pooled else None
-        if whole.importance is not None:
-            weight = whole.importance * (1.0 if weight is None else weight)
-        values = whole.values if pooled else whole.summary.columns(whole.values)[0]
+        pooled = all_topics.summary.kind == "pooled"
+        weight = all_topics.weight if pooled else None
+        if all_topics.importance is not None:
+            weight = all_topics.importance * (1.0 if weight is None else weight)
+        values = all_topics.values if pooled else all_topics.summary.columns(all_topics.values)[0]
         deck = decks.permutation_pool(RowLosses(values, weight, None, self.settings))
         if deck is None:
             return None
-        value = self.point_estimate(measure).value if turned else value
-        lots = self._lots(len(values), len(few))
-        made = deck.permute(_mean(whole.summary.kind), decks.SubsetRows(few, value), lots)
-        if made is None:
+        value = self.point_estimate(measure).value if is_reversed else value
+        lots = self._lots(len(values), len(smaller_topics))
+        result = deck.permute(
+            _mean(all_topics.summary.kind), decks.SubsetRows(smaller_topics, value), lots
+        )
+        if result is None:
             return None
-        made = replace(made, unit=parts.source.unit)
-        return made.negated if turned else made
+        result = replace(result, unit=parts.source.unit)
+        return result.negated if is_reversed else result
 
     def _lots(self, topics: int, size: int) -> decks.Lots:
         """Return random subsets of this size of all topics, shared by all measures.

@@ -44,18 +44,23 @@ def keep_some(
     :class:`SampledRows`.
     """
     systems: list[Any] = list(built.systems.values())
-    one = systems[0]
-    columns = [one.truth, *(of for system in systems for of in _output_columns(system).values())]
-    columns += [np.ones(len(one.truth)) if one.weight is None else one.weight]
-    columns += [] if one.clusters is None else [one.clusters.code]
+    first_system = systems[0]
+    columns = [
+        first_system.truth,
+        *(column for system in systems for column in _output_columns(system).values()),
+    ]
+    columns += [
+        np.ones(len(first_system.truth)) if first_system.weight is None else first_system.weight
+    ]
+    columns += [] if first_system.clusters is None else [first_system.clusters.code]
     assert built.numbers is not None
     return StatisticVector((SampledRows.from_rows(built.numbers, columns, level), *largest))
 
 
 def _output_columns(system: Any) -> dict[str, Any]:
     """Return the columns of a system's predictions, by the names of their fields."""
-    named = ((name, getattr(system, name)) for name in system.columns if name not in _SHARED)
-    return {name: of for name, of in named if of is not None}
+    fields = ((name, getattr(system, name)) for name in system.columns if name not in _SHARED)
+    return {name: column for name, column in fields if column is not None}
 
 
 def visible_rows(sample: Any) -> VisibleRows | None:
@@ -67,21 +72,24 @@ def visible_rows(sample: Any) -> VisibleRows | None:
     parts = kept_rows(sample)
     if parts is None:
         return None
-    made: VisibleRows = cached(sample, "visible rows", lambda: _rebuild_systems(sample, *parts))
-    return made
+    visible: VisibleRows = cached(sample, "visible rows", lambda: _rebuild_systems(sample, *parts))
+    return visible
 
 
-def _rebuild_systems(sample: Any, some: SampledRows, *largest: LargestResiduals) -> VisibleRows:
+def _rebuild_systems(sample: Any, sampled: SampledRows, *largest: LargestResiduals) -> VisibleRows:
     """Rebuild the systems on sampled rows."""
-    columns, template = _Columns(some.columns), sample.template
+    columns, template = _Columns(sampled.columns), sample.template
     first = next(iter(template.values()))
     truth = columns.next(first.truth)
-    said = {
-        name: {own: columns.next(of) for own, of in _output_columns(system).items()}
+    outputs = {
+        name: {
+            field_name: columns.next(column)
+            for field_name, column in _output_columns(system).items()
+        }
         for name, system in template.items()
     }
-    given = columns.next(np.zeros(0))
-    weight = given if np.ptp(given) > 0 else None
+    stored_weight = columns.next(np.zeros(0))
+    weight = stored_weight if np.ptp(stored_weight) > 0 else None
     clusters = None
     if sample.columns.cluster is not None:
         from calipers.inference.clusters import ClusterIndex
@@ -89,12 +97,12 @@ def _rebuild_systems(sample: Any, some: SampledRows, *largest: LargestResiduals)
         code = columns.next(np.zeros(0, np.uint32))
         clusters = ClusterIndex(code, int(code.max()) + 1, weight)
     systems = {
-        name: replace(system, truth=truth, weight=weight, clusters=clusters, **said[name])
+        name: replace(system, truth=truth, weight=weight, clusters=clusters, **outputs[name])
         for name, system in template.items()
     }
     counted = sample.columns.count is not None
-    if some.is_complete:
-        return VisibleRows(systems, lambda row: f"row {some.number[row]}", has_counts=counted)
+    if sampled.is_complete:
+        return VisibleRows(systems, lambda row: f"row {sampled.number[row]}", has_counts=counted)
     of_all = dict(zip(systems, largest, strict=True)) if largest else {}
     return VisibleRows(
         systems,
@@ -102,12 +110,16 @@ def _rebuild_systems(sample: Any, some: SampledRows, *largest: LargestResiduals)
         is_complete=False,
         has_counts=counted,
         largest=of_all,
-        sample_note=_sample_note(some),
+        sample_note=_sample_note(sampled),
     )
 
 
-def _sample_note(some: SampledRows) -> str:
-    return "" if some.is_complete else f"{len(some.number):,} of {some.rows:,} rows, spread evenly"
+def _sample_note(sampled: SampledRows) -> str:
+    return (
+        ""
+        if sampled.is_complete
+        else f"{len(sampled.number):,} of {sampled.rows:,} rows, spread evenly"
+    )
 
 
 def note_of_rows(sample: Any) -> tuple[str, ...]:
@@ -124,9 +136,11 @@ def kept_rows(sample: Any) -> tuple[Any, ...] | None:
     """
     if sample.rows is not None:
         return None
-    found = sample.passes.first_result.seen
+    sampled = sample.passes.first_result.seen
     return (
-        found.parts if isinstance(found, StatisticVector) and len(found.parts[0].number) else None
+        sampled.parts
+        if isinstance(sampled, StatisticVector) and len(sampled.parts[0].number)
+        else None
     )
 
 
@@ -139,6 +153,6 @@ class _Columns:
     def next(self, like: Any) -> Any:
         """Return the next columns, with the shape and type of another array."""
         wide = int(np.prod(like.shape[1:]))
-        some = self._table[:, self._at : self._at + wide]
+        block = self._table[:, self._at : self._at + wide]
         self._at += wide
-        return np.ascontiguousarray(some.reshape(len(some), *like.shape[1:]), like.dtype)
+        return np.ascontiguousarray(block.reshape(len(block), *like.shape[1:]), like.dtype)

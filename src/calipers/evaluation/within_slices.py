@@ -34,50 +34,71 @@ def compare_within_slices(sample: Sample, comparison: Comparison) -> tuple[Slice
     pairs = list(dict.fromkeys((d.system, d.baseline) for d in comparison))
     if len(pairs) > MOST_PAIRS_WITHIN:
         return ()
-    found: dict[Measure, list[DifferenceStatistics]] = {}
+    statistics_by_measure: dict[Measure, list[DifferenceStatistics]] = {}
     for cut, name, part in sample.iterate_slices():
         # None leads: on several slices no difference is a family by itself.
-        asked = ComparisonOptions(part, sample.settings, USUAL, None)
-        for measure, own in asked.statistics_by_measure(pairs, "", with_vectors=True).items():
-            there = found.setdefault(measure, [])
-            there += [
-                replace(_drop_degenerate_test(one), slice_key=(cut.column, name)) for one in own
+        options = ComparisonOptions(part, sample.settings, USUAL, None)
+        for measure, slice_statistics in options.statistics_by_measure(
+            pairs, "", with_vectors=True
+        ).items():
+            collected = statistics_by_measure.setdefault(measure, [])
+            collected += [
+                replace(_drop_degenerate_test(statistics), slice_key=(cut.column, name))
+                for statistics in slice_statistics
             ]
     return tuple(
-        SliceDifference(*one.slice_key, difference)
-        for family in make_families(found, comparison.primary)
-        for one, difference in _adjust_family(family, sample, comparison.baseline)
+        SliceDifference(*statistics.slice_key, difference)
+        for family in make_families(statistics_by_measure, comparison.primary)
+        for statistics, difference in _adjust_family(family, sample, comparison.baseline)
     )
 
 
-def _drop_degenerate_test(one: DifferenceStatistics) -> DifferenceStatistics:
+def _drop_degenerate_test(statistics: DifferenceStatistics) -> DifferenceStatistics:
     """Remove a test by replicates if almost none is defined or they do not vary.
 
     This happens with very few rows; the proportion of replicates on one side of 0 means nothing
     then.
     """
-    spread = one.procedure.error.se > 0 or one.value == 0
-    if spread or one.fields["test"] not in BY_REPLICATES:
-        return one
+    spread = statistics.procedure.error.se > 0 or statistics.value == 0
+    if spread or statistics.fields["test"] not in BY_REPLICATES:
+        return statistics
     none = {"p": math.nan, "test": "none", "low": math.nan, "high": math.nan}
-    why = one.fields["interval_reason"] or "no_spread"
-    fields = {**one.fields, **none, "interval_reason": why}
-    return replace(one, fields=fields, procedure=no_procedure(why, one.value), vector=None)
+    reason = statistics.fields["interval_reason"] or "no_spread"
+    fields = {**statistics.fields, **none, "interval_reason": reason}
+    return replace(
+        statistics, fields=fields, procedure=no_procedure(reason, statistics.value), vector=None
+    )
 
 
 def _adjust_family(
     family: dict[Measure, list[DifferenceStatistics]], sample: Sample, baseline: str | None
 ) -> Iterable[tuple[DifferenceStatistics, Difference]]:
     """Adjust the differences of a family; those without a test are not counted."""
-    made: dict[int, Difference] = {}
+    difference_by_id: dict[int, Difference] = {}
     for way, defined in ((JOINT, True), ("none", False)):
-        of = {
-            measure: [one for one in own if math.isfinite(one.fields["p"]) is defined]
-            for measure, own in family.items()
+        statistics_by_measure = {
+            measure: [
+                statistics
+                for statistics in measure_statistics
+                if math.isfinite(statistics.fields["p"]) is defined
+            ]
+            for measure, measure_statistics in family.items()
         }
-        of = {measure: own for measure, own in of.items() if own}
-        if of:
-            rows = TestFamily(of, sample, baseline, sample.settings, lambda *_: {}).adjust(way)
-            for measure, own in of.items():
-                made.update(zip(map(id, own), rows[measure], strict=True))
-    return [(one, made[id(one)]) for own in family.values() for one in own]
+        statistics_by_measure = {
+            measure: measure_statistics
+            for measure, measure_statistics in statistics_by_measure.items()
+            if measure_statistics
+        }
+        if statistics_by_measure:
+            rows = TestFamily(
+                statistics_by_measure, sample, baseline, sample.settings, lambda *_: {}
+            ).adjust(way)
+            for measure, measure_statistics in statistics_by_measure.items():
+                difference_by_id.update(
+                    zip(map(id, measure_statistics), rows[measure], strict=True)
+                )
+    return [
+        (statistics, difference_by_id[id(statistics)])
+        for measure_statistics in family.values()
+        for statistics in measure_statistics
+    ]

@@ -44,7 +44,7 @@ class TopicEstimates:
 
 
 @rule("class-imbalance", "information", ClassSizes, cost="sums")
-def imbalance(s: Subject, classes: ClassSizes) -> Iterator[Claim]:
+def imbalance(subject: Subject, classes: ClassSizes) -> Iterator[Claim]:
     """One or more classes are rare: the interval of the proportion of the rows is below {RARE:g}/K.
 
     K is the number of classes, so that the limit is {RARE_OF_TWO:g} for two. The interval is
@@ -54,58 +54,60 @@ def imbalance(s: Subject, classes: ClassSizes) -> Iterator[Claim]:
     k = len(weight)
     # Of two classes one at most can be rare.
     tests = 1 if k == 2 else k
-    shares, p = {}, {}
+    proportions, p = {}, {}
     for code in range(k):
-        share = cells.share(ClassCellCounts(code).true, ALL_ROWS)
-        shares[cells.label(code)] = share(s.level)
-        own = p_of_level(is_below(share, RARE / k), s.level)
-        p[cells.label(code)] = min(1.0, tests * own)
-    rare = {label: shares[label] for label, own in p.items() if own <= 1 - s.level}
-    yield Claim(min(p.values()), partial(_imbalance, s, cells, rare))
+        proportion = cells.share(ClassCellCounts(code).true, ALL_ROWS)
+        proportions[cells.label(code)] = proportion(subject.level)
+        p_value = p_of_level(is_below(proportion, RARE / k), subject.level)
+        p[cells.label(code)] = min(1.0, tests * p_value)
+    rare = {
+        label: proportions[label] for label, p_value in p.items() if p_value <= 1 - subject.level
+    }
+    yield Claim(min(p.values()), partial(_imbalance, subject, cells, rare))
 
 
 def _imbalance(
-    s: Subject, cells: ConfusionCells, rare: Mapping[str, IntervalNumber]
+    subject: Subject, cells: ConfusionCells, rare: Mapping[str, IntervalNumber]
 ) -> FindingDraft:
     weight = cells.matrix.truth
     if len(rare) == 1:
-        ((label, share),) = rare.items()
-        claim = f"{share} of the rows are {label}"
+        ((label, proportion),) = rare.items()
+        claim = f"{proportion} of the rows are {label}"
     else:
         claim = f"{len(rare)} of {len(weight)} classes are rare, {of_rows(rare.items())}"
     frequent = int(weight.argmax())
     constant = float(weight[frequent] / float(weight.sum()))
-    read = s.shown_among(*READ_WHEN_UNBALANCED)
+    read = subject.shown_among(*READ_WHEN_UNBALANCED)
     advice = f"; report {join_words(read)} rather than accuracy" if read else ""
     return FindingDraft(
         f"Class imbalance: {claim}. Always predicting {cells.label(frequent)} has an accuracy of "
         f"{format_number(constant)}{advice}.",
         {
-            **{f"share of {label}": share for label, share in rare.items()},
+            **{f"share of {label}": proportion for label, proportion in rare.items()},
             "accuracy of the constant answer": constant,
         },
-        s.shown_among("accuracy", *READ_WHEN_UNBALANCED),
+        subject.shown_among("accuracy", *READ_WHEN_UNBALANCED),
     )
 
 
 @rule("few-rows", "caution", ClassSizes, cost="sums", counts=True)
-def few_rows(s: Subject, classes: ClassSizes) -> Iterator[FindingDraft]:
+def few_rows(subject: Subject, classes: ClassSizes) -> Iterator[FindingDraft]:
     """At least one class (or label) has fewer than {FEW_ROWS} rows.
 
     Weighted rows count by their effective number.
     """
     cells, m = classes.cells, classes.cells.matrix
     sizes = map(effective_size, m.truth, m.squared.truth)
-    few = {cells.label(code): n for code, n in enumerate(sizes) if 0 < n < FEW_ROWS}
-    if few:
-        step = 1 / min(few.values())
+    small_classes = {cells.label(code): n for code, n in enumerate(sizes) if 0 < n < FEW_ROWS}
+    if small_classes:
+        step = 1 / min(small_classes.values())
         yield FindingDraft(
-            f"{'One class has' if len(few) == 1 else f'{len(few)} classes have'} few rows: "
-            f"{format_first(f'{label} (n = {n:.3g})' for label, n in few.items())}. A single row "
+            f"{'One class has' if len(small_classes) == 1 else f'{len(small_classes)} classes have'} few rows: "
+            f"{format_first(f'{label} (n = {n:.3g})' for label, n in small_classes.items())}. A single row "
             "changes "
             f"measures of such a class by up to {step:.2g}; interpret them by their intervals.",
-            {**{f"rows of {label}": n for label, n in few.items()}, "step": step},
-            s.shown_measures,
+            {**{f"rows of {label}": n for label, n in small_classes.items()}, "step": step},
+            subject.shown_measures,
         )
 
 
@@ -116,10 +118,10 @@ def few_topics(_: Subject, topics: TopicEstimates) -> Iterator[FindingDraft]:
     unit, n = topics.unit, max((e.n for e in resting), default=0)
     if 0 < min(n, topics.size) < FEW_TOPICS:
         effective = f" (effective number {topics.size:.3g})" if topics.size < n else ""
-        several = len({e.system for e in resting}) > 1
+        has_multiple_systems = len({e.system for e in resting}) > 1
         yield FindingDraft(
             f"The means are based on {format_count(n, unit)}{effective}; "
-            f"{'the ranking of systems' if several else 'they'} may not generalise to other "
+            f"{'the ranking of systems' if has_multiple_systems else 'they'} may not generalise to other "
             f"{unit}.",
             {unit: n, **({f"effective {unit}": topics.size} if topics.size < n else {})},
             tuple(dict.fromkeys(e.measure for e in resting)),

@@ -26,47 +26,51 @@ CONFUSED = 0.05
 
 
 @rule("low-recall-class", "caution", MulticlassCells, cost="sums")
-def low_recall_class(s: Subject, cells: MulticlassCells) -> Iterator[Claim]:
+def low_recall_class(subject: Subject, cells: MulticlassCells) -> Iterator[Claim]:
     """Recall on a class minus recall on all other rows is below 0, by the entire interval."""
     for code in range(cells.matrix.classes):
-        of = ClassCellCounts(code)
-        recall, rest = (
+        counts = ClassCellCounts(code)
+        recall, other_recall = (
             cells.share(hit, rows)
-            for hit, rows in ((of.hit, of.true), (of.right_elsewhere, of.others))
+            for hit, rows in ((counts.hit, counts.true), (counts.right_elsewhere, counts.others))
         )
-        says = partial(_weak_class, s, cells, code, recall, rest)
-        yield Claim(p_of_level(is_below(subtract(recall, rest), 0.0), s.level), says)
+        says = partial(_weak_class, subject, cells, code, recall, other_recall)
+        yield Claim(p_of_level(is_below(subtract(recall, other_recall), 0.0), subject.level), says)
 
 
 def _weak_class(
-    s: Subject, cells: MulticlassCells, code: int, of: AtLevel, of_rest: AtLevel
+    subject: Subject,
+    cells: MulticlassCells,
+    code: int,
+    class_recall: AtLevel,
+    complement_recall: AtLevel,
 ) -> FindingDraft:
     m, label = cells.matrix, cells.matrix.labels[code]
-    recall, rest = of(s.level), of_rest(s.level)
-    (dismissed, wrong), (_, hits) = m.one_vs_rest().counts[code].tolist()
-    accuracy = (hits + dismissed) / float(m.total)
-    owed = dismissed / (hits + dismissed)
-    precision = {"precision": hits / (wrong + hits)} if wrong + hits else {}
+    recall, other_recall = class_recall(subject.level), complement_recall(subject.level)
+    (tn, fp), (_, tp) = m.one_vs_rest().counts[code].tolist()
+    accuracy = (tp + tn) / float(m.total)
+    owed = tn / (tp + tn)
+    precision = {"precision": tp / (fp + tp)} if fp + tp else {}
     also = "".join(f" (precision {format_number(value)})" for value in precision.values())
     return FindingDraft(
-        f"{s.title} has low recall on {cells.label(code)}: {recall}{also}, against {rest} on all "
+        f"{subject.title} has low recall on {cells.label(code)}: {recall}{also}, against {other_recall} on all "
         f"other rows. Of the correct one-vs-rest decisions (accuracy {format_number(accuracy)}), "
         f"{format_number(owed)} are on rows of other classes.",
         {
             "recall": recall,
-            "recall of the rest": rest,
-            "difference": recall - rest,
+            "recall of the rest": other_recall,
+            "difference": recall - other_recall,
             "accuracy against the rest": accuracy,
             "share of its right answers that are the rest": owed,
             **precision,
         },
-        s.shown_among(f"recall[{label}]", f"precision[{label}]"),
+        subject.shown_among(f"recall[{label}]", f"precision[{label}]"),
         about=label,
     )
 
 
 @rule("confused-class", "caution", MulticlassCells, cost="sums")
-def confused_class(s: Subject, cells: MulticlassCells) -> Iterator[Claim]:
+def confused_class(subject: Subject, cells: MulticlassCells) -> Iterator[Claim]:
     """One other class is predicted for most errors on a class, and for many of its rows.
 
     It is predicted for more than half of the errors and for more than {CONFUSED:g} of the rows,
@@ -87,21 +91,27 @@ def confused_class(s: Subject, cells: MulticlassCells) -> Iterator[Claim]:
 
         # Of the classes that a class is taken for, two at most have half of the errors.
         p = max(
-            p_of_level(is_above(of_errors, 0.5), s.level),
-            p_of_level(is_above(of_rows, CONFUSED), s.level),
+            p_of_level(is_above(of_errors, 0.5), subject.level),
+            p_of_level(is_above(of_rows, CONFUSED), subject.level),
         )
         yield Claim(
-            min(1.0, 2 * p), partial(_confused_class, s, cells, code, other, of_errors, of_rows)
+            min(1.0, 2 * p),
+            partial(_confused_class, subject, cells, code, other, of_errors, of_rows),
         )
 
 
 def _confused_class(
-    s: Subject, cells: MulticlassCells, code: int, other: int, of_errors: AtLevel, of_rows: AtLevel
+    subject: Subject,
+    cells: MulticlassCells,
+    code: int,
+    other: int,
+    of_errors: AtLevel,
+    of_rows: AtLevel,
 ) -> FindingDraft:
     m, label, confused = cells.matrix, cells.label(code), cells.label(other)
     values: dict[str, float | IntervalNumber] = {
-        "share of the rows": of_rows(s.level),
-        "share of the errors": of_errors(s.level),
+        "share of the rows": of_rows(subject.level),
+        "share of the errors": of_errors(subject.level),
     }
     also = ""
     if m.truth[other]:
@@ -109,11 +119,11 @@ def _confused_class(
         values["the other way round"] = back
         also = f" Conversely, it predicts {label} for {format_number(back)} of the {confused} rows."
     return FindingDraft(
-        f"{s.title} predicts {confused} for {values['share of the rows']} of the {label} rows, "
+        f"{subject.title} predicts {confused} for {values['share of the rows']} of the {label} rows, "
         "which "
         f"is {values['share of the errors']} of the errors on {label}.{also}",
         values,
-        s.shown_among(f"recall[{m.labels[code]}]", f"precision[{m.labels[other]}]"),
+        subject.shown_among(f"recall[{m.labels[code]}]", f"precision[{m.labels[other]}]"),
         about=f"{m.labels[code]}, {m.labels[other]}",
     )
 
@@ -124,9 +134,9 @@ def _largest_confusions(matrix: ConfusionMatrix) -> Iterator[tuple[int, int, flo
     Classes without errors are omitted.
     """
     truth, predicted, weight = matrix.occupied_cells()
-    beside = truth != predicted
-    truth, predicted, weight = truth[beside], predicted[beside], weight[beside]
+    error_mask = truth != predicted
+    truth, predicted, weight = truth[error_mask], predicted[error_mask], weight[error_mask]
     order = np.lexsort((predicted, -weight, truth))
     _, first = np.unique(truth[order], return_index=True)
-    for at in order[first].tolist():
-        yield int(truth[at]), int(predicted[at]), float(weight[at])
+    for index in order[first].tolist():
+        yield int(truth[index]), int(predicted[index]), float(weight[index])

@@ -65,11 +65,11 @@ class PointSilhouettes:
 
         The third value is the number of these points.
         """
-        wrong, k = self.silhouettes < 0, len(self.names)
-        ends = np.sort([self.cluster[wrong], self.nearest[wrong]], axis=0)
-        pairs, points = np.unique(ends[0] * k + ends[1], return_counts=True)
-        at = int(points.argmax())
-        return *divmod(int(pairs[at]), k), int(points[at])
+        negative_mask, k = self.silhouettes < 0, len(self.names)
+        cluster_pairs = np.sort([self.cluster[negative_mask], self.nearest[negative_mask]], axis=0)
+        pairs, points = np.unique(cluster_pairs[0] * k + cluster_pairs[1], return_counts=True)
+        max_index = int(points.argmax())
+        return *divmod(int(pairs[max_index]), k), int(points[max_index])
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,130 +113,139 @@ class ClusterCounts:
 
 
 @rule("clusters-not-above-chance", "caution", PermutationTest, cost="replicates")
-def not_above_chance(s: Subject, independence: PermutationTest) -> Iterator[FindingDraft]:
+def not_above_chance(subject: Subject, independence: PermutationTest) -> Iterator[FindingDraft]:
     """ARI is not significantly above chance: its interval contains 0.
 
     In addition, the p-value of a permutation test that keeps the sizes of the clusters exceeds one
     minus the level.
     """
-    rand = s.estimate_of("ARI")
-    if rand.low <= 0 <= rand.high and (p := independence.p()) > 1 - s.level:
+    rand = subject.estimate_of("ARI")
+    if rand.low <= 0 <= rand.high and (p := independence.p()) > 1 - subject.level:
         yield FindingDraft(
-            f"{s.title}: the clusters do not agree significantly better than chance with the "
+            f"{subject.title}: the clusters do not agree significantly better than chance with the "
             "classes "
             f"(ARI {rand}, permutation {format_p(p)}).",
             {"ARI": rand, "p": p},
-            s.shown_among("ARI"),
+            subject.shown_among("ARI"),
         )
 
 
 @rule("negative-mean-silhouette", "caution", PointSilhouettes, cost="rows", counts=True)
-def negative_mean_silhouette(s: Subject, lying: PointSilhouettes) -> Iterator[FindingDraft]:
+def negative_mean_silhouette(
+    subject: Subject, clustering: PointSilhouettes
+) -> Iterator[FindingDraft]:
     """At least one cluster of two or more points has a negative mean silhouette."""
-    means = lying.means
-    found = np.flatnonzero((means < 0) & (lying.sizes > 1))
-    if len(found):
-        worst = found[np.argsort(means[found], kind="stable")]
-        said = format_first(
-            f"{quote(lying.names[j])} ({format_number(float(means[j]))})" for j in worst
+    means = clustering.means
+    indices = np.flatnonzero((means < 0) & (clustering.sizes > 1))
+    if len(indices):
+        worst = indices[np.argsort(means[indices], kind="stable")]
+        listed = format_first(
+            f"{quote(clustering.names[j])} ({format_number(float(means[j]))})" for j in worst
         )
         yield FindingDraft(
-            f"{s.title}: negative mean silhouette of {said}. On average the points of such a "
+            f"{subject.title}: negative mean silhouette of {listed}. On average the points of such a "
             "cluster "
             "are closer to another cluster than to their own; consider fewer clusters.",
-            {"clusters": float(len(found)), "lowest mean silhouette": float(means[worst[0]])},
-            s.shown_among("silhouette"),
+            {"clusters": float(len(indices)), "lowest mean silhouette": float(means[worst[0]])},
+            subject.shown_among("silhouette"),
         )
 
 
 @rule("negative-silhouettes", "information", PointSilhouettes, cost="rows", counts=True)
-def negative_silhouettes(s: Subject, lying: PointSilhouettes) -> Iterator[FindingDraft]:
+def negative_silhouettes(subject: Subject, clustering: PointSilhouettes) -> Iterator[FindingDraft]:
     """At least {SHARE} of the points have a negative silhouette."""
-    share = float((lying.silhouettes < 0).mean())
-    if share >= SHARE:
-        one, other, points = lying.most_between
+    proportion = float((clustering.silhouettes < 0).mean())
+    if proportion >= SHARE:
+        first, second, points = clustering.most_between
         yield FindingDraft(
-            f"{s.title}: {share:.0%} of the points have a negative silhouette, that is, they are "
+            f"{subject.title}: {proportion:.0%} of the points have a negative silhouette, that is, they are "
             "closer to another cluster than to their own. The most frequent pair of clusters is "
-            f"{quote(lying.names[one])} and {quote(lying.names[other])} "
+            f"{quote(clustering.names[first])} and {quote(clustering.names[second])} "
             f"({format_count(points, 'points')}).",
-            {"share": share, "points between the two": float(points)},
-            s.shown_among("silhouette"),
+            {"share": proportion, "points between the two": float(points)},
+            subject.shown_among("silhouette"),
         )
 
 
 @rule("singleton-clusters", "information", PointSilhouettes, cost="rows", counts=True)
-def singleton_clusters(s: Subject, lying: PointSilhouettes) -> Iterator[FindingDraft]:
+def singleton_clusters(subject: Subject, clustering: PointSilhouettes) -> Iterator[FindingDraft]:
     """One or more clusters have a single point, and the mean size is {USUAL} or more."""
-    sizes = lying.sizes
-    alone = int(np.count_nonzero(sizes == 1))
-    if alone and sizes.sum() >= USUAL * np.count_nonzero(sizes):
-        some = (
+    sizes = clustering.sizes
+    n_singletons = int(np.count_nonzero(sizes == 1))
+    if n_singletons and sizes.sum() >= USUAL * np.count_nonzero(sizes):
+        clause = (
             "one cluster is a singleton; its silhouette is"
-            if alone == 1
-            else f"{alone} clusters are singletons; their silhouettes are"
+            if n_singletons == 1
+            else f"{n_singletons} clusters are singletons; their silhouettes are"
         )
         yield FindingDraft(
-            f"{s.title}: {some} set to 0.",
-            {"clusters": float(alone)},
-            s.shown_among("silhouette"),
+            f"{subject.title}: {clause} set to 0.",
+            {"clusters": float(n_singletons)},
+            subject.shown_among("silhouette"),
         )
 
 
 @rule("disagreement-on-k", "information", ClusterCounts, cost="results", counts=True)
-def disagreement_on_k(s: Subject, numbers: ClusterCounts) -> Iterator[FindingDraft]:
+def disagreement_on_k(subject: Subject, numbers: ClusterCounts) -> Iterator[FindingDraft]:
     """Clusterings with different numbers of clusters are best by different internal measures."""
     best: dict[str, list[str]] = {}
     for measure, (higher, values) in numbers.values.items():
-        known = {name: x for name, x in values.items() if np.isfinite(x)}
-        if len(known) > 1:
-            found = (max if higher else min)(known, key=lambda name: known[name])
-            best.setdefault(found, []).append(measure)
+        defined = {name: x for name, x in values.items() if np.isfinite(x)}
+        if len(defined) > 1:
+            best_name = (max if higher else min)(defined, key=lambda name: defined[name])
+            best.setdefault(best_name, []).append(measure)
     if len({numbers.clusters[name] for name in best}) > 1:
-        said = "; ".join(
+        listed = "; ".join(
             f"{system_subject(name)} with {format_count(numbers.clusters[name], 'clusters')} by "
             f"{join_words(measures)}" + _bias_note(numbers.favours[m] for m in measures)
             for name, measures in best.items()
         )
-        measures = [measure for of in best.values() for measure in of]
+        measures = [measure for measure_names in best.values() for measure in measure_names]
         yield FindingDraft(
-            f"Internal measures disagree on the number of clusters: {said}.",
-            {f"clusters by {m}": float(numbers.clusters[n]) for n, of in best.items() for m in of},
-            s.shown_among(*measures),
+            f"Internal measures disagree on the number of clusters: {listed}.",
+            {
+                f"clusters by {m}": float(numbers.clusters[n])
+                for n, measure_names in best.items()
+                for m in measure_names
+            },
+            subject.shown_among(*measures),
         )
 
 
-def _bias_note(of: Iterable[str]) -> str:
-    found = [words for words in dict.fromkeys(of) if words]
-    return f" (favouring {join_words(found)})" if found else ""
+def _bias_note(descriptions: Iterable[str]) -> str:
+    distinct = [words for words in dict.fromkeys(descriptions) if words]
+    return f" (favouring {join_words(distinct)})" if distinct else ""
 
 
 @rule("bimodal-cluster", "information", Bisections, cost="results", counts=True)
-def bimodal_cluster(s: Subject, halves: Bisections) -> Iterator[Claim]:
+def bimodal_cluster(subject: Subject, halves: Bisections) -> Iterator[Claim]:
     """At least one cluster of {ENOUGH} or more points is bimodal along its longest axis.
 
     Splitting it in two along the axis of largest variance removes a significantly larger proportion
     of this variance than splitting uniformly distributed points (corrected for the number of
     clusters).
     """
-    looked_at = halves.points >= ENOUGH
-    if not looked_at.any():
+    tested_mask = halves.points >= ENOUGH
+    if not tested_mask.any():
         return
     p = np.ones(len(halves.points))
     z = (halves.shares - 0.75) * np.sqrt(np.maximum(halves.points, 1)) / SPREAD
-    for at in np.flatnonzero(looked_at):
-        p[at] = min(1.0, np.count_nonzero(looked_at) * math.erfc(z[at] / math.sqrt(2)) / 2)
-    yield Claim(float(p.min()), partial(_two_in_one, s, halves, np.flatnonzero(p <= 1 - s.level)))
+    for index in np.flatnonzero(tested_mask):
+        p[index] = min(1.0, np.count_nonzero(tested_mask) * math.erfc(z[index] / math.sqrt(2)) / 2)
+    yield Claim(
+        float(p.min()),
+        partial(_two_in_one, subject, halves, np.flatnonzero(p <= 1 - subject.level)),
+    )
 
 
-def _two_in_one(s: Subject, halves: Bisections, found: IntArray) -> FindingDraft:
-    most = found[np.argsort(-halves.shares[found], kind="stable")]
-    said = format_first(f"{quote(halves.names[j])} ({halves.shares[j]:.0%})" for j in most)
+def _two_in_one(subject: Subject, halves: Bisections, indices: IntArray) -> FindingDraft:
+    ordered = indices[np.argsort(-halves.shares[indices], kind="stable")]
+    listed = format_first(f"{quote(halves.names[j])} ({halves.shares[j]:.0%})" for j in ordered)
     return FindingDraft(
-        f"{s.title}: {'a cluster appears' if len(found) == 1 else f'{len(found)} clusters appear'} "
-        f"bimodal: splitting {said} in two along the longest axis removes more of the variance "
+        f"{subject.title}: {'a cluster appears' if len(indices) == 1 else f'{len(indices)} clusters appear'} "
+        f"bimodal: splitting {listed} in two along the longest axis removes more of the variance "
         "than splitting uniformly distributed points (75%). Consider more clusters.",
-        {"clusters": float(len(found)), "largest share": float(halves.shares[most[0]])},
+        {"clusters": float(len(indices)), "largest share": float(halves.shares[ordered[0]])},
     )
 
 
@@ -254,21 +263,21 @@ def bisection_gain(along: FloatArray) -> float:
 
 
 @rule("unstable-clusters", "caution", Stability, cost="results", counts=True)
-def unstable_clusters(s: Subject, stability: Stability) -> Iterator[FindingDraft]:
+def unstable_clusters(subject: Subject, stability: Stability) -> Iterator[FindingDraft]:
     """At least one cluster has a mean Jaccard index below {UNSTABLE} under bootstrap resampling.
 
     The mean is over the bootstrap clusterings, of the index of the cluster and the most similar
     cluster of each.
     """
-    found = np.flatnonzero(stability.jaccard < UNSTABLE)
-    if len(found):
-        worst = found[np.argsort(stability.jaccard[found], kind="stable")]
-        said = format_first(
+    indices = np.flatnonzero(stability.jaccard < UNSTABLE)
+    if len(indices):
+        worst = indices[np.argsort(stability.jaccard[indices], kind="stable")]
+        listed = format_first(
             f"{quote(stability.names[j])} ({stability.jaccard[j]:.2f})" for j in worst
         )
         yield FindingDraft(
-            f"{s.title}: {'a cluster is' if len(found) == 1 else f'{len(found)} clusters are'} not "
-            f"stable under bootstrap resampling: {said}. A mean Jaccard index below {UNSTABLE} "
+            f"{subject.title}: {'a cluster is' if len(indices) == 1 else f'{len(indices)} clusters are'} not "
+            f"stable under bootstrap resampling: {listed}. A mean Jaccard index below {UNSTABLE} "
             "indicates that a cluster is not reproducible.",
-            {"clusters": float(len(found)), "lowest": float(stability.jaccard[worst[0]])},
+            {"clusters": float(len(indices)), "lowest": float(stability.jaccard[worst[0]])},
         )

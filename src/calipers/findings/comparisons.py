@@ -45,18 +45,30 @@ def slices_differ(_: Subject, compared: ComparisonResults) -> Iterator[Claim]:
     Its p-value, adjusted for the number of slices, is at most one minus the level, and the interval
     of the difference excludes 0.
     """
-    directed = [one for one in compared.slices or () if one.vs_rest.higher_is_better is not None]
+    directed = [
+        slice_estimate
+        for slice_estimate in compared.slices or ()
+        if slice_estimate.vs_rest.higher_is_better is not None
+    ]
     by_column: dict[tuple[str, str], list[SliceEstimate]] = {}
-    for one in directed:
-        if one.estimate.measure == directed[0].estimate.measure:
-            by_column.setdefault((one.estimate.system, one.column), []).append(one)
-    for (system, column), found in by_column.items():
+    for slice_estimate in directed:
+        if slice_estimate.estimate.measure == directed[0].estimate.measure:
+            by_column.setdefault(
+                (slice_estimate.estimate.system, slice_estimate.column), []
+            ).append(slice_estimate)
+    for (system, column), estimates in by_column.items():
         # Adjusted for the slices of the column and the measure already.
-        p = {one.slice: one.vs_rest.p_adjusted for one in found if outcome(one.vs_rest).decided}
-        known = any(not math.isnan(one.vs_rest.p_adjusted) for one in found)
-        differing = [one for one in found if one.slice in p]
+        p = {
+            slice_estimate.slice: slice_estimate.vs_rest.p_adjusted
+            for slice_estimate in estimates
+            if outcome(slice_estimate.vs_rest).decided
+        }
+        has_p_values = any(
+            not math.isnan(slice_estimate.vs_rest.p_adjusted) for slice_estimate in estimates
+        )
+        differing = [slice_estimate for slice_estimate in estimates if slice_estimate.slice in p]
         yield Claim(
-            min(p.values(), default=1.0 if known else math.nan),
+            min(p.values(), default=1.0 if has_p_values else math.nan),
             partial(_slices_differ, system, column, differing),
         )
 
@@ -64,15 +76,20 @@ def slices_differ(_: Subject, compared: ComparisonResults) -> Iterator[Claim]:
 def _slices_differ(system: str, column: str, differing: Sequence[SliceEstimate]) -> FindingDraft:
     measure = differing[0].estimate.measure
     values: dict[str, float | IntervalNumber] = {}
-    texts: list[str] = []
-    for one in differing:
-        name, by = quote(one.slice), IntervalNumber.of(one.vs_rest)
-        values |= {f"difference of {name}": by, f"adjusted p of {name}": one.vs_rest.p_adjusted}
-        texts.append(f"{name} {'' if texts else 'differs from all other rows '}by {by:+}")
+    clauses: list[str] = []
+    for slice_estimate in differing:
+        name, difference = quote(slice_estimate.slice), IntervalNumber.of(slice_estimate.vs_rest)
+        values |= {
+            f"difference of {name}": difference,
+            f"adjusted p of {name}": slice_estimate.vs_rest.p_adjusted,
+        }
+        clauses.append(
+            f"{name} {'' if clauses else 'differs from all other rows '}by {difference:+}"
+        )
     return FindingDraft(
         f"{shorten_name(measure)} of {system_name(system)} differs between slices of "
         f"{shorten_name(column)}: "
-        f"{format_first(texts)}. Report it by {shorten_name(column)}.",
+        f"{format_first(clauses)}. Report it by {shorten_name(column)}.",
         values,
         (measure,),
         systems=(system,),
@@ -92,62 +109,85 @@ def slices_reverse(_: Subject, compared: ComparisonResults) -> Iterator[Claim]:
         return
     within: dict[str, dict[str, dict[str, Estimate]]] = {}
     leading = next(iter(compared.comparison)).measure
-    for one in compared.slices:
-        if one.estimate.measure == leading and one.estimate.has_interval:
-            of_slice = within.setdefault(one.column, {}).setdefault(one.slice, {})
-            of_slice[one.estimate.system] = one.estimate
-    for d in compared.comparison:
-        if d.measure == leading:
+    for slice_estimate in compared.slices:
+        if slice_estimate.estimate.measure == leading and slice_estimate.estimate.has_interval:
+            of_slice = within.setdefault(slice_estimate.column, {}).setdefault(
+                slice_estimate.slice, {}
+            )
+            of_slice[slice_estimate.estimate.system] = slice_estimate.estimate
+    for difference in compared.comparison:
+        if difference.measure == leading:
             for column, by_slice in within.items():
-                both = [
-                    (name, of[d.system], of[d.baseline])
-                    for name, of in by_slice.items()
-                    if d.system in of and d.baseline in of
+                pairs = [
+                    (name, by_system[difference.system], by_system[difference.baseline])
+                    for name, by_system in by_slice.items()
+                    if difference.system in by_system and difference.baseline in by_system
                 ]
-                if len(both) > 1:
-                    yield _reversal_claim(d, column, both)
+                if len(pairs) > 1:
+                    yield _reversal_claim(difference, column, pairs)
 
 
 def _reversal_claim(
-    d: Difference, column: str, both: list[tuple[str, Estimate, Estimate]]
+    difference: Difference, column: str, pairs: list[tuple[str, Estimate, Estimate]]
 ) -> Claim:
-    gaps = [IntervalNumber.of(first) - IntervalNumber.of(second) for _, first, second in both]
-    if not (outcome(d).decided and all(gap.value * d.value < 0 for gap in gaps)):
+    contrasts = [IntervalNumber.of(first) - IntervalNumber.of(second) for _, first, second in pairs]
+    if not (
+        outcome(difference).decided
+        and all(contrast.value * difference.value < 0 for contrast in contrasts)
+    ):
         return Claim(1.0)
-    rows = [first.n for _, first, _ in both]
-    shares = [n / sum(rows) for n in rows]
-    mean = sum(share * gap.value for share, gap in zip(shares, gaps, strict=True))
+    rows = [first.n for _, first, _ in pairs]
+    proportions = [n / sum(rows) for n in rows]
+    mean = sum(
+        proportion * contrast.value
+        for proportion, contrast in zip(proportions, contrasts, strict=True)
+    )
     below, above = (
         math.hypot(
-            *(share * (x - gap.value) for share, gap, x in zip(shares, gaps, ends, strict=True))
+            *(
+                proportion * (x - contrast.value)
+                for proportion, contrast, x in zip(proportions, contrasts, limits, strict=True)
+            )
         )
-        for ends in ([gap.low for gap in gaps], [gap.high for gap in gaps])
+        for limits in (
+            [contrast.low for contrast in contrasts],
+            [contrast.high for contrast in contrasts],
+        )
     )
-    inside = IntervalNumber(mean, mean - below, mean + above)
+    mean_difference = IntervalNumber(mean, mean - below, mean + above)
     # Both must be significant: the overall difference, and the opposite one within slices.
-    p = max(d.p_adjusted, p_of_limits(inside, 0.0, both[0][1].level))
-    return Claim(p, partial(_reversal_message, d, column, both, inside))
+    p = max(difference.p_adjusted, p_of_limits(mean_difference, 0.0, pairs[0][1].level))
+    return Claim(p, partial(_reversal_message, difference, column, pairs, mean_difference))
 
 
 def _reversal_message(
-    d: Difference, column: str, both: list[tuple[str, Estimate, Estimate]], inside: IntervalNumber
+    difference: Difference,
+    column: str,
+    pairs: list[tuple[str, Estimate, Estimate]],
+    mean_difference: IntervalNumber,
 ) -> FindingDraft:
-    higher, lower = (d.system, d.baseline) if d.value > 0 else (d.baseline, d.system)
+    higher, lower = (
+        (difference.system, difference.baseline)
+        if difference.value > 0
+        else (difference.baseline, difference.system)
+    )
     listed = format_first(
         f"{quote(name)} ({format_number(a.value)} and {format_number(b.value)})"
-        for name, a, b in both
+        for name, a, b in pairs
     )
-    overall = IntervalNumber.of(d)
-    ahead, behind = (overall, -inside) if d.value > 0 else (-overall, inside)
+    overall = IntervalNumber.of(difference)
+    ahead, behind = (
+        (overall, -mean_difference) if difference.value > 0 else (-overall, mean_difference)
+    )
     return FindingDraft(
-        f"Simpson's paradox: over all {both[0][1].unit}, {shorten_name(higher)} has the higher "
-        f"{shorten_name(d.measure)}, by {ahead:+}; in every slice of {shorten_name(column)}, "
+        f"Simpson's paradox: over all {pairs[0][1].unit}, {shorten_name(higher)} has the higher "
+        f"{shorten_name(difference.measure)}, by {ahead:+}; in every slice of {shorten_name(column)}, "
         f"{shorten_name(lower)} has "
-        f"the higher one, on average by {behind:+}. The values of {shorten_name(d.system)} and "
-        f"{shorten_name(d.baseline)} are: {listed}. Compare the systems within slices.",
-        {"difference": overall, "mean difference within slices": inside},
-        (d.measure,),
-        systems=(d.system, d.baseline),
+        f"the higher one, on average by {behind:+}. The values of {shorten_name(difference.system)} and "
+        f"{shorten_name(difference.baseline)} are: {listed}. Compare the systems within slices.",
+        {"difference": overall, "mean difference within slices": mean_difference},
+        (difference.measure,),
+        systems=(difference.system, difference.baseline),
         about=column,
     )
 
@@ -163,50 +203,54 @@ def no_significant_difference(_: Subject, compared: ComparisonResults) -> Iterat
     if comparison is None:
         return
     undecided = [
-        d
-        for d in primary_differences(comparison)
-        if outcome(d) is Outcome.NOT_TOLD_APART and d.has_interval and d.min_detectable > 0
+        difference
+        for difference in primary_differences(comparison)
+        if outcome(difference) is Outcome.NOT_TOLD_APART
+        and difference.has_interval
+        and difference.min_detectable > 0
     ]
     if len(list_systems(comparison)) > MANY_SYSTEMS and len(undecided) > MOST_PAIRS:
         return  # a few pairs do not represent all; the ranking shows which are similar
-    for d in undecided[:MOST_PAIRS]:
-        yield _no_difference_message(d)
+    for difference in undecided[:MOST_PAIRS]:
+        yield _no_difference_message(difference)
     if len(undecided) > MOST_PAIRS:
-        more, measure = len(undecided) - MOST_PAIRS, undecided[0].measure
+        n_others, measure = len(undecided) - MOST_PAIRS, undecided[0].measure
         yield FindingDraft(
-            f"For {format_count(more, 'further pairs')} of systems the difference in "
+            f"For {format_count(n_others, 'further pairs')} of systems the difference in "
             f"{shorten_name(measure)} is "
             "not significant either.",
-            {"pairs": more},
+            {"pairs": n_others},
             (measure,),
             undecided[0].level,
         )
 
 
-def _no_difference_message(d: Difference) -> FindingDraft:
+def _no_difference_message(difference: Difference) -> FindingDraft:
     """Return the finding that a difference is not significant, with the required sample size.
 
     The required number follows from a detectable difference proportional to 1/√n.
     """
-    reach = d.min_detectable
-    difference = IntervalNumber.of(d)
+    detectable = difference.min_detectable
+    observed = IntervalNumber.of(difference)
     values: dict[str, float | IntervalNumber] = {
-        "difference": difference,
-        d.unit: d.n,
-        "difference found with 80% power": reach,
+        "difference": observed,
+        difference.unit: difference.n,
+        "difference found with 80% power": detectable,
     }
-    needed = d.n * (reach / abs(d.value)) ** 2 if d.value else math.inf
-    more = ""
-    if d.n < needed < MOST_NEEDED:
-        values[f"{d.unit} needed"] = float(math.ceil(needed))
-        more = f"; about {round_count(needed)} {d.unit} would be needed to detect the observed one"
+    needed = (
+        difference.n * (detectable / abs(difference.value)) ** 2 if difference.value else math.inf
+    )
+    size_note = ""
+    if difference.n < needed < MOST_NEEDED:
+        values[f"{difference.unit} needed"] = float(math.ceil(needed))
+        size_note = f"; about {round_count(needed)} {difference.unit} would be needed to detect the observed one"
     return FindingDraft(
-        f"The difference in {shorten_name(d.measure)} between {shorten_name(d.system)} and "
-        f"{shorten_name(d.baseline)} "
-        f"is not significant ({difference:+}). With {format_count(d.n, d.unit)}, a difference of "
-        f"{format_detectable(reach)} is detectable with 80% power{more}.",
+        f"The difference in {shorten_name(difference.measure)} between {shorten_name(difference.system)} and "
+        f"{shorten_name(difference.baseline)} "
+        f"is not significant ({observed:+}). With {format_count(difference.n, difference.unit)}, a difference of "
+        f"{format_detectable(detectable)} is detectable with 80% power{size_note}.",
         values,
-        (d.measure,),
-        d.level,
-        systems=(d.system, d.baseline),
+        (difference.measure,),
+        difference.level,
+        systems=(difference.system, difference.baseline),
     )

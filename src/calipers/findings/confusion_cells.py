@@ -34,14 +34,14 @@ class CellSelection:
 AtLevel = Callable[[float], IntervalNumber]
 
 
-def is_above(of: AtLevel, limit: float) -> Callable[[float], bool]:
+def is_above(estimate: AtLevel, limit: float) -> Callable[[float], bool]:
     """Return a function of whether the interval of a level lies above a number."""
-    return lambda level: of(level).low > limit
+    return lambda level: estimate(level).low > limit
 
 
-def is_below(of: AtLevel, limit: float) -> Callable[[float], bool]:
+def is_below(estimate: AtLevel, limit: float) -> Callable[[float], bool]:
     """Return a function of whether the interval of a level lies below a number."""
-    return lambda level: of(level).high < limit
+    return lambda level: estimate(level).high < limit
 
 
 def subtract(first: AtLevel, second: AtLevel) -> AtLevel:
@@ -49,17 +49,17 @@ def subtract(first: AtLevel, second: AtLevel) -> AtLevel:
     return lambda level: first(level) - second(level)
 
 
-def _cell_mask(*places: tuple[Any, Any]) -> Callable[[int], FloatArray]:
+def _cell_mask(*indices: tuple[Any, Any]) -> Callable[[int], FloatArray]:
     """Return a function that makes the mask of the cells at these indices.
 
     The indices are pairs of truth and prediction.
     """
 
     def mask(classes: int) -> FloatArray:
-        inside = np.zeros((classes, classes))
-        for place in places:
-            inside[place] = 1.0
-        return inside
+        cells = np.zeros((classes, classes))
+        for index in indices:
+            cells[index] = 1.0
+        return cells
 
     return mask
 
@@ -107,42 +107,48 @@ class ConfusionCells:
         """Return the name of a class as in a sentence."""
         return quote(self.matrix.labels[code])
 
-    def share(self, part: CellSelection, of: CellSelection, *, exact: bool = False) -> AtLevel:
-        """Return the proportion of the rows in the cells ``of`` that are in ``part``."""
-        rows = float(of(self.matrix))
+    def share(
+        self, part: CellSelection, denominator: CellSelection, *, exact: bool = False
+    ) -> AtLevel:
+        """Return the proportion of the rows in the cells ``denominator`` that are in ``part``."""
+        rows = float(denominator(self.matrix))
         if not rows > 0:
             return lambda level: UNDEFINED
-        share = float(part(self.matrix)) / rows
-        size = effective_size(rows, of(self.matrix.squared))
+        proportion = float(part(self.matrix)) / rows
+        size = effective_size(rows, denominator(self.matrix.squared))
         method = proportions.clopper_pearson if exact else proportions.wilson
         if not self.clusters:
-            return lambda level: IntervalNumber.within(share, method(share, size, level))
-        if not 0 < share < 1:
+            return lambda level: IntervalNumber.within(proportion, method(proportion, size, level))
+        if not 0 < proportion < 1:
             # Clusters that agree altogether count as one row each.
             fewer = min(size, self.clusters)
-            return lambda level: IntervalNumber.within(share, method(share, fewer, level))
-        se, df = self.error(lambda: (self._inside(part) - share * self._inside(of)) / rows)
+            return lambda level: IntervalNumber.within(proportion, method(proportion, fewer, level))
+        se, df = self.error(
+            lambda: (self._inside(part) - proportion * self._inside(denominator)) / rows
+        )
         if not se > 0:
-            return lambda level: IntervalNumber(share, math.nan, math.nan)
+            return lambda level: IntervalNumber(proportion, math.nan, math.nan)
         # As many independent rows as would vary as much (Korn and Graubard 1998).
-        size = min(size, share * (1 - share) / se**2)
+        size = min(size, proportion * (1 - proportion) / se**2)
 
         def at(level: float) -> IntervalNumber:
             wider = intervals.t_quantile(level, df) / intervals.normal_quantile(level)
-            return IntervalNumber.within(share, method(share, size / wider**2, level))
+            return IntervalNumber.within(proportion, method(proportion, size / wider**2, level))
 
         return at
 
-    def apart(self, more: CellSelection, less: CellSelection) -> AtLevel:
-        """Return the proportion of all rows in the cells ``more`` minus that in the cells ``less``.
+    def apart(self, first: CellSelection, second: CellSelection) -> AtLevel:
+        """Return the proportion of all rows in the cells ``first`` minus that in the cells ``second``.
 
         No cell is in both.
         """
         total = float(self.matrix.total)
-        high, low = (float(part(self.matrix)) / total for part in (more, less))
+        high, low = (float(part(self.matrix)) / total for part in (first, second))
         value = high - low
         if self.clusters:
-            se, df = self.error(lambda: (self._inside(more) - self._inside(less) - value) / total)
+            se, df = self.error(
+                lambda: (self._inside(first) - self._inside(second) - value) / total
+            )
             if se > 0 or math.isnan(se):
                 return lambda level: _student(value, se, df, level)
             n: float = self.clusters  # clusters that agree altogether count as one row each
@@ -152,7 +158,7 @@ class ConfusionCells:
 
         # With weights, as many rows as make the rows in either set worth what they are.
         def either(m: ConfusionMatrix) -> FloatArray:
-            return more(m) + less(m) if high + low else m.total
+            return first(m) + second(m) if high + low else m.total
 
         weight = float(either(self.matrix))
         n = effective_size(weight, either(self.matrix.squared)) * total / weight
@@ -183,8 +189,8 @@ class ConfusionCells:
         influence = sum(
             (
                 sign * self._inside(part) / size
-                for sign, parts, own in ((1, over, sizes[0]), (-1, under, sizes[1]))
-                for part, size in zip(parts, own, strict=True)
+                for sign, parts, part_sizes in ((1, over, sizes[0]), (-1, under, sizes[1]))
+                for part, size in zip(parts, part_sizes, strict=True)
             ),
             np.zeros(self.matrix.counts.shape),
         )

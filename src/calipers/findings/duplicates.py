@@ -55,52 +55,52 @@ class RowOutputs:
 
 
 @rule("identical-systems", "warning", RowOutputs, cost="rows", counts=True)
-def identical_columns(s: Subject, of: RowOutputs) -> Iterator[FindingDraft]:
+def identical_columns(subject: Subject, outputs: RowOutputs) -> Iterator[FindingDraft]:
     """Two systems have identical outputs on every row or topic.
 
     There are at least {ENOUGH} distinct scores, errors, or judged documents below the first rank.
     """
     yield from _identical_systems(
-        s, {name: of.said[name] for name in of.said if of.tell(name)}, "rows"
+        subject, {name: outputs.said[name] for name in outputs.said if outputs.tell(name)}, "rows"
     )
 
 
 @rule("identical-systems", "warning", RunStatisticsByName, cost="rows", counts=True)
-def identical_runs(s: Subject, runs: RunStatisticsByName) -> Iterator[FindingDraft]:
+def identical_runs(subject: Subject, runs: RunStatisticsByName) -> Iterator[FindingDraft]:
     """Two systems have identical outputs on every row or topic.
 
     There are at least {ENOUGH} distinct scores, errors, or judged documents below the first rank.
     """
-    of = {name: run.rankings for name, run in runs.by_name.items()}
-    telling = {
+    rankings = {name: run.rankings for name, run in runs.by_name.items()}
+    distinctive = {
         name: (r.retrieved, r.offsets, r.rank, r.grade)
-        for name, r in of.items()
+        for name, r in rankings.items()
         if int((r.rank > 1).sum()) >= ENOUGH
     }
-    yield from _identical_systems(s, telling, "topics")
+    yield from _identical_systems(subject, distinctive, "topics")
 
 
 def _identical_systems(
-    s: Subject, of: Mapping[str, Sequence[Column]], unit: str
+    subject: Subject, columns_by_name: Mapping[str, Sequence[Column]], unit: str
 ) -> Iterator[FindingDraft]:
     groups: list[list[str]] = []
-    for name, columns in of.items():
+    for name, columns in columns_by_name.items():
         for group in groups:
-            if _is_equal(of[group[0]], columns):
+            if _is_equal(columns_by_name[group[0]], columns):
                 group.append(name)
                 break
         else:
             groups.append([name])
     for group in groups:
         if len(group) > 1:
-            what = "retrieve the same judged documents at the same ranks"
-            what = "have identical outputs on every row" if unit == "rows" else what
+            claim = "retrieve the same judged documents at the same ranks"
+            claim = "have identical outputs on every row" if unit == "rows" else claim
             yield FindingDraft(
-                f"{join_words([shorten_name(name) for name in group])} {what}. Check whether one "
+                f"{join_words([shorten_name(name) for name in group])} {claim}. Check whether one "
                 "output was "
                 "passed under two names.",
                 {"systems that are the same": len(group)},
-                s.shown_measures[:1],
+                subject.shown_measures[:1],
                 systems=tuple(group),
             )
 
@@ -115,7 +115,7 @@ def _is_equal(first: Sequence[Column], second: Sequence[Column]) -> bool:
 
 
 @rule("perfect-separation", "caution", ScoreTable, cost="scores", counts=True)
-def perfect_scores(s: Subject, table: ScoreTable) -> Iterator[FindingDraft]:
+def perfect_scores(subject: Subject, table: ScoreTable) -> Iterator[FindingDraft]:
     """All predictions are correct, or every positive row scores above every negative one.
 
     There are at least {ENOUGH} rows of each of two classes, and the lower limit of the exact
@@ -126,11 +126,11 @@ def perfect_scores(s: Subject, table: ScoreTable) -> Iterator[FindingDraft]:
     rows = [effective_size(w, q) for w, q in zip(sizes, squares, strict=True)]
     positive, negative = np.flatnonzero(table.positive), np.flatnonzero(table.negative)
     if min(rows) >= ENOUGH and positive[-1] < negative[0]:
-        yield from _perfect_score(s, sum(rows), "separates the classes without error")
+        yield from _perfect_score(subject, sum(rows), "separates the classes without error")
 
 
 @rule("perfect-separation", "caution", ConfusionCells, cost="sums", counts=True)
-def perfect_answers(s: Subject, cells: ConfusionCells) -> Iterator[FindingDraft]:
+def perfect_answers(subject: Subject, cells: ConfusionCells) -> Iterator[FindingDraft]:
     """All predictions are correct, or every positive row scores above every negative one.
 
     There are at least {ENOUGH} rows of each of two classes, and the lower limit of the exact
@@ -138,75 +138,85 @@ def perfect_answers(s: Subject, cells: ConfusionCells) -> Iterator[FindingDraft]
     """
     m = cells.matrix
     sizes = [effective_size(w, q) for w, q in zip(m.truth, m.squared.truth, strict=True)]
-    if m.correct == m.total > 0 and sum(n >= ENOUGH for n in sizes) >= 2 and not s.get(ScoreTable):
-        yield from _perfect_score(s, cells.clusters or sum(sizes), "classifies every row correctly")
+    if (
+        m.correct == m.total > 0
+        and sum(n >= ENOUGH for n in sizes) >= 2
+        and not subject.get(ScoreTable)
+    ):
+        yield from _perfect_score(
+            subject, cells.clusters or sum(sizes), "classifies every row correctly"
+        )
 
 
 @rule("perfect-separation", "caution", MultilabelPredictions, cost="rows", counts=True)
-def perfect_sets(s: Subject, answers: MultilabelPredictions) -> Iterator[FindingDraft]:
+def perfect_sets(subject: Subject, predictions: MultilabelPredictions) -> Iterator[FindingDraft]:
     """All predictions are correct, or every positive row scores above every negative one.
 
     There are at least {ENOUGH} rows of each of two classes, and the lower limit of the exact
     interval of the proportion correct exceeds {PERFECT:g}.
     """
-    rows = answers.rows
-    if rows.whole and np.array_equal(answers.predicted, rows.truth):
+    rows = predictions.rows
+    if rows.whole and np.array_equal(predictions.predicted, rows.truth):
         n = effective_size_of(rows.weights)
-        varied = sum(ENOUGH <= n * share <= n - ENOUGH for share in rows.shares.tolist())
+        varied = sum(ENOUGH <= n * proportion <= n - ENOUGH for proportion in rows.shares.tolist())
         if varied:
             clusters = None if rows.clusters is None else rows.clusters.n_clusters
             yield from _perfect_score(
-                s, clusters or n, "predicts the labels of every row correctly"
+                subject, clusters or n, "predicts the labels of every row correctly"
             )
 
 
-def _perfect_score(s: Subject, rows: float, what: str) -> Iterator[FindingDraft]:
-    low = proportions.clopper_pearson(1.0, rows, s.level).low
+def _perfect_score(subject: Subject, rows: float, claim: str) -> Iterator[FindingDraft]:
+    low = proportions.clopper_pearson(1.0, rows, subject.level).low
     if low > PERFECT:
         yield FindingDraft(
-            f"{s.title} {what}. Perfect results are rare; check whether the truth leaked into the "
+            f"{subject.title} {claim}. Perfect results are rare; check whether the truth leaked into the "
             "inputs, or the system was trained on these rows.",
             {"rows": rows},
-            s.shown_measures[:1],
+            subject.shown_measures[:1],
         )
 
 
 @rule("duplicated-rows", "caution", RowOutputs, cost="rows", counts=True)
-def duplicated_rows(s: Subject, of: RowOutputs) -> Iterator[Claim]:
+def duplicated_rows(subject: Subject, outputs: RowOutputs) -> Iterator[Claim]:
     """At least {REPEATED:g} of the rows duplicate another in the truth and in all outputs.
 
     Some of the outputs are continuous, and rows with equal outputs have the same truth
     significantly more often than rows with neighbouring outputs (sign test).
     """
-    columns = [x for columns in of.said.values() for x in columns]
-    found = None if of.clustered else next(filter(None, map(_find_repeats, columns)), None)
-    if found is None or found[2].all():
+    columns = [x for columns in outputs.said.values() for x in columns]
+    ordered_rows = (
+        None if outputs.clustered else next(filter(None, map(_find_repeats, columns)), None)
+    )
+    if ordered_rows is None or ordered_rows[2].all():
         return
-    some, order, new = found
-    truth, columns = of.truth[some], [x[some] for x in columns]
-    n, at, edges = len(new), np.flatnonzero(~new), np.flatnonzero(new)
-    rows, before = order[at], order[at - 1]
+    examined, order, new = ordered_rows
+    truth, columns = outputs.truth[examined], [x[examined] for x in columns]
+    n, indices, edges = len(new), np.flatnonzero(~new), np.flatnonzero(new)
+    rows, before = order[indices], order[indices - 1]
     tied = np.logical_and.reduce([_agreement_mask(x[rows], x[before]) for x in columns])
     same = _agreement_mask(truth[rows], truth[before])
     # Compare with the row of the next larger score, or of the next smaller one at the end.
-    after = np.append(edges, n)[np.searchsorted(edges, at, "right")]
-    beside = order[np.where(after < n, after, edges[-1] - 1)]
-    like = _agreement_mask(truth[rows], truth[beside])
-    once = tied & new[at - 1]
+    after = np.append(edges, n)[np.searchsorted(edges, indices, "right")]
+    neighbors = order[np.where(after < n, after, edges[-1] - 1)]
+    like = _agreement_mask(truth[rows], truth[neighbors])
+    first_repeat_mask = tied & new[indices - 1]
     repeats = int((tied & same).sum())
-    if repeats < REPEATED * n or same[once].sum() <= like[once].sum():
+    if repeats < REPEATED * n or same[first_repeat_mask].sum() <= like[first_repeat_mask].sum():
         yield Claim(1.0)
         return
-    test = paired_tests.sign_test(same[once].astype(np.float64) - like[once], "greater")
-    yield Claim(test.p, partial(_duplicates_message, s, repeats, n))
+    test = paired_tests.sign_test(
+        same[first_repeat_mask].astype(np.float64) - like[first_repeat_mask], "greater"
+    )
+    yield Claim(test.p, partial(_duplicates_message, subject, repeats, n))
 
 
-def _duplicates_message(s: Subject, repeats: int, n: int) -> FindingDraft:
+def _duplicates_message(subject: Subject, repeats: int, n: int) -> FindingDraft:
     return FindingDraft(
         f"{repeats / n:.1%} of the rows are duplicates (same truth and same outputs), which makes "
         "intervals too narrow. Remove them, or pass their origin as cluster=.",
         {"repeated rows": repeats, "rows looked at": n, "share": repeats / n},
-        s.shown_measures[:1],
+        subject.shown_measures[:1],
     )
 
 
@@ -220,12 +230,12 @@ def _find_repeats(
     if column.dtype.kind != "f":
         return None
     key = column if column.ndim == 1 else column[:, 0]
-    some = np.flatnonzero(_sample_by_value(key)) if len(key) > MOST_SORTED else slice(None)
-    key = key[some]
+    examined = np.flatnonzero(_sample_by_value(key)) if len(key) > MOST_SORTED else slice(None)
+    key = key[examined]
     order = np.argsort(key)
     ordered = key[order]
     new = np.append(np.ones(min(1, len(key)), bool), ordered[1:] != ordered[:-1])
-    return (some, order, new) if new.sum() >= max(1, DISTINCT * len(key)) else None
+    return (examined, order, new) if new.sum() >= max(1, DISTINCT * len(key)) else None
 
 
 def _sample_by_value(key: Column) -> npt.NDArray[np.bool_]:

@@ -32,14 +32,14 @@ class IntervalNumber:
     high: float
 
     @classmethod
-    def of(cls, one: Estimate | Difference) -> IntervalNumber:
+    def of(cls, estimate: Estimate | Difference) -> IntervalNumber:
         """Return the number of an estimate or a difference."""
-        return cls(one.value, one.low, one.high)
+        return cls(estimate.value, estimate.low, estimate.high)
 
     @classmethod
-    def within(cls, value: float, made: Interval) -> IntervalNumber:
+    def within(cls, value: float, interval: Interval) -> IntervalNumber:
         """Return a number with an interval."""
-        return cls(value, made.low, made.high)
+        return cls(value, interval.low, interval.high)
 
     def __format__(self, spec: str) -> str:
         triple = self.value, self.low, self.high
@@ -75,15 +75,15 @@ def quote(label: object) -> str:
 
 def round_count(number: float) -> str:
     """Format a count, rounded up to two significant digits."""
-    places = max(0, math.floor(math.log10(number)) - 1)
-    return f"{math.ceil(number / 10**places) * 10**places:,}"
+    exponent = max(0, math.floor(math.log10(number)) - 1)
+    return f"{math.ceil(number / 10**exponent) * 10**exponent:,}"
 
 
-def format_first(texts: Iterable[str], most: int = 3) -> str:
+def format_first(items: Iterable[str], max_items: int = 3) -> str:
     """Format the first texts of a list, and how many more there are."""
-    listed = list(texts)
-    more = len(listed) - most
-    return join_words([*listed[:most], f"{more} more"] if more > 0 else listed)
+    listed = list(items)
+    n_others = len(listed) - max_items
+    return join_words([*listed[:max_items], f"{n_others} more"] if n_others > 0 else listed)
 
 
 def of_rows(proportions: Iterable[tuple[str, IntervalNumber]]) -> str:

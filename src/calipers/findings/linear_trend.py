@@ -66,48 +66,48 @@ def fit_line(
     if clusters is not None:
         number = clusters.n_clusters
 
-    def by_weight(of: FloatArray) -> FloatArray:
-        return of if weight is None else weight * of
+    def by_weight(values: FloatArray) -> FloatArray:
+        return values if weight is None else weight * values
 
     x = x - by_weight(x).sum() / total
     weighed = by_weight(x)
     squares = dot(weighed, x)
     if number < 3 or not squares > 0:
         return None
-    apart = y - by_weight(y).sum() / total
-    slope = dot(weighed, apart) / squares
-    rest = apart - slope * x
-    of_y = dot(by_weight(apart), apart)
-    explained = 1 - dot(by_weight(rest), rest) / of_y if of_y > 0 else 0.0
-    del apart
+    deviations = y - by_weight(y).sum() / total
+    slope = dot(weighed, deviations) / squares
+    residuals = deviations - slope * x
+    of_y = dot(by_weight(deviations), deviations)
+    explained = 1 - dot(by_weight(residuals), residuals) / of_y if of_y > 0 else 0.0
+    del deviations
 
-    def moved(some: slice) -> FloatArray:
+    def moved(rows: slice) -> FloatArray:
         """Compute the influence of rows on the slope, times their weight."""
-        share = weighed[some] * x[some] / squares
-        share += (1.0 if weight is None else weight[some]) / total
+        leverage = weighed[rows] * x[rows] / squares
+        leverage += (1.0 if weight is None else weight[rows]) / total
         with np.errstate(divide="ignore", invalid="ignore"):  # a row alone at its end: leverage 1
-            found = weighed[some] * rest[some] / ((1 - share) * squares)
-        found[weighed[some] == 0] = 0.0
-        return np.asarray(found)
+            slope_influence = weighed[rows] * residuals[rows] / ((1 - leverage) * squares)
+        slope_influence[weighed[rows] == 0] = 0.0
+        return np.asarray(slope_influence)
 
     def error() -> tuple[float, float]:
         variance = fourth = 0.0
         sums = np.zeros(0 if clusters is None else clusters.size)
         for begin in range(0, len(x), BLOCK):
-            some = slice(begin, begin + BLOCK)
+            rows = slice(begin, begin + BLOCK)
             if clusters is None:
-                of_each = np.square(moved(some))
+                of_each = np.square(moved(rows))
                 variance, fourth = variance + of_each.sum(), fourth + dot(of_each, of_each)
             else:
-                sums += np.bincount(clusters.code[some], moved(some), clusters.size)
+                sums += np.bincount(clusters.code[rows], moved(rows), clusters.size)
         if clusters is not None:
             of_each = np.square(sums) * (number / (number - 1))
             variance, fourth = of_each.sum(), dot(of_each, of_each)
         if not math.isfinite(fourth):
             return math.nan, math.nan
-        most = number - (2 if clusters is None else 1)
+        max_df = number - (2 if clusters is None else 1)
         beyond = fourth - variance**2 / number
-        degrees = min(most, 2 * variance**2 / beyond) if beyond > 0 else most
-        return math.sqrt(variance), float(degrees)
+        df = min(max_df, 2 * variance**2 / beyond) if beyond > 0 else max_df
+        return math.sqrt(variance), float(df)
 
-    return LinearTrend(slope, rest, explained, error)
+    return LinearTrend(slope, residuals, explained, error)

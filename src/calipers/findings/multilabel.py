@@ -65,48 +65,50 @@ class MultilabelRows:
         return f"{number:,} of {format_count(len(self.labels), 'labels')}"
 
     def listed(
-        self, of: Sequence[tuple[str, float | IntervalNumber]], name: str, what: str
+        self, items: Sequence[tuple[str, float | IntervalNumber]], name: str, count_name: str
     ) -> dict[str, float | IntervalNumber]:
         """Return the values of the first labels by name, and the numbers of labels."""
-        numbers = {f"{name} of {label}": value for label, value in of[:MOST_LISTED]}
-        return {**numbers, what: len(of), "labels": len(self.labels)}
+        numbers = {f"{name} of {label}": value for label, value in items[:MOST_LISTED]}
+        return {**numbers, count_name: len(items), "labels": len(self.labels)}
 
-    def share(self, part: Rows, of: Rows | None = None) -> AtLevel:
+    def share(self, part: Rows, denominator: Rows | None = None) -> AtLevel:
         """Return the proportion of (some of) the rows that are in ``part``, with an exact interval.
 
         For clustered rows the interval has an effective sample size.
         """
-        of = np.ones(len(part), bool) if of is None else of
-        weight, inside = self.weights[of], part[of].astype(np.float64)
+        denominator = np.ones(len(part), bool) if denominator is None else denominator
+        weight, inside = self.weights[denominator], part[denominator].astype(np.float64)
         total = float(weight.sum())
         if not total > 0:
             return lambda level: UNDEFINED
-        share = float(np.dot(inside, weight)) / total
+        proportion = float(np.dot(inside, weight)) / total
         size = effective_size_of(weight)
         if self.clusters is not None:
-            clusters = self.clusters.take_rows(of)
+            clusters = self.clusters.take_rows(denominator)
             # As many independent rows as would vary as much; clusters that agree count one each.
-            error, n, held = clusters.mean_error(inside), size, clusters.cluster_weights
+            error, n, cluster_weights = clusters.mean_error(inside), size, clusters.cluster_weights
             return lambda level: IntervalNumber.within(
-                share,
+                proportion,
                 proportions.clopper_pearson(
-                    share, clusters.share_size(share, error, held, n, level), level
+                    proportion,
+                    clusters.share_size(proportion, error, cluster_weights, n, level),
+                    level,
                 ),
             )
         return lambda level: IntervalNumber.within(
-            share, proportions.clopper_pearson(share, size, level)
+            proportion, proportions.clopper_pearson(proportion, size, level)
         )
 
-    def apart(self, more: Rows, less: Rows) -> AtLevel:
-        """Return the proportion of the rows in ``more`` minus that in ``less``.
+    def apart(self, first: Rows, second: Rows) -> AtLevel:
+        """Return the proportion of the rows in ``first`` minus that in ``second``.
 
         No row is in both.
         """
         weight, total, clusters = self.weights, float(self.weights.sum()), self.clusters
-        high, low = (float(weight[rows].sum()) / total for rows in (more, less))
+        high, low = (float(weight[rows].sum()) / total for rows in (first, second))
         value = high - low
         if clusters is not None:
-            error = clusters.mean_error(more.astype(np.float64) - less)
+            error = clusters.mean_error(first.astype(np.float64) - second)
             if error.se > 0:
                 return lambda level: IntervalNumber.within(
                     value, clusters.normal(value, *error, level, "clustered")
@@ -115,10 +117,10 @@ class MultilabelRows:
                 clusters.cluster_weights
             )  # Clusters that agree altogether count as one row each.
         else:
-            either = (more | less) & (weight > 0)
+            either = (first | second) & (weight > 0)
             either = either if either.any() else weight > 0
-            own = float(weight[either].sum())
-            n = effective_size_of(weight[either]) * total / own
+            either_weight = float(weight[either].sum())
+            n = effective_size_of(weight[either]) * total / either_weight
         return lambda level: IntervalNumber.within(
             value, proportions.paired_shares(high, low, n, level)
         )
@@ -147,50 +149,52 @@ def labels_without_rows(_: Subject, rows: MultilabelRows) -> Iterator[FindingDra
 
 
 @rule("few-rows", "caution", MultilabelRows, cost="rows", counts=True)
-def few_rows_of_labels(s: Subject, rows: MultilabelRows) -> Iterator[FindingDraft]:
+def few_rows_of_labels(subject: Subject, rows: MultilabelRows) -> Iterator[FindingDraft]:
     """At least one class (or label) has fewer than {FEW_ROWS} rows.
 
     Weighted rows count by their effective number.
     """
     sums = (rows.truth.T @ w for w in (rows.weights, np.square(rows.weights)))
     sizes = [effective_size(w, q) for w, q in zip(*sums, strict=True)]
-    few = [(n, rows.label(code)) for code, n in enumerate(sizes) if 0 < n < FEW_ROWS]
-    if few and rows.whole:
-        fewest = [(label, n) for n, label in sorted(few, key=lambda one: one[0])]
+    small_labels = [(n, rows.label(code)) for code, n in enumerate(sizes) if 0 < n < FEW_ROWS]
+    if small_labels and rows.whole:
+        fewest = [(label, n) for n, label in sorted(small_labels, key=lambda pair: pair[0])]
         yield FindingDraft(
-            f"{rows.some(len(few))} {'has' if len(few) == 1 else 'have'} few rows: "
+            f"{rows.some(len(small_labels))} {'has' if len(small_labels) == 1 else 'have'} few rows: "
             f"{format_first(f'{label} (n = {n:.3g})' for label, n in fewest)}. A single row "
             "changes "
             f"measures of such a label by up to {1 / fewest[0][1]:.2g}, and macro averages give it "
             "as much weight as any other.",
             rows.listed(fewest, "rows", "labels with few rows"),
-            tuple(str(m) for m in s.measures if m.average == "macro" or m.label),
+            tuple(str(m) for m in subject.measures if m.average == "macro" or m.label),
         )
 
 
 @rule("rare-labels", "information", MultilabelRows, cost="rows")
-def rare_labels(s: Subject, rows: MultilabelRows) -> Iterator[Claim]:
+def rare_labels(subject: Subject, rows: MultilabelRows) -> Iterator[Claim]:
     """One or more labels are rare: the interval of the proportion of rows is below {RARE_LABEL:g}.
 
     The interval is corrected for the number of labels.
     """
     codes = np.flatnonzero((rows.shares > 0) & (rows.shares < RARE_LABEL)).tolist()
-    p, shares = [1.0], []
+    p, rare = [1.0], []
     for code in codes:
-        share = rows.share(rows.truth[:, code])
-        own = p_of_level(is_below(share, RARE_LABEL), s.level)
-        p.append(min(1.0, len(rows.labels) * own))
-        if p[-1] <= 1 - s.level:
-            shares.append((rows.label(code), share(s.level)))
-    shares.sort(key=lambda one: one[1].value)
-    yield Claim(min(p), partial(_rare_labels, s, rows, shares))
+        proportion = rows.share(rows.truth[:, code])
+        p_value = p_of_level(is_below(proportion, RARE_LABEL), subject.level)
+        p.append(min(1.0, len(rows.labels) * p_value))
+        if p[-1] <= 1 - subject.level:
+            rare.append((rows.label(code), proportion(subject.level)))
+    rare.sort(key=lambda pair: pair[1].value)
+    yield Claim(min(p), partial(_rare_labels, subject, rows, rare))
 
 
 def _rare_labels(
-    s: Subject, rows: MultilabelRows, rare: Sequence[tuple[str, IntervalNumber]]
+    subject: Subject, rows: MultilabelRows, rare: Sequence[tuple[str, IntervalNumber]]
 ) -> FindingDraft:
     blind = [
-        str(m) for m in s.measures if m.counts_true_negatives or m.average in ("micro", "weighted")
+        str(m)
+        for m in subject.measures
+        if m.counts_true_negatives or m.average in ("micro", "weighted")
     ]
     advice = ""
     if blind:
@@ -208,22 +212,24 @@ def _rare_labels(
 
 
 @rule("label-never-predicted", "caution", MultilabelPredictions, cost="rows", counts=True)
-def unpredicted_labels(s: Subject, answers: MultilabelPredictions) -> Iterator[FindingDraft]:
+def unpredicted_labels(
+    subject: Subject, predictions: MultilabelPredictions
+) -> Iterator[FindingDraft]:
     """At least one label that has rows is predicted for no row."""
-    rows = answers.rows
-    ever = answers.predicted if rows.weight is None else answers.predicted[rows.weight > 0]
+    rows = predictions.rows
+    ever = predictions.predicted if rows.weight is None else predictions.predicted[rows.weight > 0]
     codes = np.flatnonzero((rows.shares > 0) & ~ever.any(axis=0))
     sizes = rows.shares[codes] * float(rows.weights.sum())
     order = np.argsort(-rows.shares[codes], kind="stable")
-    have = [(rows.label(codes[at]), float(sizes[at])) for at in order]
+    have = [(rows.label(codes[index]), float(sizes[index])) for index in order]
     if have and rows.whole:
         listed = format_first(f"{label} (n = {format_number(n)})" for label, n in have)
         yield FindingDraft(
-            f"{s.title} never predicts {rows.some(len(have))}: {listed}. The recall of such a "
+            f"{subject.title} never predicts {rows.some(len(have))}: {listed}. The recall of such a "
             "label "
             "is 0, and its precision is undefined; check its threshold.",
             rows.listed(have, "rows", "labels never predicted"),
-            tuple(str(m) for m in s.measures if m.average == "macro"),
+            tuple(str(m) for m in subject.measures if m.average == "macro"),
         )
 
 
@@ -241,80 +247,90 @@ def unpredicted_labels(s: Subject, answers: MultilabelPredictions) -> Iterator[F
     cost="sorted rows",
     verb=", contains",
 )
-def subset_and_constant(s: Subject, answers: MultilabelPredictions) -> Iterator[Claim]:
+def subset_and_constant(subject: Subject, predictions: MultilabelPredictions) -> Iterator[Claim]:
     """Subset accuracy is compared with that of always predicting the most frequent set of labels.
 
     The interval of the difference, paired by row{verb} 0.
     """
-    if not s.shown_among("subset-accuracy"):
+    if not subject.shown_among("subset-accuracy"):
         return
-    rows = answers.rows
-    usual = rows.usual()
-    constant = (rows.truth == usual).all(axis=1)
-    right = (rows.truth == answers.predicted).all(axis=1)
-    apart = rows.apart(right & ~constant, constant & ~right)
-    own, always = (float(np.average(x, weights=rows.weight)) for x in (right, constant))
-    names = [rows.label(code) for code in np.flatnonzero(usual).tolist()]
-    answer = format_first(names, 5) if names else "no label"
-    value = IntervalNumber(own, math.nan, math.nan)
+    rows = predictions.rows
+    frequent_set = rows.usual()
+    constant = (rows.truth == frequent_set).all(axis=1)
+    right = (rows.truth == predictions.predicted).all(axis=1)
+    difference = rows.apart(right & ~constant, constant & ~right)
+    accuracy, constant_accuracy = (
+        float(np.average(x, weights=rows.weight)) for x in (right, constant)
+    )
+    names = [rows.label(code) for code in np.flatnonzero(frequent_set).tolist()]
+    constant_labels = format_first(names, 5) if names else "no label"
+    value = IntervalNumber(accuracy, math.nan, math.nan)
     yield from compare_with_constant(
-        s, "subset accuracy", value, answer, always, apart, rows.n_sets()
+        subject,
+        "subset accuracy",
+        value,
+        constant_labels,
+        constant_accuracy,
+        difference,
+        rows.n_sets(),
     )
 
 
 @rule("confused-label", "caution", MultilabelPredictions, cost="rows")
-def confused_labels(s: Subject, answers: MultilabelPredictions) -> Iterator[Claim]:
+def confused_labels(subject: Subject, predictions: MultilabelPredictions) -> Iterator[Claim]:
     """One other label is wrongly predicted for most of the rows that miss a label.
 
     It is predicted for more than half of the rows that miss the label, and for more than
     {CONFUSED:g} of all rows with the label (both by the entire interval, exact); and more often
     than for other rows that do not have it (by the interval of the difference).
     """
-    rows, truth, predicted = answers.rows, answers.rows.truth, answers.predicted
-    missed, wrong = truth & ~predicted, predicted & ~truth
+    rows, truth, predicted = predictions.rows, predictions.rows.truth, predictions.predicted
+    missed, false_positives = truth & ~predicted, predicted & ~truth
     # Single precision is twice as fast, and exact of counts; weights it may not even hold.
     kind = np.float32 if rows.weight is None else np.float64
     weighted = missed.astype(kind)
     if rows.weight is not None:
         weighted *= rows.weight[:, None]
-    both = weighted.T @ wrong.astype(kind)
-    least = np.maximum(weighted.sum(axis=0) / 2, rows.shares * float(rows.weights.sum()) * CONFUSED)
+    confusions = weighted.T @ false_positives.astype(kind)
+    min_weights = np.maximum(
+        weighted.sum(axis=0) / 2, rows.shares * float(rows.weights.sum()) * CONFUSED
+    )
     for code in range(len(rows.labels)):
-        other = int(both[code].argmax())
-        if not both[code, other] > least[code]:
+        other = int(confusions[code].argmax())
+        if not confusions[code, other] > min_weights[code]:
             yield Claim(1.0)
             continue
-        instead = missed[:, code] & wrong[:, other]
+        instead = missed[:, code] & false_positives[:, other]
         of_errors = rows.share(instead, missed[:, code])
         of_all = rows.share(instead, truth[:, code])
         # A label that is predicted everywhere does not replace this one in particular.
-        without = ~truth[:, other]
-        here = rows.share(wrong[:, other], without & missed[:, code])
-        there = rows.share(wrong[:, other], without & ~missed[:, code])
+        lacks_other = ~truth[:, other]
+        missed_rate = rows.share(false_positives[:, other], lacks_other & missed[:, code])
+        other_rate = rows.share(false_positives[:, other], lacks_other & ~missed[:, code])
         p = max(
-            p_of_level(is_above(of_errors, 0.5), s.level),
-            p_of_level(is_above(of_all, CONFUSED), s.level),
-            p_of_level(is_above(subtract(here, there), 0.0), s.level),
+            p_of_level(is_above(of_errors, 0.5), subject.level),
+            p_of_level(is_above(of_all, CONFUSED), subject.level),
+            p_of_level(is_above(subtract(missed_rate, other_rate), 0.0), subject.level),
         )
-        shares = of_all, of_errors, there
-        yield Claim(p, partial(_confused_labels, s, rows, (code, other), shares))
+        estimates = of_all, of_errors, other_rate
+        yield Claim(p, partial(_confused_labels, subject, rows, (code, other), estimates))
 
 
 def _confused_labels(
-    s: Subject, rows: MultilabelRows, codes: tuple[int, int], shares: tuple[AtLevel, ...]
+    subject: Subject, rows: MultilabelRows, codes: tuple[int, int], estimates: tuple[AtLevel, ...]
 ) -> FindingDraft:
     label, other = map(rows.label, codes)
     names = [rows.labels[code] for code in codes]
-    of_all, of_errors, there = (share(s.level) for share in shares)
+    of_all, of_errors, other_rate = (estimate(subject.level) for estimate in estimates)
     return FindingDraft(
-        f"{s.title} predicts {other} instead of {label} for {of_all} of the {label} rows, which is "
-        f"{of_errors} of those that miss {label}. Of all other rows without {other}, {there} are "
+        f"{subject.title} predicts {other} instead of {label} for {of_all} of the {label} rows, which is "
+        f"{of_errors} of those that miss {label}. Of all other rows without {other}, {other_rate} are "
         f"predicted as {other}.",
         {
             "share of the rows": of_all,
             "share of the rows that miss it": of_errors,
-            "share of the other rows": there,
+            "share of the other rows": other_rate,
         },
-        tuple(str(m) for m in s.measures if m.label in names),
+        tuple(str(m) for m in subject.measures if m.label in names),
         about=", ".join(names),
     )

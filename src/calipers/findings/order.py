@@ -23,35 +23,37 @@ class UnorderedInfluence:
 
 
 @rule("neighbours-alike", "caution", UnorderedInfluence, cost="some rows")
-def neighbouring_rows(s: Subject, of: UnorderedInfluence) -> Iterator[Claim]:
+def neighbouring_rows(subject: Subject, data: UnorderedInfluence) -> Iterator[Claim]:
     """Rows next to each other are correlated, and neither times nor clusters of rows are given.
 
     The influence of rows on the first measure has a lag-1 autocorrelation of {LEAST:g} or more,
     with at least {ENOUGH} rows (tests of the lag-1 autocorrelation and of the sum of the first
     ten).
     """
-    moved = of.influence()
-    if moved is None or len(moved) < ENOUGH:
+    influence = data.influence()
+    if influence is None or len(influence) < ENOUGH:
         return
     from calipers.inference import serial
 
-    if serial.autocorrelations(moved, 1)[0] < LEAST:
+    if serial.autocorrelations(influence, 1)[0] < LEAST:
         yield Claim(1.0)
     else:
-        yield Claim(serial.p_value(moved), partial(_neighbor_message, s, of, moved))
+        yield Claim(serial.p_value(influence), partial(_neighbor_message, subject, data, influence))
 
 
-def _neighbor_message(s: Subject, of: UnorderedInfluence, moved: FloatArray) -> FindingDraft:
+def _neighbor_message(
+    subject: Subject, data: UnorderedInfluence, influence: FloatArray
+) -> FindingDraft:
     from calipers.inference import serial
 
-    found = serial.dependence(moved)
-    count = of.rows * found.effective / found.periods
+    dependence = serial.dependence(influence)
+    count = data.rows * dependence.effective / dependence.periods
     return FindingDraft(
-        f"{s.title}: neighbouring rows are correlated; the lag-1 autocorrelation of their "
+        f"{subject.title}: neighbouring rows are correlated; the lag-1 autocorrelation of their "
         "influence "
-        f"on {of.measure} is {found.lag_one:.2f}. If rows are in temporal order, the effective "
-        f"sample size is about {count:,.0f} instead of {of.rows:,}, and intervals are too narrow. "
+        f"on {data.measure} is {dependence.lag_one:.2f}. If rows are in temporal order, the effective "
+        f"sample size is about {count:,.0f} instead of {data.rows:,}, and intervals are too narrow. "
         "Pass time= or cluster=.",
-        {"lag-1 autocorrelation": found.lag_one, "rows": of.rows, "independent rows": count},
-        (of.measure,),
+        {"lag-1 autocorrelation": dependence.lag_one, "rows": data.rows, "independent rows": count},
+        (data.measure,),
     )

@@ -46,7 +46,7 @@ RECALIBRATION = {
 
 
 @rule("miscalibrated", "caution", ScoreTable, cost="rows")
-def miscalibration(s: Subject, table: ScoreTable) -> Iterator[Claim]:
+def miscalibration(subject: Subject, table: ScoreTable) -> Iterator[Claim]:
     """Scores discriminate between the classes, but probabilities are significantly miscalibrated.
 
     The calibration slope and intercept are reported, the interval of the AUC lies above 0.5, and
@@ -54,55 +54,58 @@ def miscalibration(s: Subject, table: ScoreTable) -> Iterator[Claim]:
     tests); or the probabilities separate the classes, which is improbable under calibration.
     """
     # Fitting a recalibration takes seconds at 10⁶ rows, so do it only if it is reported.
-    if len(s.shown_among(*RECALIBRATION)) < 2 or not (area := s.estimate_of("AUC")).low > 0.5:
+    if (
+        len(subject.shown_among(*RECALIBRATION)) < 2
+        or not (area := subject.estimate_of("AUC")).low > 0.5
+    ):
         return
-    p = {name: s.p(name, ideal) for name, (ideal, _, _) in RECALIBRATION.items()}
+    p = {name: subject.p(name, ideal) for name, (ideal, _, _) in RECALIBRATION.items()}
     if area.value == 1:
-        p["chance of separation"] = 2 * _chance_of_separation(s, table)
+        p["chance of separation"] = 2 * _chance_of_separation(subject, table)
     p = {name: x for name, x in p.items() if not math.isnan(x)}
     if p:
         p = {name: min(1.0, len(p) * x) for name, x in p.items()}
-        yield Claim(min(p.values()), partial(_miscalibration_message, s, area, p))
+        yield Claim(min(p.values()), partial(_miscalibration_message, subject, area, p))
 
 
 def _miscalibration_message(
-    s: Subject, area: IntervalNumber, p: Mapping[str, float]
+    subject: Subject, area: IntervalNumber, p: Mapping[str, float]
 ) -> FindingDraft:
-    found: dict[str, float | IntervalNumber] = {}
-    texts, about = [], []
+    values: dict[str, float | IntervalNumber] = {}
+    clauses, aspects = [], []
     for name, (ideal, higher, lower) in RECALIBRATION.items():
-        of = found[name] = s.estimate_of(name)
-        if math.isnan(of.value):
+        estimate = values[name] = subject.estimate_of(name)
+        if math.isnan(estimate.value):
             continue
-        side = higher if of.value > ideal else lower
-        off = p.get(name, 1.0) <= 1 - s.level
-        about += [side] if off else []
-        which = "above" if of.value > ideal else "below"
+        side = higher if estimate.value > ideal else lower
+        off = p.get(name, 1.0) <= 1 - subject.level
+        aspects += [side] if off else []
+        which = "above" if estimate.value > ideal else "below"
         meaning = f" ({which} {ideal:g}: predictions {side})" if off else ""
-        texts.append(f"{name.replace('-', ' ')} {of:{'+' if ideal == 0 else ''}}{meaning}")
-    if p.get("chance of separation", 1.0) <= 1 - s.level:
-        chance = found["chance of separation"] = p["chance of separation"] / (2 * len(p))
-        about.append("separated")
-        texts.append(
+        clauses.append(f"{name.replace('-', ' ')} {estimate:{'+' if ideal == 0 else ''}}{meaning}")
+    if p.get("chance of separation", 1.0) <= 1 - subject.level:
+        chance = values["chance of separation"] = p["chance of separation"] / (2 * len(p))
+        aspects.append("separated")
+        clauses.append(
             "the probabilities are too moderate for perfectly separated classes (under calibration "
             f"{format_p(chance)})"
         )
     return FindingDraft(
-        f"{s.title} discriminates (AUC {area}) but is miscalibrated: {join_words(texts)}. "
+        f"{subject.title} discriminates (AUC {area}) but is miscalibrated: {join_words(clauses)}. "
         "Recalibrate "
         "the probabilities on other rows.",
-        {"AUC": area, **found},
-        s.shown_among("AUC", *RECALIBRATION, "ECE", "Brier", "log-loss"),
-        about=", ".join(about),
+        {"AUC": area, **values},
+        subject.shown_among("AUC", *RECALIBRATION, "ECE", "Brier", "log-loss"),
+        about=", ".join(aspects),
     )
 
 
-def _chance_of_separation(s: Subject, table: ScoreTable) -> float:
+def _chance_of_separation(subject: Subject, table: ScoreTable) -> float:
     """Compute the probability that calibrated probabilities separate the classes.
 
     The classes may be separated at any threshold. NaN if rows are weighted or clustered.
     """
-    cells = s.get(BinaryCells)
+    cells = subject.get(BinaryCells)
     if table.positive_squares is not table.positive and (
         (table.positive_squares != table.positive).any()
         or (table.negative_squares != table.negative).any()
@@ -119,7 +122,7 @@ def _chance_of_separation(s: Subject, table: ScoreTable) -> float:
 
 @rule("rules-out-only", "caution", BinaryCells, cost="sums", firm="NPV", loose="precision")
 @rule("rules-in-only", "caution", BinaryCells, cost="sums", firm="precision", loose="NPV")
-def one_sided_rule(s: Subject, cells: BinaryCells) -> Iterator[Claim]:
+def one_sided_rule(subject: Subject, cells: BinaryCells) -> Iterator[Claim]:
     """Predictions of one class are reliable (high {firm}), but not those of the other ({loose}).
 
     The lower limit of the {firm} exceeds {RELIABLE:g}, that of the {loose} does not, and the
@@ -127,40 +130,40 @@ def one_sided_rule(s: Subject, cells: BinaryCells) -> Iterator[Claim]:
     """
     ppv, npv = (cells.share(single_cell(code, code), predicted_as(code)) for code in (1, 0))
     recall, fpr = (cells.share(single_cell(code, 1), class_cells(code)) for code in (1, 0))
-    informed = p_of_level(is_above(subtract(recall, fpr), 0.0), s.level)
+    informed = p_of_level(is_above(subtract(recall, fpr), 0.0), subject.level)
     # Only one of the two can be larger, and the tests are one-sided, so both directions together
     # have the error rate of an interval.
-    found = Claim(1.0)
+    strongest = Claim(1.0)
     for (firm, sure), (loose, unsure), does in (
         ((npv, 0), (ppv, 1), ("out", "in")),
         ((ppv, 1), (npv, 0), ("in", "out")),
     ):
         # The limit of the less reliable one is not adjusted for other tests.
-        if not loose(s.level).low > RELIABLE:
-            says = partial(_one_sided_message, s, cells, (ppv, npv), (sure, unsure), does)
+        if not loose(subject.level).low > RELIABLE:
+            says = partial(_one_sided_message, subject, cells, (ppv, npv), (sure, unsure), does)
             p = max(
                 informed,
-                p_of_level(is_above(firm, RELIABLE), s.level),
-                p_of_level(is_above(subtract(firm, loose), 0.0), s.level),
+                p_of_level(is_above(firm, RELIABLE), subject.level),
+                p_of_level(is_above(subtract(firm, loose), 0.0), subject.level),
             )
-            found = min(found, Claim(p, says), key=lambda claim: claim.p)
-    yield found
+            strongest = min(strongest, Claim(p, says), key=lambda claim: claim.p)
+    yield strongest
 
 
 def _one_sided_message(
-    s: Subject,
+    subject: Subject,
     cells: BinaryCells,
-    shares: tuple[AtLevel, AtLevel],
+    estimates: tuple[AtLevel, AtLevel],
     codes: tuple[int, int],
     does: tuple[str, str],
 ) -> FindingDraft:
     m, values = cells.matrix, {}
-    values["precision"], values["NPV"] = (share(s.level) for share in shares)
+    values["precision"], values["NPV"] = (estimate(subject.level) for estimate in estimates)
     # Use the intervals of the table where the measure is reported.
     for name, code in (("LR+", 1), ("LR-", 0)):
         over, under = [single_cell(1, code), class_cells(0)], [single_cell(0, code), class_cells(1)]
-        values[name] = cells.ratio(over, under)(s.level)
-    values |= {name: s.estimate_of(name) for name in s.shown_among(*values)}
+        values[name] = cells.ratio(over, under)(subject.level)
+    values |= {name: subject.estimate_of(name) for name in subject.shown_among(*values)}
     sure, unsure = codes
     names = ("NPV", "precision") if sure == 0 else ("precision", "NPV")
     predictive = " and ".join(f"{name} {values[name]}" for name in names)
@@ -169,7 +172,7 @@ def _one_sided_message(
     )
     prevalence = float(m.truth[1] / m.total)
     return FindingDraft(
-        f"{s.title} predicts {cells.label(sure)} reliably but not {cells.label(unsure)}: "
+        f"{subject.title} predicts {cells.label(sure)} reliably but not {cells.label(unsure)}: "
         f"{predictive} at a prevalence of "
         f"{format_number(prevalence)}{f' ({weight})' if weight else ''}."
         f"{_prevalence_note(cells, does[0], values)}",
@@ -180,7 +183,7 @@ def _one_sided_message(
             "LR+": values["LR+"],
             "LR-": values["LR-"],
         },
-        s.shown_among("precision", "NPV", "LR+", "LR-", "recall", "specificity"),
+        subject.shown_among("precision", "NPV", "LR+", "LR-", "recall", "specificity"),
         kind=f"rules-{does[0]}-only",
     )
 
@@ -204,34 +207,39 @@ def _prevalence_note(cells: BinaryCells, does: str, values: Mapping[str, Interva
 
 
 @rule("overpredicted-class", "caution", BinaryCells, cost="sums")
-def overpredicted_class(s: Subject, cells: BinaryCells) -> Iterator[Claim]:
+def overpredicted_class(subject: Subject, cells: BinaryCells) -> Iterator[Claim]:
     """Predictions of a class are significantly more frequent than its rows.
 
     The interval of the ratio of predictions of the class to rows of the class lies above
     {LEANING:g}.
     """
     m = cells.matrix
-    shares = [float(margin[1] / m.total) for margin in (m.truth, m.prediction)]
-    found = Claim(1.0)
+    proportions = [float(margin[1] / m.total) for margin in (m.truth, m.prediction)]
+    strongest = Claim(1.0)
     for code in range(2):  # at most one of which is over-predicted
-        occurs, answered = shares if code else (1 - share for share in shares)
+        occurs, answered = proportions if code else (1 - proportion for proportion in proportions)
         ratio = cells.leaning(code)
-        p = p_of_level(is_above(ratio, LEANING), s.level)
+        p = p_of_level(is_above(ratio, LEANING), subject.level)
         says = partial(
-            _overprediction_message, s, cells.label(code), ratio(s.level), occurs, answered
+            _overprediction_message,
+            subject,
+            cells.label(code),
+            ratio(subject.level),
+            occurs,
+            answered,
         )
-        found = min(found, Claim(p, says), key=lambda claim: claim.p)
-    yield found
+        strongest = min(strongest, Claim(p, says), key=lambda claim: claim.p)
+    yield strongest
 
 
 def _overprediction_message(
-    s: Subject, label: str, ratio: IntervalNumber, occurs: float, answered: float
+    subject: Subject, label: str, ratio: IntervalNumber, occurs: float, answered: float
 ) -> FindingDraft:
     return FindingDraft(
-        f"{s.title} over-predicts {label}: {format_number(answered)} of the predictions against "
+        f"{subject.title} over-predicts {label}: {format_number(answered)} of the predictions against "
         f"{format_number(occurs)} of the rows (ratio {ratio}).",
         {"ratio": ratio, "share of the answers": answered, "share of the rows": occurs},
-        s.shown_among("precision", "recall", "specificity", "NPV"),
+        subject.shown_among("precision", "recall", "specificity", "NPV"),
         about=label,
     )
 
@@ -251,7 +259,9 @@ class TunedThreshold:
 
 
 @rule("tuned-threshold", "warning", ScoreTable, TunedThreshold, cost="replicates", counts=True)
-def tuned_threshold(s: Subject, table: ScoreTable, tuned: TunedThreshold) -> Iterator[FindingDraft]:
+def tuned_threshold(
+    subject: Subject, table: ScoreTable, tuned: TunedThreshold
+) -> Iterator[FindingDraft]:
     """Thresholds were optimised on the rows that they are evaluated on."""
     values, measure = {"threshold": tuned.threshold}, tuned.measure
     if measure.statistic is ConfusionMatrix:
@@ -259,28 +269,28 @@ def tuned_threshold(s: Subject, table: ScoreTable, tuned: TunedThreshold) -> Ite
         outside = tuned.out_of_bag(measure)
         if not math.isnan(outside):
             values[f"{measure} out of bag"] = outside
-    yield FindingDraft(tuned.note(table), values, s.shown_among(str(measure)))
+    yield FindingDraft(tuned.note(table), values, subject.shown_among(str(measure)))
 
 
 @rule("tied-class-scores", "caution", ScoreTable, cost="scores", counts=True)
-def ties(s: Subject, table: ScoreTable) -> Iterator[FindingDraft]:
+def ties(subject: Subject, table: ScoreTable) -> Iterator[FindingDraft]:
     """At least {TIED:g} of the pairs of a positive and a negative row are tied."""
     pairs = float(table.total_positive * table.total_negative)
     tied = float((table.positive * table.negative).sum()) / pairs if pairs else 0.0
     if tied >= TIED:
-        area, distinct = s.estimate_of("AUC"), len(table.scores)
-        lost, won = area.value - tied / 2, area.value + tied / 2
+        area, distinct = subject.estimate_of("AUC"), len(table.scores)
+        auc_if_lost, auc_if_won = area.value - tied / 2, area.value + tied / 2
         yield FindingDraft(
-            f"{s.title} has {format_count(distinct, 'distinct scores')}; {format_number(tied)} of "
+            f"{subject.title} has {format_count(distinct, 'distinct scores')}; {format_number(tied)} of "
             "the pairs of a "
             "positive and a negative row are tied. The AUC counts a tie as one half; with all ties "
-            f"broken it would be between {format_number(lost)} and {format_number(won)}.",
+            f"broken it would be between {format_number(auc_if_lost)} and {format_number(auc_if_won)}.",
             {
                 "tied share": tied,
                 "distinct scores": distinct,
                 "AUC": area,
-                "AUC with ties lost": lost,
-                "AUC with ties won": won,
+                "AUC with ties lost": auc_if_lost,
+                "AUC with ties won": auc_if_won,
             },
-            s.shown_among("AUC", "PR-AUC", "AP"),
+            subject.shown_among("AUC", "PR-AUC", "AP"),
         )

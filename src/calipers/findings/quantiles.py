@@ -42,61 +42,62 @@ class QuantilePredictions:
 
 
 @rule("miscoverage", "caution", QuantilePredictions, cost="rows")
-def coverage_off(s: Subject, of: QuantilePredictions) -> Iterator[Claim]:
+def coverage_off(subject: Subject, predictions: QuantilePredictions) -> Iterator[Claim]:
     """Coverage of a central prediction interval is not nominal: its interval excludes the level."""
-    for share in interval_levels(of.said.levels):
-        name = f"interval-coverage@{share:.10g}"
-        yield Claim(s.p(name, share), partial(_coverage_off, s, name, share))
+    for nominal in interval_levels(predictions.said.levels):
+        name = f"interval-coverage@{nominal:.10g}"
+        yield Claim(subject.p(name, nominal), partial(_coverage_off, subject, name, nominal))
 
 
-def _coverage_off(s: Subject, name: str, share: float) -> FindingDraft:
-    found = s.estimate_of(name)
-    side, mend = ("more", "narrower") if found.value > share else ("less", "wider")
+def _coverage_off(subject: Subject, name: str, nominal: float) -> FindingDraft:
+    coverage = subject.estimate_of(name)
+    side, mend = ("more", "narrower") if coverage.value > nominal else ("less", "wider")
     return FindingDraft(
-        f"{s.title}: the {format_percent(share)} prediction intervals cover {found} of the rows, "
+        f"{subject.title}: the {format_percent(nominal)} prediction intervals cover {coverage} of the rows, "
         f"{side} "
         "than nominal. Recalibrate them on held-out rows, for example by conformal prediction.",
-        {"coverage": found, "to hold": share},
-        s.shown_among(name, f"interval-score@{share:.10g}", f"mean-width@{share:.10g}"),
-        about=f"{share:.10g}, {mend}",
+        {"coverage": coverage, "to hold": nominal},
+        subject.shown_among(name, f"interval-score@{nominal:.10g}", f"mean-width@{nominal:.10g}"),
+        about=f"{nominal:.10g}, {mend}",
     )
 
 
 @rule("conditional-miscoverage", "caution", QuantilePredictions, cost="sorted rows")
-def conditional_miscoverage(s: Subject, of: QuantilePredictions) -> Iterator[Claim]:
+def conditional_miscoverage(subject: Subject, predictions: QuantilePredictions) -> Iterator[Claim]:
     """Coverage of the widest central prediction interval depends on the prediction.
 
     With {ENOUGH} rows or more, it differs by {APART:g} or more between the lowest and the highest
     quintile of the midpoints, and depends significantly on the rank of the midpoint (linear trend,
     HC3).
     """
-    for share in interval_levels(of.said.levels)[:1]:
-        used = slice(None) if of.weight is None else of.weight > 0
-        weight = None if of.weight is None else of.weight[used]
-        rows = np.arange(len(of.truth))[used]
-        clusters = None if of.clusters is None else of.clusters.take_rows(rows)
+    for nominal in interval_levels(predictions.said.levels)[:1]:
+        used = slice(None) if predictions.weight is None else predictions.weight > 0
+        weight = None if predictions.weight is None else predictions.weight[used]
+        rows = np.arange(len(predictions.truth))[used]
+        clusters = None if predictions.clusters is None else predictions.clusters.take_rows(rows)
         w = np.ones(len(rows)) if weight is None else weight
         size = Moments.from_rows(np.zeros(len(rows)), weight).effective_size
         if min(size, np.inf if clusters is None else clusters.effective_number) < ENOUGH:
             return
-        hits = covered_rows(of.truth, of.said, share)[used]
-        ranks = midranks(np.mean(of.said.interval_limits(share), axis=0)[used], w)
-        found = fit_line(ranks, hits, weight, clusters)
-        if found is None or math.isnan(found.p):
+        hits = covered_rows(predictions.truth, predictions.said, nominal)[used]
+        ranks = midranks(np.mean(predictions.said.interval_limits(nominal), axis=0)[used], w)
+        trend = fit_line(ranks, hits, weight, clusters)
+        if trend is None or math.isnan(trend.p):
             return
-        ends = quintile_means(hits, ranks, weight, clusters, s.level, (0, 1))
-        notable = abs(ends[1].value - ends[0].value) >= APART
+        extreme_means = quintile_means(hits, ranks, weight, clusters, subject.level, (0, 1))
+        notable = abs(extreme_means[1].value - extreme_means[0].value) >= APART
         yield Claim(
-            found.p if notable else 1.0, partial(_miscoverage_message, s, share, ends, found.p)
+            trend.p if notable else 1.0,
+            partial(_miscoverage_message, subject, nominal, extreme_means, trend.p),
         )
 
 
 def _miscoverage_message(
-    s: Subject, share: float, ends: tuple[IntervalNumber, IntervalNumber], p: float
+    subject: Subject, nominal: float, extreme_means: tuple[IntervalNumber, IntervalNumber], p: float
 ) -> FindingDraft:
-    low, high = ends
+    low, high = extreme_means
     return FindingDraft(
-        f"{s.title}: the coverage of the {format_percent(share)} prediction intervals depends on "
+        f"{subject.title}: the coverage of the {format_percent(nominal)} prediction intervals depends on "
         "the "
         f"prediction; it is {low} in the lowest quintile of the predictions and {high} in the "
         "highest. Examine the coverage by prediction, and let the width vary with the uncertainty.",
@@ -105,24 +106,26 @@ def _miscoverage_message(
             "coverage of the highest fifth": high,
             "p": p,
         },
-        s.shown_among(f"interval-coverage@{share:.10g}", f"interval-score@{share:.10g}"),
+        subject.shown_among(f"interval-coverage@{nominal:.10g}", f"interval-score@{nominal:.10g}"),
         about="higher" if high.value > low.value else "lower",
     )
 
 
 @rule("crossing-quantiles", "caution", QuantilePredictions, cost="rows", counts=True)
-def crossing_quantiles(s: Subject, of: QuantilePredictions) -> Iterator[FindingDraft]:
+def crossing_quantiles(
+    subject: Subject, predictions: QuantilePredictions
+) -> Iterator[FindingDraft]:
     """At least one quantile of a higher level is below one of a lower level in the same row."""
-    cross = (np.diff(of.said.values, axis=1) < 0).any(axis=1)
-    if of.weight is not None:
-        cross &= of.weight > 0
+    cross = (np.diff(predictions.said.values, axis=1) < 0).any(axis=1)
+    if predictions.weight is not None:
+        cross &= predictions.weight > 0
     rows = np.flatnonzero(cross)
     if len(rows):
-        first = "" if of.named is None else f", first in {of.named(int(rows[0]))}"
-        of_rows = format_count(len(of.truth), "rows" if first else "examined rows")
+        first = "" if predictions.named is None else f", first in {predictions.named(int(rows[0]))}"
+        of_rows = format_count(len(predictions.truth), "rows" if first else "examined rows")
         yield FindingDraft(
-            f"{s.title}: the predicted quantiles cross in {len(rows):,} of {of_rows}{first}. Sort "
+            f"{subject.title}: the predicted quantiles cross in {len(rows):,} of {of_rows}{first}. Sort "
             "the quantiles of each row; this never increases the mean pinball loss.",
             {"rows that cross": len(rows)},
-            s.shown_measures,
+            subject.shown_measures,
         )

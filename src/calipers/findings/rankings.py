@@ -90,29 +90,29 @@ class TopicValues:
         """Name of a unit, in the singular."""
         return self.unit.removesuffix("s")
 
-    def weights(self, places: IntArray) -> FloatArray:
+    def weights(self, indices: IntArray) -> FloatArray:
         """Return the weights of some of the topics."""
-        return np.ones(len(places)) if self.importance is None else self.importance[places]
+        return np.ones(len(indices)) if self.importance is None else self.importance[indices]
 
 
 @rule("no-judged-documents", "warning", RunStatistics, cost="rows", counts=True)
-def no_judged_documents(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
+def no_judged_documents(subject: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
     """No document that a run retrieves for judged topics is judged."""
     if not run.none_judged:
         return
     retrieved = int(run.rankings.retrieved.sum())
-    why = run.spelling("documents") or "Compare the document ids of the run and the judgments."
+    advice = run.spelling("documents") or "Compare the document ids of the run and the judgments."
     yield FindingDraft(
-        f"{s.title} retrieves {format_count(retrieved, 'documents')} for judged topics, but no "
+        f"{subject.title} retrieves {format_count(retrieved, 'documents')} for judged topics, but no "
         "judged one, "
-        f"so every measure is 0. {why}",
+        f"so every measure is 0. {advice}",
         {"documents retrieved": retrieved, "judged": 0},
-        s.shown_measures,
+        subject.shown_measures,
     )
 
 
 @rule("missing-topics", "caution", RunStatistics, cost="rows", counts=True)
-def topics_missing(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
+def topics_missing(subject: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
     """At least {MISSING:g} of the judged topics have no retrieved documents in a run."""
     retrieved = run.rankings.retrieved
     missing, topics = int((retrieved == 0).sum()), len(retrieved)
@@ -121,55 +121,58 @@ def topics_missing(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
     others = ""
     if run.unjudged_topics:
         others = f" It has {format_count(run.unjudged_topics, 'topics')} without judgments."
-    why = run.spelling("topics") or 'Use topics="both" to exclude topics that the run lacks.'
+    advice = run.spelling("topics") or 'Use topics="both" to exclude topics that the run lacks.'
     yield FindingDraft(
-        f"{s.title} retrieves nothing for {missing} of {topics} judged topics; its measures are 0 "
-        f"there.{others} {why}",
+        f"{subject.title} retrieves nothing for {missing} of {topics} judged topics; its measures are 0 "
+        f"there.{others} {advice}",
         {"topics missing": missing, "topics": topics, "unjudged topics": run.unjudged_topics},
-        s.shown_measures,
+        subject.shown_measures,
     )
 
 
 @rule("low-judged-fraction", "caution", RunStatisticsByName, cost="rows", counts=True)
-def low_judged_fraction(s: Subject, runs: RunStatisticsByName) -> Iterator[FindingDraft]:
+def low_judged_fraction(subject: Subject, runs: RunStatisticsByName) -> Iterator[FindingDraft]:
     """On average, less than {FEW_JUDGED:g} of the first {TOP} documents of a run are judged.
 
     The mean is over the topics for which the run retrieves documents.
     """
-    few = {}
+    low_fractions = {}
     for name, run in runs.by_name.items():
         if not run.none_judged:
-            own = run.rankings.take(np.flatnonzero(run.rankings.retrieved))
-            judged = runs.judged.apply(own)
-            share = float(judged.mean()) if len(judged) else 1.0
-            if share < FEW_JUDGED:
-                few[name] = share
-    if few:
+            nonempty_rankings = run.rankings.take(np.flatnonzero(run.rankings.retrieved))
+            judged = runs.judged.apply(nonempty_rankings)
+            fraction = float(judged.mean()) if len(judged) else 1.0
+            if fraction < FEW_JUDGED:
+                low_fractions[name] = fraction
+    if low_fractions:
         listed = format_first(
-            f"{share:.0%} for {shorten_name(name)}" for name, share in few.items()
+            f"{fraction:.0%} for {shorten_name(name)}" for name, fraction in low_fractions.items()
         )
         yield FindingDraft(
             f"Low judged fraction in the top {TOP}: {listed}. Unjudged documents count as "
             "non-relevant, which biases scores against runs that did not contribute to the pool. "
             "Use judgment_bounds=True for bounds on each measure.",
-            {f"share judged of {shorten_name(name)}": share for name, share in few.items()},
-            s.shown_measures,
+            {
+                f"share judged of {shorten_name(name)}": fraction
+                for name, fraction in low_fractions.items()
+            },
+            subject.shown_measures,
         )
 
 
 @rule("tied-scores", "caution", RunStatistics, cost="sorted rows", counts=True)
-def tied_scores(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
+def tied_scores(subject: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
     """At least {MOST_TIED:g} of the judged documents that a run retrieves have tied scores.
 
     Their score is that of another document of the topic.
     """
-    r = run.rankings
-    tied = float(np.mean(r.tied_to > r.tied_from)) if len(r.rank) else 0.0
+    rankings = run.rankings
+    tied = float(np.mean(rankings.tied_to > rankings.tied_from)) if len(rankings.rank) else 0.0
     if tied < MOST_TIED or not run.by_id:
         return
     values, also = {"share tied": tied}, ""
-    if (of := run.bounds()) is not None:
-        name, low, high = of
+    if (bounds := run.bounds()) is not None:
+        name, low, high = bounds
         values |= {f"{name} at worst": low, f"{name} at best": high}
         also = f" Their order does not change {shorten_name(name)} ({format_number(low)})."
         if format_number(low) != format_number(high):
@@ -180,20 +183,20 @@ def tied_scores(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
             )
         elif low != high:
             also = f" Their order changes {shorten_name(name)} by at most {high - low:.2g}."
-    if r.averaged:
-        what, order = "rows", "group. Measures are means over all orders of tied rows."
+    if rankings.averaged:
+        item_name, order = "rows", "group. Measures are means over all orders of tied rows."
     else:
-        what = "judged documents"
+        item_name = "judged documents"
         order = 'topic. Ties are ordered by id; use ties="average" for the mean over all orders.'
     yield FindingDraft(
-        f"{s.title}: {tied:.0%} of the {what} have the same score as others of the {order}{also}",
+        f"{subject.title}: {tied:.0%} of the {item_name} have the same score as others of the {order}{also}",
         values,
-        s.shown_measures,
+        subject.shown_measures,
     )
 
 
 @rule("single-grade-groups", "information", GradedGroups, cost="rows", counts=True)
-def nothing_to_order(s: Subject, graded: GradedGroups) -> Iterator[FindingDraft]:
+def nothing_to_order(subject: Subject, graded: GradedGroups) -> Iterator[FindingDraft]:
     """In at least {NOTHING_TO_ORDER:g} of the groups all rows have the same grade."""
     levels = np.diff(graded.rankings.judged_offsets)
     same, groups = int((levels == 1).sum()), len(levels)
@@ -203,7 +206,7 @@ def nothing_to_order(s: Subject, graded: GradedGroups) -> Iterator[FindingDraft]
             "measures "
             "are constant or undefined for any order, so these groups do not separate systems.",
             {"groups of one grade": same, "groups": groups},
-            s.shown_measures,
+            subject.shown_measures,
         )
 
 
@@ -214,38 +217,40 @@ def topic_carries(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
     The mean is that of the leading measure.
     """
     for name, values in table.values.items():
-        has = np.flatnonzero(np.isfinite(values))
-        n, w = len(has), table.weights(has)
+        defined = np.flatnonzero(np.isfinite(values))
+        n, w = len(defined), table.weights(defined)
         if n < FEW_TO_COMPARE or np.nanmin(values) < 0:
             continue
-        part = w * values[has]
-        total, most = float(part.sum()), int(np.argmax(part))
-        if not 2 * part[most] > total:
+        contributions = w * values[defined]
+        total, max_index = float(contributions.sum()), int(np.argmax(contributions))
+        if not 2 * contributions[max_index] > total:
             continue
-        at, mean = int(has[most]), total / float(w.sum())
-        left = float(np.delete(w, most).sum())  # a difference would lose small weights
-        if not left > 0:
+        topic_index, mean = int(defined[max_index]), total / float(w.sum())
+        remaining_weight = float(
+            np.delete(w, max_index).sum()
+        )  # a difference would lose small weights
+        if not remaining_weight > 0:
             continue
-        rest = float(np.delete(part, most).sum()) / left
+        remaining_mean = float(np.delete(contributions, max_index).sum()) / remaining_weight
         yield FindingDraft(
             f"More than half of the mean {shorten_name(table.measure)} of {system_name(name)} "
-            f"({format_number(mean)}) is due to {table.one} {quote(table.topics[at])}; without it "
+            f"({format_number(mean)}) is due to {table.one} {quote(table.topics[topic_index])}; without it "
             "the "
-            f"mean is {format_number(rest)}.",
+            f"mean is {format_number(remaining_mean)}.",
             {
                 table.measure: mean,
-                f"value of the {table.one}": float(values[at]),
-                f"{table.measure} without it": rest,
+                f"value of the {table.one}": float(values[topic_index]),
+                f"{table.measure} without it": remaining_mean,
                 table.unit: n,
             },
             (table.measure,),
             systems=(name,),
-            about=table.topics[at],
+            about=table.topics[topic_index],
         )
 
 
 @rule("topic-dependent-difference", "caution", TopicValues, cost="rows")
-def topic_decides(s: Subject, table: TopicValues) -> Iterator[Claim]:
+def topic_decides(subject: Subject, table: TopicValues) -> Iterator[Claim]:
     """Without one topic, the comparison of two systems would have another result.
 
     On the leading measure the difference of two systems is not significant, or one system is
@@ -254,27 +259,37 @@ def topic_decides(s: Subject, table: TopicValues) -> Iterator[Claim]:
     """
     if table.comparison is None:
         return
-    pairs = [d for d in table.comparison if d.measure == table.measure]
-    for d in pairs:
-        apart = table.values[d.system] - table.values[d.baseline]
-        has = np.flatnonzero(np.isfinite(apart))
-        n = len(has)
+    pairs = [difference for difference in table.comparison if difference.measure == table.measure]
+    for difference in pairs:
+        differences = table.values[difference.system] - table.values[difference.baseline]
+        defined = np.flatnonzero(np.isfinite(differences))
+        n = len(defined)
         if n < FEW_TO_COMPARE:
             continue
-        x = apart[has]
-        mean, error, size = _without_each(x, table.weights(has))
+        x = differences[defined]
+        mean, error, size = _without_each(x, table.weights(defined))
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.nan_to_num(np.abs(mean) / error, posinf=0.0)
-        at = int(np.argmax(t))
-        found = float(mean[at]), float(error[at]), float(size[at])
+        max_index = int(np.argmax(t))
+        estimate = float(mean[max_index]), float(error[max_index]), float(size[max_index])
         # Corrected for the choice of the topic.
-        level = 1 - (1 - s.level) / n
-        rest = IntervalNumber.within(found[0], intervals.student(*found, level))
-        p = min(1.0, n * p_of_mean(found[0], found[1], found[2] - 1))
-        if rest.value * d.value < 0 or not outcome(d).decided:
+        level = 1 - (1 - subject.level) / n
+        remaining_difference = IntervalNumber.within(
+            estimate[0], intervals.student(*estimate, level)
+        )
+        p = min(1.0, n * p_of_mean(estimate[0], estimate[1], estimate[2] - 1))
+        if remaining_difference.value * difference.value < 0 or not outcome(difference).decided:
             yield Claim(
                 p,
-                partial(_decisive_topic_message, d, table, int(has[at]), float(x[at]), rest, level),
+                partial(
+                    _decisive_topic_message,
+                    difference,
+                    table,
+                    int(defined[max_index]),
+                    float(x[max_index]),
+                    remaining_difference,
+                    level,
+                ),
             )
         else:
             yield Claim(1.0)
@@ -282,12 +297,13 @@ def topic_decides(s: Subject, table: TopicValues) -> Iterator[Claim]:
 
 def _without_each(x: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Compute leave-one-out weighted means, their standard errors, and Kish's effective sizes."""
-    apart, total, square = x - np.average(x, weights=w), w.sum() - w, np.square(w)
-    mean = -w * apart / total  # about the mean of all
-    squares, cross, both = (
-        of.sum() - of for of in (square, square * apart, square * np.square(apart))
+    deviations, total, square = x - np.average(x, weights=w), w.sum() - w, np.square(w)
+    mean = -w * deviations / total  # about the mean of all
+    squares, cross, second_moments = (
+        terms.sum() - terms
+        for terms in (square, square * deviations, square * np.square(deviations))
     )
-    spread = np.maximum(both - 2 * mean * cross + mean**2 * squares, 0.0)
+    spread = np.maximum(second_moments - 2 * mean * cross + mean**2 * squares, 0.0)
     n = total**2 / squares
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt(spread * n / np.where(n > 1, n - 1, np.nan)) / total
@@ -295,27 +311,32 @@ def _without_each(x: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray,
 
 
 def _decisive_topic_message(
-    d: Difference, table: TopicValues, at: int, own: float, rest: IntervalNumber, level: float
+    difference: Difference,
+    table: TopicValues,
+    topic_index: int,
+    topic_difference: float,
+    remaining_difference: IntervalNumber,
+    level: float,
 ) -> FindingDraft:
-    first_, second = shorten_name(d.system), shorten_name(d.baseline)
-    ahead, behind = (first_, second) if rest.value > 0 else (second, first_)
-    amount = rest if rest.value > 0 else -rest
+    first_, second = shorten_name(difference.system), shorten_name(difference.baseline)
+    ahead, behind = (first_, second) if remaining_difference.value > 0 else (second, first_)
+    amount = remaining_difference if remaining_difference.value > 0 else -remaining_difference
     return FindingDraft(
         f"The difference in {shorten_name(table.measure)} between {first_} and {second} depends on "
         "one "
-        f"{table.one}, {quote(table.topics[at])}: it is {IntervalNumber.of(d):+} with this "
+        f"{table.one}, {quote(table.topics[topic_index])}: it is {IntervalNumber.of(difference):+} with this "
         f"{table.one}; "
         f"without it {ahead} scores higher than {behind} by {amount:+}. Check the {table.one}, "
-        f"where the difference is {format_number(own)}.",
+        f"where the difference is {format_number(topic_difference)}.",
         {
-            "difference": IntervalNumber.of(d),
-            f"difference without the {table.one}": rest,
-            f"difference on the {table.one}": own,
+            "difference": IntervalNumber.of(difference),
+            f"difference without the {table.one}": remaining_difference,
+            f"difference on the {table.one}": topic_difference,
         },
         (table.measure,),
         level,
-        systems=(d.system, d.baseline),
-        about=table.topics[at],
+        systems=(difference.system, difference.baseline),
+        about=table.topics[topic_index],
     )
 
 

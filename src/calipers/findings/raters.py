@@ -37,66 +37,68 @@ class RaterPanel:
 
 
 @rule("low-agreement", "caution", RaterPanel, cost="rows")
-def low_agreement(s: Subject, panel: RaterPanel) -> Iterator[Claim]:
+def low_agreement(subject: Subject, panel: RaterPanel) -> Iterator[Claim]:
     """Krippendorff's alpha is below {ENOUGH:g}, by the entire interval."""
-    alpha = s.estimate_of(panel.measure)
-    p = s.p(panel.measure, ENOUGH) / 2 if alpha.high < ENOUGH else 1.0
+    alpha = subject.estimate_of(panel.measure)
+    p = subject.p(panel.measure, ENOUGH) / 2 if alpha.high < ENOUGH else 1.0
     if not math.isnan(alpha.low):
-        yield Claim(p, partial(_low_agreement_message, s, panel, alpha))
+        yield Claim(p, partial(_low_agreement_message, subject, panel, alpha))
 
 
-def _low_agreement_message(s: Subject, panel: RaterPanel, alpha: IntervalNumber) -> FindingDraft:
+def _low_agreement_message(
+    subject: Subject, panel: RaterPanel, alpha: IntervalNumber
+) -> FindingDraft:
     return FindingDraft(
-        f"{s.title}: agreement is too low for conclusions from the ratings (alpha {alpha}, below "
+        f"{subject.title}: agreement is too low for conclusions from the ratings (alpha {alpha}, below "
         f"{ENOUGH:g}). Examine pairs of raters and revise the instructions, or aggregate more "
         "ratings by majority.",
         {"alpha": alpha},
-        s.shown_among(panel.measure),
+        subject.shown_among(panel.measure),
     )
 
 
 @rule("outlying-rater", "caution", RaterPanel, cost="rows")
-def outlying_rater(s: Subject, panel: RaterPanel) -> Iterator[Claim]:
+def outlying_rater(subject: Subject, panel: RaterPanel) -> Iterator[Claim]:
     """Krippendorff's alpha is higher without one of three or more raters.
 
     The difference is {APART:g} or more, and its interval excludes 0.
     """
     if len(panel.raters) < 3:
         return
-    for name, gain in zip(panel.raters, panel.without(s.level), strict=True):
+    for name, gain in zip(panel.raters, panel.without(subject.level), strict=True):
         notable = gain.value >= APART and gain.low > 0
-        p = p_of_limits(gain, 0.0, s.level) / 2 if notable else 1.0
+        p = p_of_limits(gain, 0.0, subject.level) / 2 if notable else 1.0
         if not math.isnan(gain.low):
-            yield Claim(p, partial(_outlying_rater_message, s, panel, name, gain))
+            yield Claim(p, partial(_outlying_rater_message, subject, panel, name, gain))
 
 
 def _outlying_rater_message(
-    s: Subject, panel: RaterPanel, name: str, gain: IntervalNumber
+    subject: Subject, panel: RaterPanel, name: str, gain: IntervalNumber
 ) -> FindingDraft:
     return FindingDraft(
-        f"{s.title}: {shorten_name(name)} rates differently from the others; alpha is higher by "
+        f"{subject.title}: {shorten_name(name)} rates differently from the others; alpha is higher by "
         f"{gain:+} "
         f"without {shorten_name(name)}. Compare the ratings: the outlying ones need not be wrong.",
         {"gain": gain},
-        s.shown_among(panel.measure),
+        subject.shown_among(panel.measure),
         about=name,
     )
 
 
 @rule("dominant-category", "information", RaterPanel, cost="rows")
-def dominant_category(s: Subject, panel: RaterPanel) -> Iterator[FindingDraft]:
+def dominant_category(subject: Subject, panel: RaterPanel) -> Iterator[FindingDraft]:
     """One category has {COMMON:.0%} of the ratings or more, and agreement beyond chance is low.
 
     {COMMON:.0%} or more of the pairs of ratings agree, but Krippendorff's alpha is below
     {ENOUGH:g}.
     """
-    alpha, agree = s.estimate_of(panel.measure), s.estimate_of("percent-agreement")
+    alpha, agree = subject.estimate_of(panel.measure), subject.estimate_of("percent-agreement")
     if panel.share >= COMMON and agree.value >= COMMON and alpha.value < ENOUGH:
         yield FindingDraft(
-            f"{s.title}: {agree} of the pairs of ratings agree, but alpha is only {alpha}. As "
+            f"{subject.title}: {agree} of the pairs of ratings agree, but alpha is only {alpha}. As "
             f"{format_percent(panel.share)} of the ratings are {quote(panel.commonest)}, most "
             "pairs are "
             "expected to agree by chance; rate more items of the other categories.",
             {"agreement": agree, "alpha": alpha, "share": panel.share},
-            s.shown_among(panel.measure, "percent-agreement"),
+            subject.shown_among(panel.measure, "percent-agreement"),
         )

@@ -52,18 +52,18 @@ class NumericPredictions:
 class Residuals:
     """Residuals of a system, prediction minus truth, scaled by the largest absolute one."""
 
-    def __init__(self, of: NumericPredictions) -> None:
+    def __init__(self, predictions: NumericPredictions) -> None:
         # (Rows that all count need no copies.)
         self._used: npt.NDArray[np.intp] | None = None
-        if of.weight is not None and not of.weight.all():
-            self._used = np.flatnonzero(of.weight)
+        if predictions.weight is not None and not predictions.weight.all():
+            self._used = np.flatnonzero(predictions.weight)
         used = slice(None) if self._used is None else self._used
-        self.predicted = of.predicted[used]
-        self.weight = None if of.weight is None else of.weight[used]
-        self.clusters = of.clusters
-        if of.clusters is not None and self._used is not None:
-            self.clusters = of.clusters.take_rows(self._used)
-        truth = of.truth[used]
+        self.predicted = predictions.predicted[used]
+        self.weight = None if predictions.weight is None else predictions.weight[used]
+        self.clusters = predictions.clusters
+        if predictions.clusters is not None and self._used is not None:
+            self.clusters = predictions.clusters.take_rows(self._used)
+        truth = predictions.truth[used]
         residual = self.predicted - truth
         self.unit = _max_abs(residual)
         self.size = 0.0
@@ -111,20 +111,20 @@ class Residuals:
     @property
     def quartiles(self) -> tuple[float, float]:
         """First and third quartile of the centered residuals."""
-        low, high = (quantile(self.centred, share, self.weight) for share in (0.25, 0.75))
+        low, high = (quantile(self.centred, proportion, self.weight) for proportion in (0.25, 0.75))
         return low, high
 
-    def mean(self, of: FloatArray) -> float:
+    def mean(self, values: FloatArray) -> float:
         """Compute the weighted mean of a value per row."""
-        return float(np.average(of, weights=self.weight))
+        return float(np.average(values, weights=self.weight))
 
-    def error(self, of: FloatArray) -> float:
+    def error(self, values: FloatArray) -> float:
         """Compute the standard error of the weighted mean of a value per row."""
-        return MeanVariance(self.weight, self.clusters).standard_error(of)
+        return MeanVariance(self.weight, self.clusters).standard_error(values)
 
-    def at_ends(self, of: FloatArray, level: float) -> tuple[IntervalNumber, IntervalNumber]:
+    def at_ends(self, values: FloatArray, level: float) -> tuple[IntervalNumber, IntervalNumber]:
         """Compute the mean of a value per row in the extreme quintiles of the predictions."""
-        low, high = quintile_means(of, self.ranks, self.weight, self.clusters, level)
+        low, high = quintile_means(values, self.ranks, self.weight, self.clusters, level)
         return _times(self.unit, low), _times(self.unit, high)
 
 
@@ -133,44 +133,44 @@ def _max_abs(values: FloatArray) -> float:
     return float(max(values.max(initial=0.0), -values.min(initial=0.0)))
 
 
-def _times(factor: float, of: IntervalNumber) -> IntervalNumber:
-    return IntervalNumber(factor * of.value, factor * of.low, factor * of.high)
+def _times(factor: float, number: IntervalNumber) -> IntervalNumber:
+    return IntervalNumber(factor * number.value, factor * number.low, factor * number.high)
 
 
 def quintile_means(
-    of: FloatArray,
+    values: FloatArray,
     ranks: FloatArray,
     weight: FloatArray | None,
     clusters: ClusterIndex | None,
     level: float,
-    ends: tuple[float, float] = (-np.inf, np.inf),
+    limits: tuple[float, float] = (-np.inf, np.inf),
 ) -> tuple[IntervalNumber, IntervalNumber]:
     """Compute the mean of a value per row in the lowest and in the highest quintile.
 
-    ``ranks`` are from 0 to 1. The means have Student's interval, limited to the range ``ends`` of
+    ``ranks`` are from 0 to 1. The means have Student's interval, limited to the range ``limits`` of
     the value.
     """
     low, high = max(0.2, float(ranks.min())), min(0.8, float(ranks.max()))
     first, last = (
-        _mean(of, np.flatnonzero(rows), weight, clusters, level, ends)
+        _mean(values, np.flatnonzero(rows), weight, clusters, level, limits)
         for rows in (ranks <= low, ranks >= high)
     )
     return first, last
 
 
 def _mean(
-    of: FloatArray,
+    column: FloatArray,
     rows: npt.NDArray[np.intp],
     weight: FloatArray | None,
     clusters: ClusterIndex | None,
     level: float,
-    ends: tuple[float, float],
+    limits: tuple[float, float],
 ) -> IntervalNumber:
-    values = of[rows]
+    values = column[rows]
     moments = Moments.from_rows(values, None if weight is None else weight[rows])
     n, se = moments.effective_size, moments.standard_error
     if clusters is not None:
-        own = clusters.take_rows(rows)
-        n, se = own.effective_number, own.mean_error(values).se
-    made = intervals.student(moments.mean, se, n, level).clip(*ends)
-    return IntervalNumber.within(moments.mean, made)
+        group_clusters = clusters.take_rows(rows)
+        n, se = group_clusters.effective_number, group_clusters.mean_error(values).se
+    interval = intervals.student(moments.mean, se, n, level).clip(*limits)
+    return IntervalNumber.within(moments.mean, interval)

@@ -41,108 +41,114 @@ _NAMED = 3
 
 
 @rule("heavy-tails", "caution", NumericPredictions, cost="rows")
-def heavy_tails(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
+def heavy_tails(subject: Subject, predictions: NumericPredictions) -> Iterator[Claim]:
     """Residuals have significantly heavier tails than normal residuals (Geary 1935).
 
     With {ENOUGH} rows or more, their standard deviation is at least {HEAVY:g} times their mean
     absolute deviation, significantly more than for normal ones.
     """
-    r = of.residuals
-    if not r.enough:
+    residuals = predictions.residuals
+    if not residuals.enough:
         return
-    size = np.abs(r.centred)
-    share = r.mean(size) / r.deviation
-    se = _OF_NORMAL / math.sqrt(r.size)
-    if r.clusters is not None:
-        moved = size / r.deviation - share * np.square(size / r.deviation) / 2
-        se = max(se, r.error(moved))
+    size = np.abs(residuals.centred)
+    ratio = residuals.mean(size) / residuals.deviation
+    se = _OF_NORMAL / math.sqrt(residuals.size)
+    if residuals.clusters is not None:
+        influence = size / residuals.deviation - ratio * np.square(size / residuals.deviation) / 2
+        se = max(se, residuals.error(influence))
     # One-sided: light tails are not a fault.
-    p = math.erfc((1 / _NORMAL - share) / se / math.sqrt(2)) / 2
-    yield Claim(p if 1 / share >= HEAVY else 1.0, partial(_heavy_tails, s, 1 / share))
+    p = math.erfc((1 / _NORMAL - ratio) / se / math.sqrt(2)) / 2
+    yield Claim(p if 1 / ratio >= HEAVY else 1.0, partial(_heavy_tails, subject, 1 / ratio))
 
 
-def _heavy_tails(s: Subject, ratio: float) -> FindingDraft:
-    read = s.shown_among("MAE", "MedAE")
+def _heavy_tails(subject: Subject, ratio: float) -> FindingDraft:
+    read = subject.shown_among("MAE", "MedAE")
     return FindingDraft(
-        f"{s.title}: the residuals are heavy-tailed; their standard deviation is {ratio:.2f} times "
+        f"{subject.title}: the residuals are heavy-tailed; their standard deviation is {ratio:.2f} times "
         f"their mean absolute deviation ({_NORMAL:.2f} if normal). RMSE, MSE and R² depend mostly "
         f"on few rows; report {' and '.join(read) or 'MAE or MedAE'} as well. The chi-square "
         "interval of the RMSE assumes normal residuals and is too narrow here.",
         {"standard over mean absolute deviation": ratio, "of normal residuals": _NORMAL},
-        s.shown_among("RMSE", "MSE", "R2", "MAE", "MedAE"),
+        subject.shown_among("RMSE", "MSE", "R2", "MAE", "MedAE"),
     )
 
 
 @rule("skewed-residuals", "information", NumericPredictions, cost="sorted rows")
-def skewed_residuals(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
+def skewed_residuals(subject: Subject, predictions: NumericPredictions) -> Iterator[Claim]:
     """Residuals are significantly skewed.
 
     With {ENOUGH} rows or more, the interval of the proportion of residuals below their mean is more
     than {UNEVEN:g} away from one half.
     """
-    r = of.residuals
-    if not r.enough:
+    residuals = predictions.residuals
+    if not residuals.enough:
         return
-    below = (r.centred < 0).astype(np.float64)
-    share = r.mean(below)
-    beyond = abs(share - 0.5) - UNEVEN
+    below = (residuals.centred < 0).astype(np.float64)
+    proportion_below = residuals.mean(below)
+    beyond = abs(proportion_below - 0.5) - UNEVEN
     if beyond <= 0:
         yield Claim(1.0)
         return
-    first, third = r.quartiles
+    first, third = residuals.quartiles
     # The mean is estimated from the same rows; its influence depends on the density there.
-    width = 0.9 * min(r.deviation, (third - first) / 1.349) * r.size**-0.2
+    width = 0.9 * min(residuals.deviation, (third - first) / 1.349) * residuals.size**-0.2
     if not width > 0:
         return
-    near = np.exp(-np.square(r.centred / width) / 2) / (width * math.sqrt(2 * math.pi))
-    se = r.error(below + r.mean(near) * r.centred)
-    limits = intervals.student(share, se, r.size, s.level)
-    made = IntervalNumber(share, max(limits.low, 0.0), min(limits.high, 1.0))
-    apart = made.low > 0.5 + UNEVEN or made.high < 0.5 - UNEVEN
-    p = p_of_mean(beyond, se, r.size - 1) / 2 if apart else 1.0
-    yield Claim(p, partial(_skewness_message, s, made))
+    near = np.exp(-np.square(residuals.centred / width) / 2) / (width * math.sqrt(2 * math.pi))
+    se = residuals.error(below + residuals.mean(near) * residuals.centred)
+    limits = intervals.student(proportion_below, se, residuals.size, subject.level)
+    interval = IntervalNumber(proportion_below, max(limits.low, 0.0), min(limits.high, 1.0))
+    is_skewed = interval.low > 0.5 + UNEVEN or interval.high < 0.5 - UNEVEN
+    p = p_of_mean(beyond, se, residuals.size - 1) / 2 if is_skewed else 1.0
+    yield Claim(p, partial(_skewness_message, subject, interval))
 
 
-def _skewness_message(s: Subject, made: IntervalNumber) -> FindingDraft:
-    share = made.value
-    which = "below" if share > 0.5 else "above"
-    part = made if share > 0.5 else IntervalNumber(1 - share, 1 - made.high, 1 - made.low)
-    side = "high" if share > 0.5 else "low"
+def _skewness_message(subject: Subject, interval: IntervalNumber) -> FindingDraft:
+    proportion_below = interval.value
+    which = "below" if proportion_below > 0.5 else "above"
+    part = (
+        interval
+        if proportion_below > 0.5
+        else IntervalNumber(1 - proportion_below, 1 - interval.high, 1 - interval.low)
+    )
+    side = "high" if proportion_below > 0.5 else "low"
     return FindingDraft(
-        f"{s.title}: the residuals are skewed; {part} of them are {which} their mean, and the "
+        f"{subject.title}: the residuals are skewed; {part} of them are {which} their mean, and the "
         f"largest are of predictions that are too {side}. RMSE rewards predicting the mean, MAE "
         "the median, and here the two differ: choose the measure accordingly. Symmetric intervals "
         "(normal, Student) are less accurate; the default ones allow for skewness.",
         {f"share {which} the mean": part},
-        s.shown_among("RMSE", "MSE", "MAE", "mean-error"),
+        subject.shown_among("RMSE", "MSE", "MAE", "mean-error"),
         about=which,
     )
 
 
 @rule("residual-trend", "caution", NumericPredictions, cost="sorted rows")
-def residual_trend(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
+def residual_trend(subject: Subject, predictions: NumericPredictions) -> Iterator[Claim]:
     """Residuals have a significant linear trend in the rank of the prediction.
 
     With {ENOUGH} rows or more, the trend explains at least {NOTABLE:g} of the residual variance,
     and the interval of its slope excludes 0 (HC3, with at least {ENOUGH} degrees of freedom or half
     the number of rows).
     """
-    r = of.residuals
-    found = r.line if r.enough else None
-    if found is None or math.isnan(found.p):
+    residuals = predictions.residuals
+    trend = residuals.line if residuals.enough else None
+    if trend is None or math.isnan(trend.p):
         return
     # With few degrees of freedom a few rows in the tail determine the slope.
-    notable = found.explained >= NOTABLE and found.degrees >= min(ENOUGH, r.size / 2)
-    yield Claim(found.p if notable else 1.0, partial(_trend_message, s, r, found))
+    notable = trend.explained >= NOTABLE and trend.degrees >= min(ENOUGH, residuals.size / 2)
+    yield Claim(trend.p if notable else 1.0, partial(_trend_message, subject, residuals, trend))
 
 
-def _trend_message(s: Subject, r: Residuals, found: LinearTrend) -> FindingDraft:
-    low, high = r.at_ends(r.values, s.level)
-    mse = r.mean(np.square(r.values))
-    now, then = (r.unit * math.sqrt(x) for x in (mse, r.mean(np.square(found.rest))))
-    how = "too extreme" if found.slope > 0 else "too moderate"
+def _trend_message(subject: Subject, residuals: Residuals, trend: LinearTrend) -> FindingDraft:
+    low, high = residuals.at_ends(residuals.values, subject.level)
+    mse = residuals.mean(np.square(residuals.values))
+    now, then = (
+        residuals.unit * math.sqrt(x) for x in (mse, residuals.mean(np.square(trend.rest)))
+    )
+    tendency = "too extreme" if trend.slope > 0 else "too moderate"
     return FindingDraft(
-        f"{s.title}: the predictions are {how}; the mean residual is {low:+} in the lowest "
+        f"{subject.title}: the predictions are {tendency}; the mean residual is {low:+} in the lowest "
         "quintile "
         f"of the predictions and {high:+} in the highest. A linear correction fitted to these rows "
         f"would change the RMSE from {format_number(now)} to {format_number(then)}; fit it on "
@@ -152,97 +158,112 @@ def _trend_message(s: Subject, r: Residuals, found: LinearTrend) -> FindingDraft
             "mean residual of the highest fifth": high,
             "RMSE": now,
             "RMSE on a line": then,
-            "p": found.p,
+            "p": trend.p,
         },
-        s.shown_among("RMSE", "MSE", "MAE", "mean-error", "R2"),
-        about=how,
+        subject.shown_among("RMSE", "MSE", "MAE", "mean-error", "R2"),
+        about=tendency,
     )
 
 
 @rule("heteroscedastic-errors", "caution", NumericPredictions, cost="sorted rows")
-def heteroscedastic_errors(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
+def heteroscedastic_errors(subject: Subject, predictions: NumericPredictions) -> Iterator[Claim]:
     """Absolute residuals depend significantly on the rank of the prediction.
 
     With {ENOUGH} rows or more, their mean is {GROWN:g} times as large or larger in one extreme
     quintile of the predictions than in the other, and Glejser's test (corrected for skewness, HC3)
     is significant.
     """
-    r = of.residuals
-    own = r.line if r.enough else None
-    if own is None:
+    residuals = predictions.residuals
+    trend = residuals.line if residuals.enough else None
+    if trend is None:
         return
-    if not math.isfinite(own.se):
+    if not math.isfinite(trend.se):
         return
-    low, high = r.at_ends(np.abs(own.rest), s.level)
+    low, high = residuals.at_ends(np.abs(trend.rest), subject.level)
     small, large = sorted((low.value, high.value))
     if large < GROWN * small:
         yield Claim(1.0)
         return
     # Center the signs: else they correlate with the error of the line (Im 2000).
-    sign = np.sign(own.rest)
-    found = fit_line(r.ranks, own.rest * (sign - r.mean(sign)), r.weight, r.clusters)
-    if found is None or math.isnan(found.p):
+    sign = np.sign(trend.rest)
+    glejser = fit_line(
+        residuals.ranks,
+        trend.rest * (sign - residuals.mean(sign)),
+        residuals.weight,
+        residuals.clusters,
+    )
+    if glejser is None or math.isnan(glejser.p):
         return
-    agree = (high.value > low.value) == (found.slope > 0)
+    agree = (high.value > low.value) == (glejser.slope > 0)
     yield Claim(
-        found.p if agree else 1.0, partial(_heteroscedasticity_message, s, low, high, found)
+        glejser.p if agree else 1.0,
+        partial(_heteroscedasticity_message, subject, low, high, glejser),
     )
 
 
 def _heteroscedasticity_message(
-    s: Subject, low: IntervalNumber, high: IntervalNumber, found: LinearTrend
+    subject: Subject, low: IntervalNumber, high: IntervalNumber, trend: LinearTrend
 ) -> FindingDraft:
-    grow, most = ("grow", "large") if found.slope > 0 else ("shrink", "small")
+    grow, affected = ("grow", "large") if trend.slope > 0 else ("shrink", "small")
     return FindingDraft(
-        f"{s.title}: errors are heteroscedastic; the mean absolute error is {low} in the lowest "
+        f"{subject.title}: errors are heteroscedastic; the mean absolute error is {low} in the lowest "
         f"quintile of the predictions and {high} in the highest. RMSE and MAE mostly reflect the "
-        f"{most} predictions; report relative errors (RMSLE, MAPE) or errors by slice as well.",
+        f"{affected} predictions; report relative errors (RMSLE, MAPE) or errors by slice as well.",
         {
             "mean error of the lowest fifth": low,
             "mean error of the highest fifth": high,
-            "p": found.p,
+            "p": trend.p,
         },
-        s.shown_among("RMSE", "MSE", "MAE", "RMSLE", "MAPE"),
+        subject.shown_among("RMSE", "MSE", "MAE", "RMSLE", "MAPE"),
         about=grow,
     )
 
 
 @rule("influential-rows", "caution", NumericPredictions, cost="rows", counts=True)
-def rows_carry(s: Subject, of: NumericPredictions) -> Iterator[FindingDraft]:
+def rows_carry(subject: Subject, predictions: NumericPredictions) -> Iterator[FindingDraft]:
     """Few rows account for half of the squared error.
 
     With {ENOUGH} rows or more, they are at most {FEW:g} of the rows, or a single one (in batches,
     at most {MOST_LARGEST:,} rows).
     """
-    r = of.residuals
-    if r.size < ENOUGH:
+    residuals = predictions.residuals
+    if residuals.size < ENOUGH:
         return
-    if of.named is not None:
-        found = _largest_rows(r, of.named)
+    if predictions.named is not None:
+        influential = _largest_rows(residuals, predictions.named)
     else:
-        found = None if of.largest is None else _largest_streamed_rows(of.largest)
-    if found is None:
+        influential = (
+            None if predictions.largest is None else _largest_streamed_rows(predictions.largest)
+        )
+    if influential is None:
         return
-    k, unit, share = found.number, r.unit if of.named else 1.0, found.squares / found.of_squares
-    left = found.of_squares - found.squares, found.of_weight - found.weight
+    k, unit, proportion = (
+        influential.number,
+        residuals.unit if predictions.named else 1.0,
+        influential.squares / influential.of_squares,
+    )
+    remaining = (
+        influential.of_squares - influential.squares,
+        influential.of_weight - influential.weight,
+    )
     now, then = (
         unit * math.sqrt(squares / weight) if weight > 0 else math.nan
-        for squares, weight in ((found.of_squares, found.of_weight), left)
+        for squares, weight in ((influential.of_squares, influential.of_weight), remaining)
     )
     yield FindingDraft(
-        f"{s.title}: {k:,} of {format_count(found.rows, 'rows')} account{'s' if k == 1 else ''} "
+        f"{subject.title}: {k:,} of {format_count(influential.rows, 'rows')} account{'s' if k == 1 else ''} "
         "for "
-        f"{format_percent(round(share, 2))} of the squared error: "
-        f"{format_first(found.names, _NAMED)}. "
+        f"{format_percent(round(proportion, 2))} of the squared error: "
+        f"{format_first(influential.names, _NAMED)}. "
         f"Without {'it' if k == 1 else 'them'} the RMSE would be {format_number(then)} instead of "
         f"{format_number(now)}; check the truth {'of this row' if k == 1 else 'of these rows'}.",
         {
             "rows that carry": k,
-            "share of the squared error": share,
+            "share of the squared error": proportion,
             "RMSE": now,
             "RMSE without them": then,
         },
-        s.shown_among("RMSE", "MSE", "R2", "max-error"),
+        subject.shown_among("RMSE", "MSE", "R2", "max-error"),
         of_all_rows=True,
     )
 
@@ -263,33 +284,33 @@ class _InfluentialRows(NamedTuple):
     of_squares: float
 
 
-def _largest_rows(r: Residuals, named: Callable[[int], str]) -> _InfluentialRows | None:
+def _largest_rows(residuals: Residuals, row_name: Callable[[int], str]) -> _InfluentialRows | None:
     """Return the rows that account for half of the squared error, the largest first.
 
     Equal ones are in order. None if these are many with different names. Only the largest are
     sorted.
     """
-    squares, some = np.square(r.values), 0
-    w = np.ones(len(squares)) if r.weight is None else r.weight
+    squares, n_sorted = np.square(residuals.values), 0
+    w = np.ones(len(squares)) if residuals.weight is None else residuals.weight
     total, weight = dot(w, squares), float(w.sum())
     rows = np.zeros(0, np.intp)
-    while some < len(squares):
-        some = min(max(4 * some, int(FEW * len(squares)) + 1), len(squares))
-        least = np.partition(squares, len(squares) - some)[len(squares) - some]
-        rows = np.flatnonzero(squares >= least)
+    while n_sorted < len(squares):
+        n_sorted = min(max(4 * n_sorted, int(FEW * len(squares)) + 1), len(squares))
+        threshold = np.partition(squares, len(squares) - n_sorted)[len(squares) - n_sorted]
+        rows = np.flatnonzero(squares >= threshold)
         rows = rows[np.argsort(-squares[rows], kind="stable")]
         running = np.cumsum(w[rows] * squares[rows])
         rows = rows[: int(np.searchsorted(running, total / 2)) + 1]
         if float(w[rows].sum()) > FEW * weight:
-            called = (named(int(row)) for row in r.rows[rows])
-            one = next(called)  # repeats of one row have one name
-            if any(name != one for name in called):
+            row_names = (row_name(int(row)) for row in residuals.rows[rows])
+            first_name = next(row_names)  # repeats of one row have one name
+            if any(name != first_name for name in row_names):
                 return None
         if running[-1] >= total / 2:
             break
-    names = list(dict.fromkeys(named(int(row)) for row in r.rows[rows]))
-    few = float(w[rows].sum()), dot(w[rows], squares[rows])
-    return _InfluentialRows(len(rows), names, *few, len(squares), weight, total)
+    names = list(dict.fromkeys(row_name(int(row)) for row in residuals.rows[rows]))
+    totals = float(w[rows].sum()), dot(w[rows], squares[rows])
+    return _InfluentialRows(len(rows), names, *totals, len(squares), weight, total)
 
 
 def _largest_streamed_rows(largest: LargestResiduals) -> _InfluentialRows | None:
@@ -302,5 +323,5 @@ def _largest_streamed_rows(largest: LargestResiduals) -> _InfluentialRows | None
     names = [f"row {row}" for row in dict.fromkeys(largest.number[:number].tolist())]
     if len(names) > 1 and weight > FEW * largest.weight:
         return None
-    few = weight, float(running[number - 1])
-    return _InfluentialRows(number, names, *few, largest.rows, largest.weight, largest.squares)
+    totals = weight, float(running[number - 1])
+    return _InfluentialRows(number, names, *totals, largest.rows, largest.weight, largest.squares)

@@ -119,18 +119,22 @@ def p_of_level(speaks: Callable[[float], bool], level: float) -> float:
     return math.exp(high) / 2
 
 
-def p_of_limits(of: IntervalNumber, at: float, level: float) -> float:
-    """Compute the two-sided p-value of an estimate against the value ``at``.
+def p_of_limits(estimate: IntervalNumber, value: float, level: float) -> float:
+    """Compute the two-sided p-value of an estimate against the value ``value``.
 
     The interval is taken as normal on that side. The p-value is 1 if the interval contains the
     value, and NaN without an interval.
     """
-    if math.isnan(of.low):
+    if math.isnan(estimate.low):
         return math.nan
-    if of.low <= at <= of.high:
+    if estimate.low <= value <= estimate.high:
         return 1.0
-    half = of.value - of.low if at < of.low else of.high - of.value
-    z = math.inf if half <= 0 else intervals.normal_quantile(level) * abs(of.value - at) / half
+    half = estimate.value - estimate.low if value < estimate.low else estimate.high - estimate.value
+    z = (
+        math.inf
+        if half <= 0
+        else intervals.normal_quantile(level) * abs(estimate.value - value) / half
+    )
     return max(_LEAST_P, math.erfc(z / math.sqrt(2)))
 
 
@@ -193,30 +197,30 @@ class Subject:
 
     def get(self, kind: type[E]) -> E | None:
         """Return the data of a type, None if there are none."""
-        return next((one for one in self.data if isinstance(one, kind)), None)
+        return next((item for item in self.data if isinstance(item, kind)), None)
 
     def estimate_of(self, measure: str) -> IntervalNumber:
         """Return the estimate of a measure with its interval."""
         assert self.estimate is not None
         return IntervalNumber.of(self.estimate(measure))
 
-    def p(self, measure: str, at: float) -> float:
-        """Compute the two-sided p-value of a measure against the value ``at``.
+    def p(self, measure: str, value: float) -> float:
+        """Compute the two-sided p-value of a measure against the value ``value``.
 
         It is 1 minus the level at which the interval just reaches the value. Distributions of
         replicates have short tails and are taken as normal.
         """
-        found = self.estimate_of(measure)
-        if math.isnan(found.low):
+        estimate = self.estimate_of(measure)
+        if math.isnan(estimate.low):
             return math.nan
         of_level = self.at_level
         if of_level is None or _is_replicated(self.estimate(measure).method):  # type: ignore[misc]
-            return p_of_limits(found, at, self.level)
+            return p_of_limits(estimate, value, self.level)
 
         # Two-sided.
         def excludes(level: float) -> bool:
             other = of_level(measure, level)
-            return other.low > at or other.high < at
+            return other.low > value or other.high < value
 
         return min(1.0, 2 * p_of_level(excludes, self.level))
 
@@ -280,24 +284,24 @@ class Rule:
         """Yield the findings on a subject, as if this were the only rule and the only subject."""
         yield from _decide_claims([(subject, self)])
 
-    def finding(self, said: FindingDraft, subject: Subject, p: float = math.nan) -> Finding:
+    def finding(self, draft: FindingDraft, subject: Subject, p: float = math.nan) -> Finding:
         """Return the result for a sentence; ``p`` is the adjusted p-value of a claim."""
         adjusted = {} if math.isnan(p) else {ADJUSTED_P: p}
-        name, values = said.kind or self.kind, {**said.values, **adjusted}.items()
-        some = subject.looked_at if COSTS[self.cost] in _OF_ROWS and not said.of_all_rows else ""
+        name, values = draft.kind or self.kind, {**draft.values, **adjusted}.items()
+        sample = subject.looked_at if COSTS[self.cost] in _OF_ROWS and not draft.of_all_rows else ""
         pairs = {n: v for n, v in values if isinstance(v, IntervalNumber) and not math.isnan(v.low)}
         return Finding(
             kind=name,
-            message=f"{said.sentence} Estimated from {some}." if some else said.sentence,
+            message=f"{draft.sentence} Estimated from {sample}." if sample else draft.sentence,
             criterion=KINDS[name].when,
             severity=KINDS[name].severity,
-            systems=said.systems or (() if subject.name is None else (subject.name,)),
-            measures=tuple(subject.display_names.get(name, name) for name in said.measures),
+            systems=draft.systems or (() if subject.name is None else (subject.name,)),
+            measures=tuple(subject.display_names.get(name, name) for name in draft.measures),
             values={n: float(v.value if isinstance(v, IntervalNumber) else v) for n, v in values},
             intervals={n: (v.low, v.high) for n, v in pairs.items()},
-            level=subject.level if said.level is None else said.level,
+            level=subject.level if draft.level is None else draft.level,
             output=subject.output,
-            about=said.about,
+            about=draft.about,
         )
 
 
@@ -354,8 +358,8 @@ def rule(
 
     def register(says: F) -> F:
         text = " ".join((says.__doc__ or "").split())
-        meant = FindingKind(severity, text.format(**{**says.__globals__, **words}))
-        if KINDS.setdefault(kind, meant) != meant:
+        finding_kind = FindingKind(severity, text.format(**{**says.__globals__, **words}))
+        if KINDS.setdefault(kind, finding_kind) != finding_kind:
             raise NameTakenError(
                 f"there are findings of the kind {kind!r} already, by another rule"
             )
@@ -391,25 +395,25 @@ def find_all(subjects: Iterable[Subject]) -> tuple[Finding, ...]:
 
 def _decide_claims(pairs: Iterable[tuple[Subject, Rule]]) -> Iterator[Finding]:
     """Yield the findings of rules on subjects, the p-values of all claims adjusted together."""
-    answers = [(subject, rule, one) for subject, rule in pairs for one in rule.asked(subject)]
+    results = [(subject, rule, result) for subject, rule in pairs for result in rule.asked(subject)]
     # Functions of one kind test the same claim on different systems and share its error rate.
     tested: dict[str, dict[int, float]] = {}
-    for index, (_, rule, one) in enumerate(answers):
-        if isinstance(one, Claim) and not math.isnan(one.p):
-            tested.setdefault(rule.kind, {})[index] = one.p
+    for index, (_, rule, result) in enumerate(results):
+        if isinstance(result, Claim) and not math.isnan(result.p):
+            tested.setdefault(rule.kind, {})[index] = result.p
     adjusted: dict[int, float] = {}
     for p_values in tested.values():
         from calipers.inference.multiplicity import holm
 
         p = len(tested) * holm(np.array(list(p_values.values())))
         adjusted |= zip(p_values, np.minimum(1.0, p).tolist(), strict=True)
-    for index, (subject, rule, one) in enumerate(answers):
-        if isinstance(one, FindingDraft):
-            yield rule.finding(one, subject)
-        elif one.says is not None and adjusted.get(index, 1.0) <= 1 - subject.level:
-            yield rule.finding(one.says(), subject, adjusted[index])
-        elif one.otherwise is not None:
-            yield rule.finding(one.otherwise(), subject)
+    for index, (subject, rule, result) in enumerate(results):
+        if isinstance(result, FindingDraft):
+            yield rule.finding(result, subject)
+        elif result.says is not None and adjusted.get(index, 1.0) <= 1 - subject.level:
+            yield rule.finding(result.says(), subject, adjusted[index])
+        elif result.otherwise is not None:
+            yield rule.finding(result.otherwise(), subject)
 
 
 def _is_replicated(method: str) -> bool:

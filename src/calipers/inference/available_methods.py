@@ -52,25 +52,27 @@ def available_intervals(reading: PointEstimate) -> dict[str, Limits]:
 
     Each is a function of the level; it returns None if the method does not apply after all.
     """
-    made: dict[str, Limits] = {}
+    interval_functions: dict[str, Limits] = {}
     if reading.has_replicates and not reading.is_biased:
-        made["percentile"] = lambda level: _percentile(reading, level)
-        made["bca"] = lambda level: _bca_interval(reading, level)
+        interval_functions["percentile"] = lambda level: _percentile(reading, level)
+        interval_functions["bca"] = lambda level: _bca_interval(reading, level)
     if reading.studentized_replicates is not None:
-        made["studentised"] = lambda level: _studentized_interval(reading, level)
+        interval_functions["studentised"] = lambda level: _studentized_interval(reading, level)
     if reading.stratified_replicates is not None:
-        made["stratified"] = lambda level: _stratified_percentile(reading, level)
+        interval_functions["stratified"] = lambda level: _stratified_percentile(reading, level)
     if reading.error is not None or reading.influence is not None:
-        made["by error"] = made["delta"] = lambda level: error_interval(reading, level)
+        interval_functions["by error"] = interval_functions["delta"] = lambda level: error_interval(
+            reading, level
+        )
         if reading.clusters is not None:
-            made["by cluster"] = lambda level: cluster_interval(reading, level)
-    return {**made, **reading.methods}
+            interval_functions["by cluster"] = lambda level: cluster_interval(reading, level)
+    return {**interval_functions, **reading.methods}
 
 
 def effective_number(reading: PointEstimate) -> float:
     """Return Kish's effective number of rows."""
-    own = reading.weight
-    return reading.n if own is None else effective_size_of(own)
+    weight = reading.weight
+    return reading.n if weight is None else effective_size_of(weight)
 
 
 def error_interval(reading: PointEstimate, level: float) -> Interval | None:
@@ -79,41 +81,41 @@ def error_interval(reading: PointEstimate, level: float) -> Interval | None:
     The interval is normal, on the transformed scale if the point estimate has one. For clustered
     rows it uses Student's t.
     """
-    found, value, clusters = reading.standard_error, reading.value, reading.clusters
-    if found is None:
+    error, value, clusters = reading.standard_error, reading.value, reading.clusters
+    if error is None:
         return None
-    if isinstance(found, Interval):
-        return found if reading.is_reduced else None
+    if isinstance(error, Interval):
+        return error if reading.is_reduced else None
     if clusters is not None and clusters.n_clusters < 2:
         return intervals.no_interval("none", "too_few_clusters")
     if reading.transform is not None:
-        return _transformed_interval(reading, found, level)
-    if np.isfinite(found.se) and not found.se > 0:
-        return intervals.no_interval(found.name, "no_spread")
+        return _transformed_interval(reading, error, level)
+    if np.isfinite(error.se) and not error.se > 0:
+        return intervals.no_interval(error.name, "no_spread")
     if clusters is not None:
-        return clusters.normal(value, found.se, found.degrees, level, found.name)
-    return replace(intervals.normal_mean(value, found.se, level), method=found.name)
+        return clusters.normal(value, error.se, error.degrees, level, error.name)
+    return replace(intervals.normal_mean(value, error.se, level), method=error.name)
 
 
-def _transformed_interval(reading: PointEstimate, found: StandardError, level: float) -> Interval:
+def _transformed_interval(reading: PointEstimate, error: StandardError, level: float) -> Interval:
     """Return the interval on the scale on which the point estimate is closer to normal."""
     assert reading.transform is not None
-    scale, value, se = SCALES[reading.transform], reading.value, found.se
-    name = f"{found.name}, {scale.name}"
+    scale, value, se = SCALES[reading.transform], reading.value, error.se
+    name = f"{error.name}, {scale.name}"
     if not (0 < se < np.inf and scale.is_defined(value)):
         at_end = "area_at_its_limit" if reading.transform == "logit" else "no_spread"
         return intervals.no_interval(name, at_end if se >= 0 else "too_few_rows")
-    most = 1.0
+    se_factor = 1.0
     rows = (reading.sizes() or (effective_number(reading),))[0]
     if reading.transform == "rest" and rows >= FEW_BESIDE_ONE_ROW:
-        most = min(most, ERROR_OF_ONE_ROW / (se * scale.slope(value)))
+        se_factor = min(se_factor, ERROR_OF_ONE_ROW / (se * scale.slope(value)))
     if reading.clusters is not None:
         name = reading.clusters.annotate_method(name)
-    if found.degrees is not None:
-        se = intervals.to_student(se, found.degrees, level)
-    low = intervals.transformed_normal(scale, value, most * se, level, name).low
+    if error.degrees is not None:
+        se = intervals.to_student(se, error.degrees, level)
+    low = intervals.transformed_normal(scale, value, se_factor * se, level, name).low
     return replace(
-        intervals.transformed_normal(scale, value, se, level, name), low=low, se=found.se
+        intervals.transformed_normal(scale, value, se, level, name), low=low, se=error.se
     )
 
 
@@ -146,57 +148,69 @@ def cluster_interval(reading: PointEstimate, level: float) -> Interval | None:
     that is never negative the log scale; a coefficient of agreement, which is 1 minus a ratio of
     two sums, the log scale of this ratio.
     """
-    found, clusters, value = reading.standard_error, reading.clusters, reading.value
-    if clusters is None or not isinstance(found, StandardError):
-        return found if isinstance(found, Interval) and reading.is_reduced else None
-    if not (found.degrees is not None and found.degrees > 0 and np.isfinite(found.se)):
+    error, clusters, value = reading.standard_error, reading.clusters, reading.value
+    if clusters is None or not isinstance(error, StandardError):
+        return error if isinstance(error, Interval) and reading.is_reduced else None
+    if not (error.degrees is not None and error.degrees > 0 and np.isfinite(error.se)):
         return intervals.no_interval("none", "too_few_clusters")
     low, high = reading.bounds
     mean = reading.kind in _MEANS
     if np.isfinite(low) and np.isfinite(high):
         if mean or reading.kind in _SHARES:
-            return _wilson_of_clusters(reading, found, level)
+            return _wilson_of_clusters(reading, error, level)
         if reading.kind == "Gini" or (reading.kind in _AREAS and reading.transform is not None):
             length = high - low
-            share, se = (value - low) / length, found.se / length
-            own = None if reading.influence is None else reading.influence()
-            name = clusters.annotate_method(f"{found.name if own is None else own.name}, logit")
-            if not (se > 0 and 0 < share < 1):
-                return intervals.no_interval(name, "area_at_its_limit")
-            wide = intervals.to_student(se, found.degrees, level)
-            made = intervals.logit_normal(share, wide, level, name)
-            return replace(
-                made, low=low + length * made.low, high=low + length * made.high, se=found.se
+            proportion, se = (value - low) / length, error.se / length
+            influence = None if reading.influence is None else reading.influence()
+            name = clusters.annotate_method(
+                f"{error.name if influence is None else influence.name}, logit"
             )
-    if reading.kind == "agreement of raters" and value < high and found.se > 0:
+            if not (se > 0 and 0 < proportion < 1):
+                return intervals.no_interval(name, "area_at_its_limit")
+            wide = intervals.to_student(se, error.degrees, level)
+            interval = intervals.logit_normal(proportion, wide, level, name)
+            return replace(
+                interval,
+                low=low + length * interval.low,
+                high=low + length * interval.high,
+                se=error.se,
+            )
+    if reading.kind == "agreement of raters" and value < high and error.se > 0:
         name = clusters.annotate_method(f"Student t, {SCALES['rest'].name}")
-        half = intervals.t_quantile(level, found.degrees) * found.se
-        return Interval(*SCALES["rest"].symmetric_limits(value, half), name, se=found.se)
-    if mean and np.isfinite(low) and value > low and found.se > 0:
+        half = intervals.t_quantile(level, error.degrees) * error.se
+        return Interval(*SCALES["rest"].symmetric_limits(value, half), name, se=error.se)
+    if mean and np.isfinite(low) and value > low and error.se > 0:
         name = clusters.annotate_method("Student t, log")
-        half = intervals.t_quantile(level, found.degrees) * found.se
-        ends = SCALES["log"].symmetric_limits(value - low, half)
-        return Interval(low + ends[0], low + ends[1], name, se=found.se)
+        half = intervals.t_quantile(level, error.degrees) * error.se
+        limits = SCALES["log"].symmetric_limits(value - low, half)
+        return Interval(low + limits[0], low + limits[1], name, se=error.se)
     return error_interval(reading, level)
 
 
-def _wilson_of_clusters(reading: PointEstimate, found: StandardError, level: float) -> Interval:
+def _wilson_of_clusters(reading: PointEstimate, error: StandardError, level: float) -> Interval:
     """Return Wilson's interval of the value as a proportion of the range of values."""
     assert reading.clusters is not None
-    (low, high), own = reading.bounds, None if reading.influence is None else reading.influence()
-    length = high - low
-    share = min(max((reading.value - low) / length, 0.0), 1.0)
-    held = (
-        reading.clusters.cluster_weights if own is None else own.space.cluster_sums(own.column)[1]
+    (low, high), influence = (
+        reading.bounds,
+        None if reading.influence is None else reading.influence(),
     )
-    scaled = found.se / length, found.degrees or 0.0
+    length = high - low
+    proportion = min(max((reading.value - low) / length, 0.0), 1.0)
+    denominator = (
+        reading.clusters.cluster_weights
+        if influence is None
+        else influence.space.cluster_sums(influence.column)[1]
+    )
+    scaled = error.se / length, error.degrees or 0.0
     rows = (reading.sizes() or (effective_number(reading),))[0]
-    whole = reading.kind in _SHARES
-    size = reading.clusters.share_size(share, scaled, held, rows if whole else np.inf, level)
-    made = proportions.wilson(share, size, level)
-    name = reading.clusters.annotate_method(f"{made.method}, clustered")
-    ends = low + length * made.low, low + length * made.high
-    return Interval(*ends, name, se=found.se)
+    is_proportion = reading.kind in _SHARES
+    size = reading.clusters.share_size(
+        proportion, scaled, denominator, rows if is_proportion else np.inf, level
+    )
+    interval = proportions.wilson(proportion, size, level)
+    name = reading.clusters.annotate_method(f"{interval.method}, clustered")
+    limits = low + length * interval.low, low + length * interval.high
+    return Interval(*limits, name, se=error.se)
 
 
 def _bootstrap_name(reading: PointEstimate) -> str:
@@ -215,12 +229,12 @@ def _percentile(reading: PointEstimate, level: float) -> Interval:
 
 
 def _bca_interval(reading: PointEstimate, level: float) -> Interval | None:
-    moved = _jackknife(reading)
-    if moved is None:
+    influence = _jackknife(reading)
+    if influence is None:
         return None
     if reading.clusters is not None and reading.clusters.n_clusters < 2:
         return intervals.no_interval(_bootstrap_name(reading), "too_few_clusters")
-    accelerated = intervals.acceleration(*moved)
+    accelerated = intervals.acceleration(*influence)
     return intervals.bca(
         reading.value, reading.cached_replicates, accelerated, level, _bootstrap_name(reading)
     )
@@ -234,24 +248,30 @@ def _jackknife(reading: PointEstimate) -> tuple[FloatArray, FloatArray | None] |
         return reading.group_jackknife(), None
     if isinstance(reading.units, UnitValues):
         return reading.units.influence_values, None
-    moved = None if reading.influence is None else reading.influence()
-    if moved is None:
+    influence = None if reading.influence is None else reading.influence()
+    if influence is None:
         return None
     if reading.clusters is None:
-        return moved.influence_values, None
-    return np.bincount(reading.clusters.code, moved.influence_values).astype(np.float64), None
+        return influence.influence_values, None
+    return np.bincount(reading.clusters.code, influence.influence_values).astype(np.float64), None
 
 
 def _studentized_interval(reading: PointEstimate, level: float) -> Interval | None:
     assert reading.studentized_replicates is not None
-    found = reading.studentized_replicates()
-    return None if found is None else intervals.bootstrap_t(reading.value, *found, level)
+    studentized = reading.studentized_replicates()
+    return (
+        None if studentized is None else intervals.bootstrap_t(reading.value, *studentized, level)
+    )
 
 
 def _stratified_percentile(reading: PointEstimate, level: float) -> Interval | None:
     assert reading.stratified_replicates is not None
-    drawn = reading.stratified_replicates()
-    return None if drawn is None else intervals.percentile(drawn, level, "stratified bootstrap [B]")
+    replicates = reading.stratified_replicates()
+    return (
+        None
+        if replicates is None
+        else intervals.percentile(replicates, level, "stratified bootstrap [B]")
+    )
 
 
 # --- Differences ----------------------------------------------------------------------------------
@@ -311,22 +331,26 @@ class _Differences:
     @property
     def n(self) -> int:
         """Number of values."""
-        of = self.values
-        return of.rows if isinstance(of, Histogram) else len(of)
+        values = self.values
+        return values.rows if isinstance(values, Histogram) else len(values)
 
     @property
     def ends(self) -> FloatArray:
         """Smallest and largest value."""
-        of = self.values
-        if isinstance(of, Histogram):
-            return np.array([of.least, of.most])
-        return of if self.counts is None else of[self.counts > 0]
+        values = self.values
+        if isinstance(values, Histogram):
+            return np.array([values.least, values.most])
+        return values if self.counts is None else values[self.counts > 0]
 
     @property
     def zero(self) -> _Differences:
         """The same differences with all values set to 0."""
-        of = self.values
-        zero = of.transform(0.0, times=0.0) if isinstance(of, Histogram) else np.zeros(len(of))
+        values = self.values
+        zero = (
+            values.transform(0.0, times=0.0)
+            if isinstance(values, Histogram)
+            else np.zeros(len(values))
+        )
         return replace(self, values=zero)
 
 
@@ -338,8 +362,8 @@ def unit_differences(reading: PointEstimate) -> _Differences | None:
         up, down = reading.discordant_proportions()
         counts = np.array([up, down, reading.n - up - down])
         return _Differences(np.array([1.0, -1.0, 0.0]), round(up + down), counts=counts)
-    known = reading.units if isinstance(reading.units, UnitValues) else None
-    units = known if reading.is_unit_mean else None
+    unit_values = reading.units if isinstance(reading.units, UnitValues) else None
+    units = unit_values if reading.is_unit_mean else None
     exact = units is not None
     if units is None and reading.linear_units is not None:
         units = reading.linear_units()
@@ -379,24 +403,24 @@ def _differences_from_influence(
         return None
     positive = getattr(space, "positive", None)
     if weight is not None:
-        there = weight > 0
-        weight, positive = weight[there], None if positive is None else positive[there]
+        used_mask = weight > 0
+        weight, positive = weight[used_mask], None if positive is None else positive[used_mask]
     return _differences_from_spread(reading, UnitDifferences.from_rows(values, weight, positive))
 
 
 def _differences_from_spread(
-    reading: PointEstimate, found: UnitDifferences | None
+    reading: PointEstimate, differences: UnitDifferences | None
 ) -> _Differences | None:
     """Return differences from the distribution of values of units or of influence values.
 
     Influence values are shifted so that their mean is the difference.
     """
-    if found is None or not found.spread.is_bounded:
+    if differences is None or not differences.spread.is_bounded:
         return None
-    spread, exact = found.spread, found.exact
-    if found.nonzero is None:
-        spread = spread.transform(reading.value - found.mean)
-    differing = found.differing if reading.n_changed is None else reading.n_changed()
+    spread, exact = differences.spread, differences.exact
+    if differences.nonzero is None:
+        spread = spread.transform(reading.value - differences.mean)
+    differing = differences.differing if reading.n_changed is None else reading.n_changed()
     return _Differences(spread, differing, exact=exact)
 
 
@@ -405,12 +429,12 @@ def _differences_from_groups(reading: PointEstimate, groups: UnitGroups) -> _Dif
     values, weight = groups.values, groups.weight
     if not np.isfinite(values).all():
         return None
-    apart = np.abs(values - groups.median) > 1e-9 * float(np.abs(values).max(initial=0.0))
+    differing_mask = np.abs(values - groups.median) > 1e-9 * float(np.abs(values).max(initial=0.0))
     values = reading.value + values - float(np.average(values, weights=weight))
-    own, number = groups.squares / weight, np.square(weight) / groups.squares
-    differing, units = float(groups.units[apart].sum()), float(groups.units.sum())
+    unit_weight, number = groups.squares / weight, np.square(weight) / groups.squares
+    differing, units = float(groups.units[differing_mask].sum()), float(groups.units.sum())
     differing = round(differing if 2 * differing < units else units)
-    return _Differences(values, differing, own, number, exact=False)
+    return _Differences(values, differing, unit_weight, number, exact=False)
 
 
 def _unit_procedure(reading: PointEstimate) -> Procedure | None:
@@ -418,47 +442,47 @@ def _unit_procedure(reading: PointEstimate) -> Procedure | None:
 
     Clusters, and point estimates without values of units, use Student's t alone.
     """
-    found = t_error(reading)
+    error = t_error(reading)
     units = unit_differences(reading)
     if units is None:
         return _t_procedure(reading)
-    if not isinstance(found, StandardError):
-        found = _error_of_values(units, reading)
+    if not isinstance(error, StandardError):
+        error = _error_of_values(units, reading)
     elif units.exact and not isinstance(units.values, Histogram):
-        found = replace(found, se=_error_of_values(units, reading).se)
-    n, most = reading.n, reading.bounds[1]
+        error = replace(error, se=_error_of_values(units, reading).se)
+    n, max_difference = reading.n, reading.bounds[1]
     if not units.differing and not units.exact:
         if abs(reading.value) > reading.tolerance:  # all rows differ alike
             units = replace(units, differing=units.n if units.counts is None else n)
         else:
             units = units.zero
-    ends = bayesian_bootstrap.ends_about(
+    endpoints = bayesian_bootstrap.ends_about(
         units.ends,
         reading.value,
         units.differing,
-        most if units.exact or not units.differing else math.inf,
+        max_difference if units.exact or not units.differing else math.inf,
     )
     shared = {**_shared_fields(reading), "method": METHOD, "name": TEST}
-    if ends is None:
-        return Wald(**shared, t=found, reason="nothing_differs", differing=0)
+    if endpoints is None:
+        return Wald(**shared, t=error, reason="nothing_differs", differing=0)
     bayes = bayesian_bootstrap.AugmentedMean.from_values(
-        units.values, ends, weight=units.weight, counts=units.counts
+        units.values, endpoints, weight=units.weight, counts=units.counts
     )
-    silent = not math.isfinite(found.se) or not (found.degrees or 0) > 0
-    reason = "too_few_units" if silent and not math.isfinite(most) else None
+    silent = not math.isfinite(error.se) or not (error.degrees or 0) > 0
+    reason = "too_few_units" if silent and not math.isfinite(max_difference) else None
     if reading.unit == "rows" and reason:
         reason = "too_few_rows"
-    if n and units.differing == 0 and silent and math.isfinite(most):
-        found = StandardError(
-            0.0, found.name, 1.0
+    if n and units.differing == 0 and silent and math.isfinite(max_difference):
+        error = StandardError(
+            0.0, error.name, 1.0
         )  # of units that do not differ the bootstrap says all
-    se = found.se
+    se = error.se
     if bayes is not None and (2 * units.differing < n or not se > 0):
         se = float(np.nanmax([se, bayes.standard_deviation]))
     return Wald(
         **shared,
-        t=found,
-        error=replace(found, se=se),
+        t=error,
+        error=replace(error, se=se),
         bayes=bayes,
         differing=units.differing,
         reason=reason,
@@ -467,21 +491,21 @@ def _unit_procedure(reading: PointEstimate) -> Procedure | None:
 
 def _error_of_values(units: _Differences, reading: PointEstimate) -> StandardError:
     """Return the standard error of the mean of the differences."""
-    of = units.values
-    if isinstance(of, Histogram):
+    values = units.values
+    if isinstance(values, Histogram):
         total, size = (
-            float(of.sums.sum()),
-            effective_size(float(of.sums.sum()), float(of.squares.sum())),
+            float(values.sums.sum()),
+            effective_size(float(values.sums.sum()), float(values.squares.sum())),
         )
-        spread = float(of.squares @ np.square(of.mean - reading.value))
+        spread = float(values.squares @ np.square(values.mean - reading.value))
         se = math.sqrt(spread * size / (size - 1)) / total if size > 1 else NAN
         return StandardError(se, "paired t", round(size) - 1)
     if units.counts is not None:
         n, mean = float(units.counts.sum()), reading.value
-        spread = float(units.counts @ np.square(of - mean))
+        spread = float(units.counts @ np.square(values - mean))
         return StandardError(math.sqrt(spread / n / (n - 1)) if n > 1 else NAN, "paired t", n - 1)
-    own = UnitValues(of, units.weight).error
-    return StandardError(own.se, own.name, own.degrees)
+    error = UnitValues(values, units.weight).error
+    return StandardError(error.se, error.name, error.degrees)
 
 
 def t_error(reading: PointEstimate) -> StandardError | Interval | None:
@@ -490,12 +514,12 @@ def t_error(reading: PointEstimate) -> StandardError | Interval | None:
     If the error does not have any, they are the number of rows minus one, or the size of the
     smaller class minus one if this is small.
     """
-    found = reading.standard_error
-    if not isinstance(found, StandardError) or found.degrees is not None:
-        return found
+    error = reading.standard_error
+    if not isinstance(error, StandardError) or error.degrees is not None:
+        return error
     sizes = reading.sizes() or (effective_number(reading),)
     rows = min(sizes) if min(sizes) < FEW_FOR_NORMAL else sum(sizes)
-    return replace(found, degrees=max(rows - 1, 1.0) if rows > 1 else 0.0)
+    return replace(error, degrees=max(rows - 1, 1.0) if rows > 1 else 0.0)
 
 
 def _t_procedure(reading: PointEstimate) -> Procedure | None:
@@ -508,113 +532,128 @@ def _t_procedure(reading: PointEstimate) -> Procedure | None:
 
 def _delta(reading: PointEstimate) -> Procedure | None:
     """Return the procedure by the standard error: normal, or t for clusters and the jackknife."""
-    found = reading.standard_error
-    return _wald_procedure(reading, found) if isinstance(found, StandardError) else None
+    error = reading.standard_error
+    return _wald_procedure(reading, error) if isinstance(error, StandardError) else None
 
 
 def _delong(reading: PointEstimate) -> Procedure | None:
     """Return DeLong's test of the difference between two AUCs, or None if it does not apply."""
-    found = reading.standard_error
-    named = isinstance(found, StandardError) and found.name.startswith(("DeLong", "Obuchowski"))
-    return _wald_procedure(reading, found) if named else None
+    error = reading.standard_error
+    is_delong = isinstance(error, StandardError) and error.name.startswith(("DeLong", "Obuchowski"))
+    return _wald_procedure(reading, error) if is_delong else None
 
 
 def _wald_procedure(
-    reading: PointEstimate, found: StandardError | Interval | None
+    reading: PointEstimate, standard_error: StandardError | Interval | None
 ) -> Procedure | None:
-    if isinstance(found, Interval) and found.reason:
-        return no_procedure(found.reason, reading.value, found.method)
-    if not isinstance(found, StandardError):
+    if isinstance(standard_error, Interval) and standard_error.reason:
+        return no_procedure(standard_error.reason, reading.value, standard_error.method)
+    if not isinstance(standard_error, StandardError):
         return None
-    name, method, clusters = found.name, found.name, reading.clusters
-    if found.degrees is not None:
+    name, method, clusters = standard_error.name, standard_error.name, reading.clusters
+    if standard_error.degrees is not None:
         name = name.replace("normal", "Student t")
         if " t" not in f" {name}".replace("Student t", " t"):
             name = name.replace(", paired", ", Student t, paired")
     method = name
-    few = "too_few_rows" if reading.unit == "rows" else "too_few_units"
+    reason = "too_few_rows" if reading.unit == "rows" else "too_few_units"
     number = float(reading.n)
     if clusters is not None:
-        method, few, number = (
+        method, reason, number = (
             clusters.annotate_method(name),
             "too_few_clusters",
             float(clusters.n_clusters),
         )
-    shared = {**_shared_fields(reading), "method": method, "name": name, "t": found, "error": found}
-    if not math.isfinite(found.se) or (found.degrees is not None and not found.degrees > 0):
-        return Wald(**shared, reason=few)
-    if found.se > 0:
+    shared = {
+        **_shared_fields(reading),
+        "method": method,
+        "name": name,
+        "t": standard_error,
+        "error": standard_error,
+    }
+    if not math.isfinite(standard_error.se) or (
+        standard_error.degrees is not None and not standard_error.degrees > 0
+    ):
+        return Wald(**shared, reason=reason)
+    if standard_error.se > 0:
         return Wald(**shared)
     if abs(reading.value) > reading.tolerance:
         return Wald(**shared, reason="no_spread")
-    most = reading.bounds[1]
+    max_difference = reading.bounds[1]
     bayes = None
-    if math.isfinite(most):
+    if math.isfinite(max_difference):
         counts = np.array([number])
         bayes = bayesian_bootstrap.AugmentedMean.from_values(
-            np.zeros(1), (-most, most), counts=counts
+            np.zeros(1), (-max_difference, max_difference), counts=counts
         )
     if bayes is None:
         return Wald(**shared, reason="nothing_differs", differing=0)
-    error = replace(found, se=bayes.standard_deviation)
-    shared |= {"method": METHOD, "name": TEST, "error": error, "t": replace(found, degrees=None)}
+    error = replace(standard_error, se=bayes.standard_deviation)
+    shared |= {
+        "method": METHOD,
+        "name": TEST,
+        "error": error,
+        "t": replace(standard_error, degrees=None),
+    }
     return Wald(**shared, bayes=bayes, differing=0)
 
 
 def _student(reading: PointEstimate) -> Procedure | None:
     """Return Student's t procedure of differences on units, or of their influence values."""
     if reading.is_unit_mean and reading.units is not None:
-        own = reading.units.error
-        found: StandardError | Interval | None = replace(own, se=own.se * reading.factor)
+        unit_error = reading.units.error
+        error: StandardError | Interval | None = replace(
+            unit_error, se=unit_error.se * reading.factor
+        )
     elif reading.units is None and reading.linear_units is None:
         return None
     else:
-        found = t_error(reading)
-    if not isinstance(found, StandardError):
+        error = t_error(reading)
+    if not isinstance(error, StandardError):
         return None
-    found = replace(found, se=0.0 if found.se <= reading.tolerance else found.se)
+    error = replace(error, se=0.0 if error.se <= reading.tolerance else error.se)
     name = "paired t" if reading.clusters is None else "paired t, clustered"
     method = "Student t, paired"
     method = method if reading.clusters is None else reading.clusters.annotate_method(method)
-    shared = {**_shared_fields(reading), "method": method, "name": name, "t": found, "error": found}
-    if not math.isfinite(found.se) or not (found.degrees or 0) > 0:
-        few = "too_few_units" if reading.clusters is None else "too_few_clusters"
-        return Wald(**shared, reason=few)
-    return Wald(**shared, reason=None if found.se > 0 else "no_spread")
+    shared = {**_shared_fields(reading), "method": method, "name": name, "t": error, "error": error}
+    if not math.isfinite(error.se) or not (error.degrees or 0) > 0:
+        reason = "too_few_units" if reading.clusters is None else "too_few_clusters"
+        return Wald(**shared, reason=reason)
+    return Wald(**shared, reason=None if error.se > 0 else "no_spread")
 
 
 def _bayesian_bootstrap(reading: PointEstimate) -> Procedure | None:
     """Return the procedure by the Bayesian bootstrap about the mean."""
-    made = _unit_procedure(reading)
-    if not isinstance(made, Wald) or made.bayes is None:
+    procedure = _unit_procedure(reading)
+    if not isinstance(procedure, Wald) or procedure.bayes is None:
         return None
-    error = StandardError(made.bayes.standard_deviation, bayesian_bootstrap.METHOD)
+    error = StandardError(procedure.bayes.standard_deviation, bayesian_bootstrap.METHOD)
     return BayesianProcedure(
         **_shared_fields(reading),
         method=f"{bayesian_bootstrap.METHOD}, paired",
         name=f"{bayesian_bootstrap.METHOD}, paired",
         error=error,
         t=error,
-        bayes=made.bayes,
-        differing=made.differing,
+        bayes=procedure.bayes,
+        differing=procedure.differing,
     )
 
 
 def _replicate_procedure(
-    reading: PointEstimate, drawn: FloatArray, method: str, name: str, **parts: Any
+    reading: PointEstimate, replicates: FloatArray, method: str, name: str, **parts: Any
 ) -> Procedure:
     """Return the procedure by replicates, or one with a reason if too few of them are usable."""
     shared = {**_shared_fields(reading), "method": method, "name": name}
-    usable = intervals.usable_replicates(drawn, method)
+    usable = intervals.usable_replicates(replicates, method)
     if isinstance(usable, Interval):
-        return ReplicateProcedure(**shared, replicates=drawn[:0], reason=usable.reason)
+        return ReplicateProcedure(**shared, replicates=replicates[:0], reason=usable.reason)
     if reading.is_unit_mean and reading.units is not None:
-        own = reading.units.error
-        error = replace(own, se=own.se * reading.factor)
+        unit_error = reading.units.error
+        error = replace(unit_error, se=unit_error.se * reading.factor)
     else:
         error = StandardError(intervals.standard_deviation(usable), name, _replicate_df(reading))
-    made = BcaProcedure if parts else ReplicateProcedure
-    return made(**shared, replicates=np.sort(usable), error=error, **parts)
+    procedure_class = BcaProcedure if parts else ReplicateProcedure
+    return procedure_class(**shared, replicates=np.sort(usable), error=error, **parts)
 
 
 def _replicate_df(reading: PointEstimate) -> float | None:
@@ -639,16 +678,16 @@ def _bootstrap_test_name(reading: PointEstimate) -> str:
 
 
 def _stratified_difference(reading: PointEstimate) -> Procedure | None:
-    drawn = None if reading.stratified_replicates is None else reading.stratified_replicates()
-    if drawn is None:
+    replicates = None if reading.stratified_replicates is None else reading.stratified_replicates()
+    if replicates is None:
         return None
     name = "paired stratified bootstrap"
-    return _replicate_procedure(reading, drawn, f"{name} [B]", name)
+    return _replicate_procedure(reading, replicates, f"{name} [B]", name)
 
 
 def _accelerated_difference(reading: PointEstimate) -> Procedure | None:
-    moved = _jackknife(reading) if reading.has_replicates else None
-    if moved is None:
+    influence = _jackknife(reading) if reading.has_replicates else None
+    if influence is None:
         return None
     from statistics import NormalDist
 
@@ -656,18 +695,20 @@ def _accelerated_difference(reading: PointEstimate) -> Procedure | None:
     usable = intervals.usable_replicates(reading.cached_replicates, method)
     bias = NAN
     if not isinstance(usable, Interval):
-        apart = usable - reading.value
-        apart[np.abs(apart) <= ROUNDING * max(1.0, abs(reading.value))] = 0.0
-        below = float(np.mean(apart < 0) + np.mean(apart <= 0)) / 2
+        deviations = usable - reading.value
+        deviations[np.abs(deviations) <= ROUNDING * max(1.0, abs(reading.value))] = 0.0
+        below = float(np.mean(deviations < 0) + np.mean(deviations <= 0)) / 2
         if not 0 < below < 1:
             return no_procedure("replicates_on_one_side", reading.value, method)
         bias = NormalDist().inv_cdf(below)
-    accelerated = {"bias": bias, "acceleration": intervals.acceleration(*moved)}
+    accelerated = {"bias": bias, "acceleration": intervals.acceleration(*influence)}
     name = f"BCa {_bootstrap_test_name(reading)}"
-    made = _replicate_procedure(reading, reading.cached_replicates, method, name, **accelerated)
+    procedure = _replicate_procedure(
+        reading, reading.cached_replicates, method, name, **accelerated
+    )
     # Of very skewed replicates, the shares it takes may be beyond the last of them.
-    beyond = made.interval(reading.settings.level).reason == "too_few_replicates"
-    return None if beyond else made
+    beyond = procedure.interval(reading.settings.level).reason == "too_few_replicates"
+    return None if beyond else procedure
 
 
 def _studentised_difference(reading: PointEstimate) -> Procedure | None:
@@ -676,23 +717,27 @@ def _studentised_difference(reading: PointEstimate) -> Procedure | None:
     Quantiles of the studentized replicates replace those of Student's t: the limits are quantiles
     of value − t·se.
     """
-    found = None if reading.studentized_replicates is None else reading.studentized_replicates()
-    if found is None:
+    studentized = (
+        None if reading.studentized_replicates is None else reading.studentized_replicates()
+    )
+    if studentized is None:
         return None
     method, name = "bootstrap-t", "paired bootstrap-t"
     shared = {**_shared_fields(reading), "method": method, "name": name}
     if reading.n < 2:
         return ReplicateProcedure(**shared, replicates=np.zeros(0), reason="too_few_units")
-    se, replicates, errors = found
+    se, replicates, errors = studentized
     value = reading.value / reading.factor
     t = intervals.studentize(value, replicates, errors)
     if t is None or not se > 0:
         reason = "degenerate_replicates" if se > 0 else "no_spread"
         return ReplicateProcedure(**shared, replicates=np.zeros(0), reason=reason)
     se *= reading.factor
-    drawn = np.sort(reading.value - t * se)
+    difference_replicates = np.sort(reading.value - t * se)
     return ReplicateProcedure(
-        **shared, replicates=drawn, error=StandardError(se, name, _replicate_df(reading))
+        **shared,
+        replicates=difference_replicates,
+        error=StandardError(se, name, _replicate_df(reading)),
     )
 
 
@@ -700,21 +745,21 @@ def _posterior_procedure(reading: PointEstimate) -> Procedure | None:
     """Return the procedure by draws of the cells from their posterior distribution."""
     if reading.posterior_draws is None or "Jeffreys of the cells" not in reading.methods:
         return None
-    likely = reading.posterior_draws()
+    draws = reading.posterior_draws()
     if nothing_differs(reading):  # what they may differ by is as likely either way
-        likely = np.concatenate([likely, -likely])
-    made = reading.methods["Jeffreys of the cells"](0.95)
-    method = made.method if made is not None else "Jeffreys of the cells"
-    if made is not None and made.reason:
-        return no_procedure(made.reason, reading.value, made.method)
-    return _replicate_procedure(reading, likely, method, method)
+        draws = np.concatenate([draws, -draws])
+    interval = reading.methods["Jeffreys of the cells"](0.95)
+    method = interval.method if interval is not None else "Jeffreys of the cells"
+    if interval is not None and interval.reason:
+        return no_procedure(interval.reason, reading.value, interval.method)
+    return _replicate_procedure(reading, draws, method, method)
 
 
 def nothing_differs(reading: PointEstimate) -> bool:
     """Check that no row has more influence on one of two values than on the other."""
-    found = reading.standard_error
-    if isinstance(found, StandardError) and np.isfinite(found.se):
-        return abs(reading.value) <= reading.tolerance and found.se == 0
+    error = reading.standard_error
+    if isinstance(error, StandardError) and np.isfinite(error.se):
+        return abs(reading.value) <= reading.tolerance and error.se == 0
     return (
         reading.has_replicates and not (np.abs(reading.cached_replicates) > reading.tolerance).any()
     )
@@ -736,9 +781,9 @@ def _signed_rank_procedure(reading: PointEstimate) -> Procedure | None:
     values = _unit_differences(reading)
     if values is None:
         return None
-    number = int(np.count_nonzero(paired_tests.defined_differences(values)))
-    how = "exact" if number <= paired_tests.EXACT_RANKS else "normal"
-    name = f"Wilcoxon signed rank, {how}"
+    n_differing = int(np.count_nonzero(paired_tests.defined_differences(values)))
+    method = "exact" if n_differing <= paired_tests.EXACT_RANKS else "normal"
+    name = f"Wilcoxon signed rank, {method}"
     return _location_procedure(
         reading,
         SignedRankProcedure,
@@ -769,7 +814,7 @@ def _location_procedure(
     kind: type[SignedRankProcedure | SignProcedure],
     values: FloatArray,
     name: str,
-    of: str,
+    location: str,
     test: Callable[[str], TestResult],
 ) -> Procedure:
     """Return a test of the location of the differences, which may differ from that of their mean.
@@ -777,10 +822,10 @@ def _location_procedure(
     If the mean of the units is not the value, as for squares and RMSE, only the hypothesis of no
     difference can be tested.
     """
-    number = int(np.count_nonzero(paired_tests.defined_differences(values)))
-    method = f"{name}, {of} of units that differ"
+    n_differing = int(np.count_nonzero(paired_tests.defined_differences(values)))
+    method = f"{name}, {location} of units that differ"
     shared = {**_shared_fields(reading), "method": method, "name": name}
-    if not number:
+    if not n_differing:
         return kind(**{**shared, "value": 0.0}, units=values, reason="nothing_differs")
     if not reading.is_unit_mean:
         return PValueProcedure(**shared, made=test, reason="no_interval_of_test")
@@ -789,24 +834,24 @@ def _location_procedure(
 
 def _randomization_procedure(reading: PointEstimate) -> Procedure | None:
     units, settings = reading.units, reading.settings
-    gone = not isinstance(units, UnitValues) or units.clusters is not None
-    if gone or not reading.is_unit_mean:
-        made = _swap_test(reading)
-        if made is None:
+    has_no_unit_values = not isinstance(units, UnitValues) or units.clusters is not None
+    if has_no_unit_values or not reading.is_unit_mean:
+        compute_test = _swap_test(reading)
+        if compute_test is None:
             return None
-        name = made("two-sided").name
+        name = compute_test("two-sided").name
         reason = "no_interval_of_test"
         return PValueProcedure(
-            **_shared_fields(reading), method=name, name=name, made=made, reason=reason
+            **_shared_fields(reading), method=name, name=name, made=compute_test, reason=reason
         )
     assert isinstance(units, UnitValues)
     if not np.isfinite(units.values).all():
         return None
     values, tries = units.values * reading.factor, n_randomizations(settings)
     weight = units.weight
-    own = values if weight is None else values * weight
-    [test] = paired_tests.randomization(own[:, None], tries, settings.seed)
-    number = bayesian_bootstrap.n_nonzero(values)
+    weighted_values = values if weight is None else values * weight
+    [test] = paired_tests.randomization(weighted_values[:, None], tries, settings.seed)
+    n_differing = bayesian_bootstrap.n_nonzero(values)
     return Randomization(
         **_shared_fields(reading),
         method=f"{test.name}, means of subsets",
@@ -816,7 +861,7 @@ def _randomization_procedure(reading: PointEstimate) -> Procedure | None:
         weight=weight,
         n_resamples=tries,
         seed=settings.seed,
-        reason=None if number else "nothing_differs",
+        reason=None if n_differing else "nothing_differs",
     )
 
 
@@ -838,7 +883,7 @@ def _swap_test(reading: PointEstimate) -> Callable[[str], TestResult] | None:
 def _mcnemar(reading: PointEstimate, *, mid: bool = False) -> Procedure | None:
     if reading.discordant_proportions is None:
         return None
-    first, second = (round(of) for of in reading.discordant_proportions())
+    first, second = (round(count) for count in reading.discordant_proportions())
     name = f"McNemar, {'mid-p' if mid else 'exact'}"
     return McNemarProcedure(
         **_shared_fields(reading),

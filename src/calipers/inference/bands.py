@@ -39,26 +39,26 @@ class ThresholdReplicates:
 
     @classmethod
     def draw(
-        cls, ranked: RankedRows, places: npt.NDArray[np.intp], settings: Settings
+        cls, ranked: RankedRows, threshold_indices: npt.NDArray[np.intp], settings: Settings
     ) -> ThresholdReplicates:
         """Draw the replicates, from the same random numbers as all others with this seed."""
         from calipers import _core
 
-        ends = np.flatnonzero(ranked.last_mask)
-        places = np.union1d(places, [0, len(ends)])
+        last_rows = np.flatnonzero(ranked.last_mask)
+        threshold_indices = np.union1d(threshold_indices, [0, len(last_rows)])
         last = np.zeros_like(ranked.last_mask)
-        last[ends[places[1:] - 1]] = True
-        drawn = _core.bootstrap_tables(
+        last[last_rows[threshold_indices[1:] - 1]] = True
+        replicates = _core.bootstrap_tables(
             *ranked._replace(last_mask=last), settings.seed, 0, settings.n_resamples
         )
-        counts = np.zeros((settings.n_resamples, 2, len(places)))
-        between = drawn.reshape(settings.n_resamples, 2, len(places) - 1)
+        counts = np.zeros((settings.n_resamples, 2, len(threshold_indices)))
+        between = replicates.reshape(settings.n_resamples, 2, len(threshold_indices) - 1)
         np.cumsum(between, axis=2, out=counts[..., 1:])
-        return cls(places, counts[:, 0], counts[:, 1])
+        return cls(threshold_indices, counts[:, 0], counts[:, 1])
 
     @classmethod
     def drawn_by_block(
-        cls, table: ScoreTable, places: npt.NDArray[np.intp], settings: Settings
+        cls, table: ScoreTable, threshold_indices: npt.NDArray[np.intp], settings: Settings
     ) -> ThresholdReplicates:
         """Draw the replicates of independent rows, block by block between the thresholds.
 
@@ -66,24 +66,26 @@ class ThresholdReplicates:
         the time does not depend on the number of rows. If weights differ, Kish's effective number
         of rows is drawn.
         """
-        places = np.union1d(places, [0, len(table.scores)])
+        threshold_indices = np.union1d(threshold_indices, [0, len(table.scores)])
         columns = np.stack([table.positive, table.negative])
         squares = np.stack([table.positive_squares, table.negative_squares])
-        weight, squares = (np.add.reduceat(c, places[:-1], axis=1) for c in (columns, squares))
+        weight, squares = (
+            np.add.reduceat(c, threshold_indices[:-1], axis=1) for c in (columns, squares)
+        )
         size = np.divide(squares, weight, out=np.ones_like(weight), where=weight > 0)
         random = np.random.Generator(np.random.Philox(settings.seed))
-        counts = np.zeros((settings.n_resamples, 2, len(places)))
+        counts = np.zeros((settings.n_resamples, 2, len(threshold_indices)))
         for replicate in counts:
             np.cumsum(random.poisson(weight / size) * size, axis=1, out=replicate[:, 1:])
-        return cls(places, counts[:, 0], counts[:, 1])
+        return cls(threshold_indices, counts[:, 0], counts[:, 1])
 
-    def rates(self, places: npt.NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
+    def rates(self, threshold_indices: npt.NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
         """Return TPR and FPR at some of the thresholds."""
-        at = np.searchsorted(self.threshold_indices, places)
+        columns = np.searchsorted(self.threshold_indices, threshold_indices)
         with np.errstate(invalid="ignore"):
             return (
-                self.positive[:, at] / self.positive[:, -1:],
-                self.negative[:, at] / self.negative[:, -1:],
+                self.positive[:, columns] / self.positive[:, -1:],
+                self.negative[:, columns] / self.negative[:, -1:],
             )
 
     def tpr(self, fpr: FloatArray) -> FloatArray:
@@ -92,11 +94,11 @@ class ThresholdReplicates:
         It is interpolated linearly between the thresholds; on vertical segments it is the upper
         end. It is NaN in replicates without positives or without negatives.
         """
-        known = (self.positive[:, -1] > 0) & (self.negative[:, -1] > 0)
-        out = np.full((len(known), len(fpr)), np.nan)
-        for at in np.flatnonzero(known):
-            tp, fp = self.positive[at], self.negative[at]
-            out[at] = np.interp(fpr, fp / fp[-1], tp / tp[-1])
+        defined_mask = (self.positive[:, -1] > 0) & (self.negative[:, -1] > 0)
+        out = np.full((len(defined_mask), len(fpr)), np.nan)
+        for replicate in np.flatnonzero(defined_mask):
+            tp, fp = self.positive[replicate], self.negative[replicate]
+            out[replicate] = np.interp(fpr, fp / fp[-1], tp / tp[-1])
         return out
 
     def precision(self, recall: FloatArray) -> FloatArray:
@@ -106,22 +108,22 @@ class ThresholdReplicates:
         predicted positive; interpolated linearly if several distinct scores lie between two
         thresholds; NaN as in :meth:`tpr`.
         """
-        known = (self.positive[:, -1] > 0) & (self.negative[:, -1] > 0)
-        out = np.full((len(known), len(recall)), np.nan)
-        several = np.append(False, np.diff(self.threshold_indices) > 1)
-        for at in np.flatnonzero(known):
-            tp, fp = self.positive[at], self.negative[at]
+        defined_mask = (self.positive[:, -1] > 0) & (self.negative[:, -1] > 0)
+        out = np.full((len(defined_mask), len(recall)), np.nan)
+        multiple_mask = np.append(False, np.diff(self.threshold_indices) > 1)
+        for replicate in np.flatnonzero(defined_mask):
+            tp, fp = self.positive[replicate], self.negative[replicate]
             goal = recall * tp[-1]
             reached = np.maximum(np.searchsorted(tp, goal), np.searchsorted(tp + fp, 0, "right"))
-            between = several[reached] & (tp[reached] > goal) & (goal > 0)
-            share = np.ones(len(recall))
+            between = multiple_mask[reached] & (tp[reached] > goal) & (goal > 0)
+            fraction = np.ones(len(recall))
             before = reached - 1
-            share[between] = (goal - tp[before])[between] / (tp[reached] - tp[before])[between]
-            hits = tp[before] + share * (tp[reached] - tp[before])
-            out[at] = hits / (hits + fp[before] + share * (fp[reached] - fp[before]))
+            fraction[between] = (goal - tp[before])[between] / (tp[reached] - tp[before])[between]
+            hits = tp[before] + fraction * (tp[reached] - tp[before])
+            out[replicate] = hits / (hits + fp[before] + fraction * (fp[reached] - fp[before]))
         return out
 
-    def gain(self, shares: FloatArray) -> FloatArray:
+    def gain(self, proportions: FloatArray) -> FloatArray:
         """Return recall at the given proportions of rows that are predicted positive.
 
         It is interpolated linearly between the thresholds, and NaN in replicates without positives.
@@ -129,17 +131,17 @@ class ThresholdReplicates:
         total = self.positive + self.negative
         with np.errstate(invalid="ignore"):
             volume, recall = total / total[:, -1:], self.positive / self.positive[:, -1:]
-        return np.array([np.interp(shares, x, y) for x, y in zip(volume, recall, strict=True)])
+        return np.array([np.interp(proportions, x, y) for x, y in zip(volume, recall, strict=True)])
 
-    def net_benefit(self, places: npt.NDArray[np.intp], p: FloatArray) -> FloatArray:
+    def net_benefit(self, threshold_indices: npt.NDArray[np.intp], p: FloatArray) -> FloatArray:
         """Return net benefit at some of the thresholds, TP/n − FP/n · p/(1 − p).
 
         ``p`` is the threshold probability of each.
         """
-        at = np.searchsorted(self.threshold_indices, places)
+        columns = np.searchsorted(self.threshold_indices, threshold_indices)
         total = self.positive[:, -1:] + self.negative[:, -1:]
         with np.errstate(invalid="ignore"):
-            return (self.positive[:, at] - self.negative[:, at] * (p / (1 - p))) / total
+            return (self.positive[:, columns] - self.negative[:, columns] * (p / (1 - p))) / total
 
 
 def pointwise_band(replicates: FloatArray, level: float) -> Limits:
@@ -149,15 +151,17 @@ def pointwise_band(replicates: FloatArray, level: float) -> Limits:
     of the replicates are undefined.
     """
     low, high = np.full((2, replicates.shape[1]), np.nan)
-    share = np.isfinite(replicates).mean(axis=0)
+    defined_proportion = np.isfinite(replicates).mean(axis=0)
     tails = [(1 - level) / 2, (1 + level) / 2]
     # Column by column is slow, and needed only where some replicates have no value.
-    for some, quantile in (
-        (share == 1, np.quantile),
-        ((share < 1) & (share >= 1 - MOST_DEGENERATE), np.nanquantile),
+    for column_mask, quantile in (
+        (defined_proportion == 1, np.quantile),
+        ((defined_proportion < 1) & (defined_proportion >= 1 - MOST_DEGENERATE), np.nanquantile),
     ):
-        if some.any():
-            low[some], high[some] = quantile(replicates[:, some], tails, axis=0)
+        if column_mask.any():
+            low[column_mask], high[column_mask] = quantile(
+                replicates[:, column_mask], tails, axis=0
+            )
     return low, high
 
 
@@ -168,20 +172,20 @@ def simultaneous_band(replicates: FloatArray, level: float) -> Limits:
     with the largest k that leaves enough replicates inside, or the extremes if there is no such k.
     ``replicates`` has shape ``(B, G)``; a replicate is either defined everywhere or NaN.
     """
-    whole = replicates[np.isfinite(replicates).all(axis=1)]
-    if len(whole) < (1 - MOST_DEGENERATE) * len(replicates) or not len(whole):
+    defined = replicates[np.isfinite(replicates).all(axis=1)]
+    if len(defined) < (1 - MOST_DEGENERATE) * len(replicates) or not len(defined):
         low, high = np.full((2, replicates.shape[1]), np.nan)
         return low, high
-    ordered = np.sort(whole, axis=0)
-    least, most = 0, (len(whole) - 1) // 2
-    while least < most:
-        rank = (least + most + 1) // 2
-        inside = (whole >= ordered[rank]) & (whole <= ordered[-1 - rank])
+    ordered = np.sort(defined, axis=0)
+    low_rank, high_rank = 0, (len(defined) - 1) // 2
+    while low_rank < high_rank:
+        rank = (low_rank + high_rank + 1) // 2
+        inside = (defined >= ordered[rank]) & (defined <= ordered[-1 - rank])
         if inside.all(axis=1).mean() >= level:
-            least = rank
+            low_rank = rank
         else:
-            most = rank - 1
-    return ordered[least], ordered[-1 - least]
+            high_rank = rank - 1
+    return ordered[low_rank], ordered[-1 - low_rank]
 
 
 def kolmogorov_distance(n: float, level: float) -> float:
@@ -242,18 +246,25 @@ def precision_limits(
 
     each = level ** (1 / 3)
     of_positives, of_negatives = (kolmogorov_distance(n, each) for n in sizes)
-    least, most = _local_range(tpr, fpr, grid, of_positives)
-    least, most = np.maximum(least - of_negatives, 0.0), np.minimum(most + of_negatives, 1.0)
+    low_rate, high_rate = _local_range(tpr, fpr, grid, of_positives)
+    low_rate, high_rate = (
+        np.maximum(low_rate - of_negatives, 0.0),
+        np.minimum(high_rate + of_negatives, 1.0),
+    )
     tail = (1 - each) / 2
     rare = float(betaincinv(sizes[0], sizes[1] + 1, tail))
     common = float(betaincinv(sizes[0] + 1, sizes[1], 1 - tail))
 
-    def precision(share: float, rate: FloatArray, empty: float) -> FloatArray:
-        taken = share * grid + (1 - share) * rate
+    def precision(prevalence: float, rate: FloatArray, empty: float) -> FloatArray:
+        predicted_positive = prevalence * grid + (1 - prevalence) * rate
         nothing = np.full(len(grid), empty)
-        return np.asarray(np.divide(share * grid, taken, out=nothing, where=taken > 0))
+        return np.asarray(
+            np.divide(
+                prevalence * grid, predicted_positive, out=nothing, where=predicted_positive > 0
+            )
+        )
 
-    return precision(rare, most, 0.0), precision(common, least, 1.0)
+    return precision(rare, high_rate, 0.0), precision(common, low_rate, 1.0)
 
 
 def _local_range(x: FloatArray, y: FloatArray, grid: FloatArray, distance: float) -> Limits:
@@ -264,6 +275,6 @@ def _local_range(x: FloatArray, y: FloatArray, grid: FloatArray, distance: float
     """
     before = np.searchsorted(x, grid - distance, side="left") - 1
     after = np.searchsorted(x, grid + distance, side="right")
-    least = np.where(before < 0, 0.0, y[np.maximum(before, 0)])
-    most = np.where(after == len(y), 1.0, y[np.minimum(after, len(y) - 1)])
-    return least, most
+    low = np.where(before < 0, 0.0, y[np.maximum(before, 0)])
+    high = np.where(after == len(y), 1.0, y[np.minimum(after, len(y) - 1)])
+    return low, high

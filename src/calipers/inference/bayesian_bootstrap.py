@@ -24,14 +24,14 @@ METHOD = "Bayesian bootstrap"
 
 def lower_tail(
     values: FloatArray | Histogram,
-    ends: tuple[float, float],
+    endpoints: tuple[float, float],
     level: float,
     weight: FloatArray | None = None,
 ) -> Interval:
     """Return the interval of a mean by the Bayesian bootstrap with half a unit at the near end.
 
     The lower limit is the lower tail of the mean of ``values`` and half a unit at the lower of the
-    ``ends``, the upper limit the upper tail with half a unit at the upper end; the interval is
+    ``endpoints``, the upper limit the upper tail with half a unit at the upper end; the interval is
     extended to the mean itself if this is outside. ``weight`` is the weight of each value.
 
     Examples
@@ -42,8 +42,8 @@ def lower_tail(
     (0.0623, 0.1477)
     """
     added = _AugmentedValues.from_values(values, weight)
-    of = added.mean(ends)
-    if of is None:
+    distribution = added.mean(endpoints)
+    if distribution is None:
         rows = values.rows if isinstance(values, Histogram) else len(values)
         return no_interval(METHOD, "no_spread" if rows > 1 else "too_few_units")
     if isinstance(values, Histogram):
@@ -51,11 +51,15 @@ def lower_tail(
     else:
         mean = float(np.average(values, weights=weight))
     limits = []
-    for end, share in zip(ends, ((1 - level) / 2, (1 + level) / 2), strict=True):
-        beside = added.mean((end,))  # None where all values are at that end
-        limit = end if beside is None else beside.quantiles(np.array([share]))[0]
+    for end, probability in zip(endpoints, ((1 - level) / 2, (1 + level) / 2), strict=True):
+        end_distribution = added.mean((end,))  # None where all values are at that end
+        limit = (
+            end
+            if end_distribution is None
+            else end_distribution.quantiles(np.array([probability]))[0]
+        )
         limits.append(float(limit))
-    return Interval(limits[0], limits[1], METHOD, se=of.spread).extend_to_value(mean)
+    return Interval(limits[0], limits[1], METHOD, se=distribution.spread).extend_to_value(mean)
 
 
 def upper_tail(
@@ -65,43 +69,47 @@ def upper_tail(
 
     It is NaN if all of these are equal, or if the end is not finite.
     """
-    of = _DirichletMean.from_values(values, (end,), weight)
-    return math.nan if of is None else float(of.quantiles(np.array([(1 + level) / 2]))[0])
+    distribution = _DirichletMean.from_values(values, (end,), weight)
+    return (
+        math.nan
+        if distribution is None
+        else float(distribution.quantiles(np.array([(1 + level) / 2]))[0])
+    )
 
 
 def standard_deviation(
-    values: FloatArray, ends: tuple[float, float], weight: FloatArray | None = None
+    values: FloatArray, endpoints: tuple[float, float], weight: FloatArray | None = None
 ) -> float:
     """Return the standard deviation of the mean with half a unit at each end.
 
     It is positive whenever the ends differ.
     """
-    of = _DirichletMean.from_values(values, ends, weight)
-    return 0.0 if of is None else of.spread
+    distribution = _DirichletMean.from_values(values, endpoints, weight)
+    return 0.0 if distribution is None else distribution.spread
 
 
-def n_nonzero(apart: FloatArray) -> int:
+def n_nonzero(values: FloatArray) -> int:
     """Return the number of values that differ from 0 by more than rounding error."""
-    sizes = np.abs(apart)
+    sizes = np.abs(values)
     return int(np.count_nonzero(sizes > 1e-9 * sizes.max(initial=0.0)))
 
 
-def reach(apart: FloatArray, most: float = math.inf) -> float:
+def reach(values: FloatArray, max_distance: float = math.inf) -> float:
     """Return the distance at which half units are placed if the range has no natural end.
 
     This holds for differences between two systems, whose theoretical ends no unit comes near. The
-    distance is max|x|·(1 + 2/m), where m is the number of values other than 0, at most ``most``;
-    and ``most`` if the values carry no information.
+    distance is max|x|·(1 + 2/m), where m is the number of values other than 0, at most ``max_distance``;
+    and ``max_distance`` if the values carry no information.
 
     Examples
     --------
     >>> reach(np.array([0.0, 0.5, 0.0, -0.25]))
     1.0
     """
-    different = n_nonzero(apart)
-    if len(apart) < 2 or not different:
-        return most
-    return min(most, float(np.abs(apart).max()) * (1 + 2 / different))
+    different = n_nonzero(values)
+    if len(values) < 2 or not different:
+        return max_distance
+    return min(max_distance, float(np.abs(values).max()) * (1 + 2 / different))
 
 
 class _DirichletMean:
@@ -115,31 +123,31 @@ class _DirichletMean:
         self.x, self.weight, self.mass = (x - self.low) / self.length, weight, mass
         total, heavy = float(self.mass.sum()), float((self.mass * self.weight).sum())
         self.mean = float((self.mass * self.weight * self.x).sum()) / heavy
-        apart = float((self.mass * np.square(self.weight * (self.x - self.mean))).sum())
+        sum_of_squares = float((self.mass * np.square(self.weight * (self.x - self.mean))).sum())
         #: The standard deviation within; of unequal weights by the linear part.
-        self.within = math.sqrt(apart * total / (total + 1)) / heavy
+        self.within = math.sqrt(sum_of_squares * total / (total + 1)) / heavy
         self.spread = self.within * self.length
 
     @classmethod
     def from_values(
         cls,
         values: FloatArray | Histogram,
-        ends: tuple[float, ...],
+        endpoints: tuple[float, ...],
         weight: FloatArray | None = None,
     ) -> _DirichletMean | None:
         """Create it from values and half a unit at each of the ends.
 
         Return None if all of these are equal, or if an end is not finite.
         """
-        return _AugmentedValues.from_values(values, weight).mean(ends)
+        return _AugmentedValues.from_values(values, weight).mean(endpoints)
 
-    def quantiles(self, shares: FloatArray) -> FloatArray:
+    def quantiles(self, q: FloatArray) -> FloatArray:
         """Return the quantiles at the given proportions, by the inversion of Daniels 1987."""
         from calipers import _core
 
-        of = self.x, self.weight, self.mass
-        at = _core.dirichlet_quantiles(*of, shares, self.mean, self.within)
-        return np.asarray(self.low + self.length * at)
+        components = self.x, self.weight, self.mass
+        scaled_quantiles = _core.dirichlet_quantiles(*components, q, self.mean, self.within)
+        return np.asarray(self.low + self.length * scaled_quantiles)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,23 +174,29 @@ class _AugmentedValues:
         mean, the weight of one unit, and the number of units by Kish's formula, which is the shape
         parameter of the sum of their Gamma variables.
         """
-        of = values if isinstance(values, Histogram) else Histogram.from_rows(values, weight)
+        histogram = values if isinstance(values, Histogram) else Histogram.from_rows(values, weight)
         # An end weighs what a unit does of as many as there are by Kish's number.
-        end = float(of.squares.sum() / of.sums.sum()) if len(of.sums) else 1.0
-        own = of.squares / of.sums
-        return cls(of.mean, own / end, of.sums / own, of.least, of.most)
+        end = float(histogram.squares.sum() / histogram.sums.sum()) if len(histogram.sums) else 1.0
+        unit_weight = histogram.squares / histogram.sums
+        return cls(
+            histogram.mean,
+            unit_weight / end,
+            histogram.sums / unit_weight,
+            histogram.least,
+            histogram.most,
+        )
 
-    def mean(self, ends: tuple[float, ...]) -> _DirichletMean | None:
+    def mean(self, endpoints: tuple[float, ...]) -> _DirichletMean | None:
         """Return the distribution of the mean with half a unit at each of the ends.
 
         Return None if all values are equal, or if an end is not finite.
         """
-        most, least = max(self.upper, *ends), min(self.lower, *ends)
-        if not 0 < most - least < math.inf:
+        high, low = max(self.upper, *endpoints), min(self.lower, *endpoints)
+        if not 0 < high - low < math.inf:
             return None
-        added = np.ones(len(ends))
+        added = np.ones(len(endpoints))
         return _DirichletMean(
-            np.append(self.x, ends),
+            np.append(self.x, endpoints),
             np.append(self.weight, added),
             np.append(self.mass, added / 2),
         )
@@ -212,8 +226,8 @@ class AugmentedMean:
     0.05
     """
 
-    def __init__(self, of: _DirichletMean) -> None:
-        self._of = of
+    def __init__(self, distribution: _DirichletMean) -> None:
+        self._of = distribution
         # Either side of a test asks for the same tails, and tables for the same limits once more.
         self._quantiles: dict[bytes, FloatArray] = {}
         self._tails: dict[float, tuple[float, float]] = {}
@@ -222,38 +236,38 @@ class AugmentedMean:
     def from_values(
         cls,
         values: FloatArray | Histogram,
-        ends: tuple[float, float],
+        endpoints: tuple[float, float],
         *,
         weight: FloatArray | None = None,
         counts: FloatArray | None = None,
     ) -> AugmentedMean | None:
         """Create it, or return None if all values are equal or an end is not finite."""
         if counts is None or isinstance(values, Histogram):
-            made = _DirichletMean.from_values(values, ends, weight)
-            return None if made is None else cls(made)
-        if not 0 < max(*values, *ends) - min(*values, *ends) < math.inf:
+            distribution = _DirichletMean.from_values(values, endpoints, weight)
+            return None if distribution is None else cls(distribution)
+        if not 0 < max(*values, *endpoints) - min(*values, *endpoints) < math.inf:
             return None
-        there = counts > 0
-        x, mass = np.append(values[there], ends), np.append(counts[there], [0.5, 0.5])
-        own = np.ones(len(x))
+        used_mask = counts > 0
+        x, mass = np.append(values[used_mask], endpoints), np.append(counts[used_mask], [0.5, 0.5])
+        relative_weight = np.ones(len(x))
         if weight is not None:  # an end weighs what a unit does of as many as there are by Kish
             total = counts * weight
-            own[:-2] = weight[there] * total.sum() / (total @ weight)
-        return cls(_DirichletMean(x, own, mass))
+            relative_weight[:-2] = weight[used_mask] * total.sum() / (total @ weight)
+        return cls(_DirichletMean(x, relative_weight, mass))
 
     @property
     def standard_deviation(self) -> float:
         """Standard deviation of the mean."""
         return self._of.spread
 
-    def quantiles(self, shares: FloatArray) -> FloatArray:
+    def quantiles(self, q: FloatArray) -> FloatArray:
         """Return the quantiles at the given proportions."""
-        key = shares.tobytes()
+        key = q.tobytes()
         if key not in self._quantiles:
-            self._quantiles[key] = self._of.quantiles(shares)
+            self._quantiles[key] = self._of.quantiles(q)
         return self._quantiles[key]
 
-    def tails(self, at: float) -> tuple[float, float]:
+    def tails(self, value: float) -> tuple[float, float]:
         """Return the probabilities below and above a number, each to full relative precision.
 
         Notes
@@ -262,46 +276,46 @@ class AugmentedMean:
         quantiles: the mean is below t if Q = Σgw(x − t) is below 0, whose cumulant generating
         function is K(s) = −Σa·log(1 − sw(x − t)), where a are the shapes of the g.
         """
-        if at not in self._tails:
-            self._tails[at] = self._found_tails(at)
-        return self._tails[at]
+        if value not in self._tails:
+            self._tails[value] = self._found_tails(value)
+        return self._tails[value]
 
-    def _found_tails(self, at: float) -> tuple[float, float]:
-        of, t = self._of, (at - self._of.low) / self._of.length
-        apart = of.weight * (of.x - t)
-        if not apart.min() < 0:
+    def _found_tails(self, value: float) -> tuple[float, float]:
+        distribution, t = self._of, (value - self._of.low) / self._of.length
+        deviations = distribution.weight * (distribution.x - t)
+        if not deviations.min() < 0:
             return 0.0, 1.0
-        if not apart.max() > 0:
+        if not deviations.max() > 0:
             return 1.0, 0.0
-        saddle, curve, bend = _saddlepoint(apart, of.mass)
+        saddle, curve, bend = _saddlepoint(deviations, distribution.mass)
         width = 1 / math.sqrt(curve)
         bend *= 2 / 3 * width**3
-        tilted = apart / (1 - saddle * apart)
-        total, step = 0.0, max(24, min(96, 24_000 // len(apart)))
+        tilted = deviations / (1 - saddle * deviations)
+        total, step = 0.0, max(24, min(96, 24_000 // len(deviations)))
         for begin in range(0, _NODES, step):
             v = _STEP * np.arange(begin, min(begin + step, _NODES))
             sinh, cosh = np.sinh(v), np.cosh(v)
             away = width * (bend * (cosh - 1) + 1j * sinh)
             slope = width * (bend * sinh + 1j * cosh)
-            fall = np.exp(-(np.log(1 - away[:, None] * tilted) * of.mass).sum(axis=1))
+            fall = np.exp(-(np.log(1 - away[:, None] * tilted) * distribution.mass).sum(axis=1))
             part = (slope / (saddle + away) * fall).imag
             part[0] *= 0.5 if begin == 0 else 1.0
             total += float(part.sum())
             if abs(part[-1]) <= 1e-17 * abs(total):
                 break
-        height = math.exp(-float(of.mass @ np.log1p(-saddle * apart)))
+        height = math.exp(-float(distribution.mass @ np.log1p(-saddle * deviations)))
         tail = min(1.0, max(0.0, abs(height * total * _STEP / math.pi)))
         return (1 - tail, tail) if saddle > 0 else (tail, 1 - tail)
 
 
 def ends_about(
-    values: FloatArray, mean: float, differ: int, most: float = math.inf
+    values: FloatArray, mean: float, n_differing: int, max_difference: float = math.inf
 ) -> tuple[float, float] | None:
     """Return the positions of the half units about the mean of differences, or None.
 
-    They are mean ± R, where R is the largest distance from the mean times 1 + 2/``differ``, and
-    ``differ`` is the number of differences other than 0. R and both positions are at most ``most``
-    in size, if this is finite; if no difference is other than 0, the positions are ±``most``. None
+    They are mean ± R, where R is the largest distance from the mean times 1 + 2/``n_differing``, and
+    ``n_differing`` is the number of differences other than 0. R and both positions are at most ``max_difference``
+    in size, if this is finite; if no difference is other than 0, the positions are ±``max_difference``. None
     is returned if these are not finite either.
 
     Examples
@@ -309,40 +323,40 @@ def ends_about(
     >>> ends_about(np.array([0.0, 0.0, 2.0, 0.0]), 0.5, 1, 4.5)  # 1.5 · 3 from the mean
     (-4.0, 4.5)
     """
-    if not differ:
-        return (-most, most) if math.isfinite(most) else None
-    far = float(np.abs(values - mean).max())
-    if not far > 1e-12 * abs(mean):  # all differ alike
-        far = abs(mean)
-    far = min(most, far * (1 + 2 / differ))
-    return max(-most, mean - far), min(most, mean + far)
+    if not n_differing:
+        return (-max_difference, max_difference) if math.isfinite(max_difference) else None
+    distance = float(np.abs(values - mean).max())
+    if not distance > 1e-12 * abs(mean):  # all differ alike
+        distance = abs(mean)
+    distance = min(max_difference, distance * (1 + 2 / n_differing))
+    return max(-max_difference, mean - distance), min(max_difference, mean + distance)
 
 
-def _saddlepoint(apart: FloatArray, mass: FloatArray) -> tuple[float, float, float]:
+def _saddlepoint(deviations: FloatArray, mass: FloatArray) -> tuple[float, float, float]:
     """Return the saddlepoint, the root of K′(s) = Σa·c/(1 − sc), with derivatives of K there.
 
     These are K″ and half of the third derivative. The saddlepoint is kept as far from 0 as the
     integrand requires.
     """
-    low, high = 1 / float(apart.min()), 1 / float(apart.max())
-    least = 0.5 / math.sqrt(float(mass @ np.square(apart)))
-    least = -least if float(mass @ apart) > 0 else least
-    at = 0.0
+    low, high = 1 / float(deviations.min()), 1 / float(deviations.max())
+    min_saddlepoint = 0.5 / math.sqrt(float(mass @ np.square(deviations)))
+    min_saddlepoint = -min_saddlepoint if float(mass @ deviations) > 0 else min_saddlepoint
+    saddlepoint = 0.0
     for _ in range(60):
-        tilted = apart / (1 - at * apart)
+        tilted = deviations / (1 - saddlepoint * deviations)
         slope, curve = float(mass @ tilted), float(mass @ np.square(tilted))
         if slope < 0:
-            low = at
+            low = saddlepoint
         elif slope > 0:
-            high = at
-        straight = at - slope / curve
+            high = saddlepoint
+        straight = saddlepoint - slope / curve
         new = straight if low < straight < high else (low + high) / 2
-        near, at = abs(new - at) <= 1e-3 / math.sqrt(curve), new
+        near, saddlepoint = abs(new - saddlepoint) <= 1e-3 / math.sqrt(curve), new
         if near:
             break
     # Where it is all but 0, 1/s would be too steep along the line through it.
-    if abs(at) < abs(least):
-        at = least
-    tilted = apart / (1 - at * apart)
+    if abs(saddlepoint) < abs(min_saddlepoint):
+        saddlepoint = min_saddlepoint
+    tilted = deviations / (1 - saddlepoint * deviations)
     squares = np.square(tilted)
-    return at, float(mass @ squares), float(mass @ (squares * tilted))
+    return saddlepoint, float(mass @ squares), float(mass @ (squares * tilted))

@@ -38,14 +38,14 @@ class ClusterError(NamedTuple):
     degrees: float
 
 
-def cr2(moved: FloatArray, held: FloatArray) -> ClusterError:
+def cr2(influence: FloatArray, denominator: FloatArray) -> ClusterError:
     """Return the CR2 standard error of a sum over clusters and the degrees of freedom of its t.
 
     Parameters
     ----------
-    moved : ndarray of shape (K,) or (c, K)
+    influence : ndarray of shape (K,) or (c, K)
         Influence f of each cluster: the sum over its rows of weight times influence.
-    held : ndarray of shape (K,) or (c, K)
+    denominator : ndarray of shape (K,) or (c, K)
         What each cluster contributes to the denominator; h is its proportion of the total.
 
     Returns
@@ -76,18 +76,18 @@ def cr2(moved: FloatArray, held: FloatArray) -> ClusterError:
     >>> round(cr2(moved, np.array([20.0, 1.0, 1.0, 1.0])).degrees, 4)
     1.204
     """
-    vector, degrees = cr2_influence(moved, held)
+    vector, degrees = cr2_influence(influence, denominator)
     return ClusterError(_root(dot(vector, vector)), degrees)
 
 
-def cr2_influence(moved: FloatArray, held: FloatArray) -> tuple[FloatArray, float]:
+def cr2_influence(influence: FloatArray, denominator: FloatArray) -> tuple[FloatArray, float]:
     """Return the influence of each cluster with the correction of :func:`cr2`, and the df.
 
     The standard error is the norm of the corrected influence.
     """
-    f, n = np.atleast_2d(moved), np.atleast_2d(held)
-    total, there = f.sum(axis=0), n.sum(axis=1) > 0
-    f, n = f[there], n[there]
+    f, n = np.atleast_2d(influence), np.atleast_2d(denominator)
+    total, nonempty_mask = f.sum(axis=0), n.sum(axis=1) > 0
+    f, n = f[nonempty_mask], n[nonempty_mask]
     h = n / n.sum(axis=1, keepdims=True)
     if not h.size or h.max() >= 1 - _NOTHING_ELSE:
         return np.full(len(total), math.nan), math.nan
@@ -97,11 +97,11 @@ def cr2_influence(moved: FloatArray, held: FloatArray) -> tuple[FloatArray, floa
             weight = (np.square(f) / (1 - h)).sum(axis=1)
         known = bool(np.isfinite(weight).all() and weight.any())
         weight = weight / weight.sum() if known else np.full(len(h), 1 / len(h))
-    left = weight @ (h * (1 - h))
-    d = np.divide(weight @ h, left, out=np.ones(len(left)), where=left > 0)
+    remaining = weight @ (h * (1 - h))
+    d = np.divide(weight @ h, remaining, out=np.ones(len(remaining)), where=remaining > 0)
     squares = np.outer(weight, weight) * np.square((h * d) @ h.T)
-    own = np.square(d) * (np.square(left) - np.square(weight @ np.square(h)))
-    return total * np.sqrt(d), 1 / float(squares.sum() + own.sum())
+    diagonal_terms = np.square(d) * (np.square(remaining) - np.square(weight @ np.square(h)))
+    return total * np.sqrt(d), 1 / float(squares.sum() + diagonal_terms.sum())
 
 
 def two_parts_error(
@@ -113,7 +113,7 @@ def two_parts_error(
     their contributions to the denominator, as for :func:`cr2`. The error is NaN if a subset has
     fewer than two clusters.
     """
-    (f, of_first), (g, of_second) = (map(np.atleast_2d, of) for of in (first, second))
+    (f, of_first), (g, of_second) = (map(np.atleast_2d, part) for part in (first, second))
     return cr2(np.vstack([f, -g]), np.vstack([of_first, of_second]))
 
 
@@ -157,13 +157,13 @@ class ClusterIndex:
             if high - low <= 4 * len(names):  # nothing need be sorted
                 # Of int8 the range would overflow.
                 wide = names.astype(np.int64) if names.dtype.kind == "i" else names
-                place = (wide - wide.dtype.type(low)).astype(np.int64, copy=False)
+                name_index = (wide - wide.dtype.type(low)).astype(np.int64, copy=False)
                 occurs = np.zeros(high - low + 1, bool)
-                occurs[place] = True
-                number = occurs.cumsum(dtype=np.uint32)
-                return cls(number[place] - np.uint32(1), int(number[-1]), weight)
-        found, code = np.unique(names, return_inverse=True)
-        return cls(code.astype(np.uint32).reshape(-1), len(found), weight)
+                occurs[name_index] = True
+                code_by_name = occurs.cumsum(dtype=np.uint32)
+                return cls(code_by_name[name_index] - np.uint32(1), int(code_by_name[-1]), weight)
+        distinct, code = np.unique(names, return_inverse=True)
+        return cls(code.astype(np.uint32).reshape(-1), len(distinct), weight)
 
     def take_rows(self, rows: npt.NDArray[np.bool_ | np.intp]) -> ClusterIndex:
         """Return the index of a subset of the rows."""
@@ -190,8 +190,8 @@ class ClusterIndex:
     def matrices(self, cell: npt.NDArray[np.integer[Any]], shape: tuple[int, ...]) -> FloatArray:
         """Return the weight in each cell by cluster, as confusion matrices (size, *shape)."""
         cells = math.prod(shape)
-        place = self.code.astype(np.int64) * cells + cell
-        counts = np.bincount(place, self.weight, self.size * cells).astype(np.float64)
+        cell_index = self.code.astype(np.int64) * cells + cell
+        counts = np.bincount(cell_index, self.weight, self.size * cells).astype(np.float64)
         return counts.reshape(self.size, *shape)
 
     @cached_property
@@ -215,13 +215,13 @@ class ClusterIndex:
         """Degrees of freedom of a mean over rows: K − 1 for K equal clusters; NaN for one."""
         return cr2(np.zeros(self.size), self.cluster_weights)[1]
 
-    def squares(self, moved: FloatArray) -> float:
+    def squares(self, influence: FloatArray) -> float:
         """Return the sum of squares of influence over clusters, with the CR2 correction.
 
         It is scaled by df/(df + 1), so that the correction is relative to equal clusters of the
         same effective number.
         """
-        vector, degrees = cr2_influence(*self.cluster_sums(moved))
+        vector, degrees = cr2_influence(*self.cluster_sums(influence))
         return dot(vector, vector) * degrees / (degrees + 1)
 
     @property
@@ -263,19 +263,19 @@ class ClusterIndex:
 
         table = sums.reshape(self.size, -1)
         out = np.zeros((draws.n_resamples, table.shape[1]))
-        whole = np.zeros(self.size, np.uint32)
+        cell_index = np.zeros(self.size, np.uint32)
         for j in np.flatnonzero(table.any(axis=0)):
             column = np.ascontiguousarray(table[:, j])
-            drawn = _core.bootstrap_cells(whole, column, 1, draws.seed, draws.n_resamples)
-            out[:, j] = np.asarray(drawn)[:, 0]
+            replicates = _core.bootstrap_cells(cell_index, column, 1, draws.seed, draws.n_resamples)
+            out[:, j] = np.asarray(replicates)[:, 0]
         return out.reshape(draws.n_resamples, *sums.shape[1:])
 
     def means(self, values: FloatArray, draws: ClusterBootstrap) -> FloatArray:
         """Return bootstrap replicates (B, k) of the weighted means of values (n, k)."""
         with_size = np.column_stack([values, np.ones(len(values))])
-        drawn = self.redrawn(self.sums(with_size), draws)
+        replicates = self.redrawn(self.sums(with_size), draws)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(drawn[:, :-1] / drawn[:, -1:])
+            return np.asarray(replicates[:, :-1] / replicates[:, -1:])
 
     def mean_error(self, values: FloatArray) -> ClusterError:
         """Return the standard error of the weighted mean of a value per row.
@@ -289,36 +289,40 @@ class ClusterIndex:
         with np.errstate(invalid="ignore"):  # a value may be infinite
             total = float(len(values)) if weight is None else weight.sum()
             mean = (values.sum() if weight is None else dot(weight, values)) / total
-            apart = values - mean
+            deviations = values - mean
             if weight is not None:
-                apart *= weight
-            part = np.bincount(code, apart, self.size) / total
+                deviations *= weight
+            part = np.bincount(code, deviations, self.size) / total
         return cr2(part, self.cluster_weights)
 
-    def sum_error(self, moved: FloatArray, held: FloatArray | None = None) -> ClusterError:
+    def sum_error(
+        self, influence: FloatArray, denominator: FloatArray | None = None
+    ) -> ClusterError:
         """Return the standard error of a sum over rows, with expectation 0.
 
-        Each row contributes its ``moved`` (n,), such as weight times influence. ``held`` (n,) is
+        Each row contributes its ``influence`` (n,), such as weight times influence. ``denominator`` (n,) is
         its contribution to the denominator, by default its weight.
         """
-        return cr2(*self.cluster_sums(moved, held))
+        return cr2(*self.cluster_sums(influence, denominator))
 
-    def vector(self, moved: FloatArray, held: FloatArray) -> FloatArray:
+    def vector(self, influence: FloatArray, denominator: FloatArray) -> FloatArray:
         """Return the corrected influence of each cluster from the result of :meth:`cluster_sums`.
 
         The standard error is its norm.
         """
-        return cr2_influence(moved, held)[0]
+        return cr2_influence(influence, denominator)[0]
 
     def cluster_sums(
-        self, moved: FloatArray, held: FloatArray | None = None
+        self, influence: FloatArray, denominator: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """Return the influence of each cluster and its contribution to the denominator."""
-        own = held if held is not None and held.any() else None
-        return self._sum(moved), self.cluster_weights if own is None else self._sum(own)
+        nonzero_denominator = denominator if denominator is not None and denominator.any() else None
+        return self._sum(
+            influence
+        ), self.cluster_weights if nonzero_denominator is None else self._sum(nonzero_denominator)
 
     def parts_by_class(
-        self, moved: FloatArray, positive: npt.NDArray[np.bool_], *, pairs: bool
+        self, influence: FloatArray, positive: npt.NDArray[np.bool_], *, pairs: bool
     ) -> tuple[FloatArray, FloatArray]:
         """Return the result of :meth:`cluster_sums` for rows that are positive or negative.
 
@@ -329,20 +333,24 @@ class ClusterIndex:
         """
         classes = np.stack([positive, ~positive])
         weight = np.ones(len(self.code)) if self.weight is None else self.weight
-        held = np.stack([self._sum(weight * own) for own in classes])
+        denominators = np.stack([self._sum(weight * class_mask) for class_mask in classes])
         if pairs:
-            return np.stack([self._sum(moved * own) for own in classes]), held
-        total = held.sum(axis=1, keepdims=True)
-        shares = np.divide(held, total, out=np.zeros(held.shape), where=total > 0)
-        return self._sum(moved), shares.sum(axis=0)
+            return np.stack(
+                [self._sum(influence * class_mask) for class_mask in classes]
+            ), denominators
+        total = denominators.sum(axis=1, keepdims=True)
+        proportions = np.divide(
+            denominators, total, out=np.zeros(denominators.shape), where=total > 0
+        )
+        return self._sum(influence), proportions.sum(axis=0)
 
     def error_by_class(
-        self, moved: FloatArray, positive: npt.NDArray[np.bool_], *, pairs: bool
+        self, influence: FloatArray, positive: npt.NDArray[np.bool_], *, pairs: bool
     ) -> ClusterError:
         """Return the standard error of a sum over rows of two classes; NaN if one is empty."""
         if min(self.numbers_by_class(positive)) < 1:
             return ClusterError(math.nan, math.nan)
-        return cr2(*self.parts_by_class(moved, positive, pairs=pairs))
+        return cr2(*self.parts_by_class(influence, positive, pairs=pairs))
 
     def _sum(self, values: FloatArray) -> FloatArray:
         return np.bincount(self.code, values, self.size).astype(np.float64)
@@ -354,7 +362,9 @@ class ClusterIndex:
         """
         live = slice(None) if self.weight is None else self.weight > 0
         code, positive = self.code[live], positive[live]
-        first, second = (np.count_nonzero(np.bincount(code[of])) for of in (positive, ~positive))
+        first, second = (
+            np.count_nonzero(np.bincount(code[class_mask])) for class_mask in (positive, ~positive)
+        )
         return int(first), int(second)
 
     def normal(
@@ -364,49 +374,56 @@ class ClusterIndex:
         if degrees is None or not degrees > 0:
             return intervals.no_interval("none", "too_few_clusters")
         wide = intervals.to_student(se, degrees, level)
-        made = intervals.normal_mean(value, wide, level)
-        return replace(made, method=self.annotate_method(method), se=se)
+        interval = intervals.normal_mean(value, wide, level)
+        return replace(interval, method=self.annotate_method(method), se=se)
 
-    def share_error(self, value: float, share: FloatArray, margin: FloatArray) -> ClusterError:
+    def share_error(
+        self, value: float, proportions: FloatArray, margin: FloatArray
+    ) -> ClusterError:
         """Return the standard error of a proportion of a margin, a ratio of sums over clusters.
 
-        Each cluster has the ``margin`` and its own proportion of it, ``share`` (NaN if the margin
+        Each cluster has the ``margin`` and its own proportion of it, ``proportions`` (NaN if the margin
         is empty).
         """
-        part = np.where(margin > 0, margin * (np.nan_to_num(share) - value), 0.0)
+        part = np.where(margin > 0, margin * (np.nan_to_num(proportions) - value), 0.0)
         return cr2(part / margin.sum(), margin)
 
     def share_size(
-        self, value: float, error: tuple[float, float], held: FloatArray, rows: float, level: float
+        self,
+        value: float,
+        error: tuple[float, float],
+        weights: FloatArray,
+        rows: float,
+        level: float,
     ) -> float:
         """Return the effective size n/deff of a proportion, for Wilson's interval.
 
         The design effect of Kish is the variance divided by that of independent rows (``rows`` of
         them: Kish's number if they are weighted, or infinite if values are between 0 and 1); it is
         at least 1. If nothing varies, each cluster counts as one row, by Kish's number of the
-        weights ``held``. Student's quantile replaces the normal one: n/deff·(z/t)² (Korn and
+        weights ``weights``. Student's quantile replaces the normal one: n/deff·(z/t)² (Korn and
         Graubard 1998).
         """
         se, degrees = error
         if not degrees > 0:
             return float("nan")
         if se > 0 and rows > 1:
-            beside = 1.0 if math.isinf(rows) else rows / (rows - 1)
-            size = min(rows, value * (1 - value) / se**2 * beside)
+            bessel_factor = 1.0 if math.isinf(rows) else rows / (rows - 1)
+            size = min(rows, value * (1 - value) / se**2 * bessel_factor)
         else:
-            size = effective_size_of(held)
+            size = effective_size_of(weights)
         return float(size / intervals.to_student(1.0, degrees, level) ** 2)
 
     def trials(
-        self, value: float, matrix: ConfusionMatrix, of: Any, rows: float, level: float
+        self, value: float, matrix: ConfusionMatrix, measure: Any, rows: float, level: float
     ) -> tuple[float, float]:
         """Return the effective size of a proportion of a margin and its degrees of freedom.
 
         The size is that of :meth:`share_size`; it is NaN if there are fewer than two clusters.
-        ``matrix`` has the clusters as its leading axis, ``of`` is the measure.
+        ``matrix`` has the clusters as its leading axis, ``measure`` is the measure.
         """
-        margin = np.asarray(getattr(matrix, of.definition.proportion_of))
-        error = self.share_error(value, of.apply(matrix), margin)
+        margin = np.asarray(getattr(matrix, measure.definition.proportion_of))
+        error = self.share_error(value, measure.apply(matrix), margin)
         return self.share_size(value, error, margin, rows, level), error.degrees
 
     def separated_interval(
@@ -416,16 +433,16 @@ class ClusterIndex:
         if self.n_clusters < 2:
             return intervals.no_interval("none", "too_few_clusters")
         of_class = self.numbers_by_class(positive)
-        made = intervals.separated_auc(area, min(*of_class, self.n_clusters // 2), level)
-        return replace(made, method=self.annotate_method(made.method))
+        interval = intervals.separated_auc(area, min(*of_class, self.n_clusters // 2), level)
+        return replace(interval, method=self.annotate_method(interval.method))
 
-    def notes(self, few: int, unit: str = "rows") -> list[str]:
-        """Return a warning if the degrees of freedom are fewer than ``few``, else an empty list."""
-        if self.degrees >= few:
+    def notes(self, min_degrees: int, unit: str = "rows") -> list[str]:
+        """Return a warning if the degrees of freedom are fewer than ``min_degrees``, else an empty list."""
+        if self.degrees >= min_degrees:
             return []
         equal = "" if self.effective_number > self.n_clusters - 0.5 else " of equal size"
         text = (
-            f"The {unit} come in {self.count_text}{equal}: fewer than {few + 1} say little of "
+            f"The {unit} come in {self.count_text}{equal}: fewer than {min_degrees + 1} say little of "
             "how much clusters differ."
         )
         return [text]

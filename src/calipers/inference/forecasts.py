@@ -55,13 +55,15 @@ def diebold_mariano(differences: FloatArray, horizon: int = 1) -> StandardError:
     factor = (n + 1 - 2 * horizon + horizon * (horizon - 1) / n) / n if n else 0.0
     if n < 2 or horizon >= n or not factor > 0:
         return StandardError(NAN, name, max(n - 1, 1))
-    apart = differences - differences.mean()
-    own = float(apart @ apart)
-    lagged = [float(apart[k:] @ apart[:-k]) for k in range(1, horizon)]
-    total = own + 2 * sum(lagged)
-    if not total > 0 and own > 0:
+    deviations = differences - differences.mean()
+    sum_of_squares = float(deviations @ deviations)
+    lagged = [float(deviations[k:] @ deviations[:-k]) for k in range(1, horizon)]
+    total = sum_of_squares + 2 * sum(lagged)
+    if not total > 0 and sum_of_squares > 0:
         weights = (1 - k / horizon for k in range(1, horizon))
-        total = own + 2 * sum(w * of for w, of in zip(weights, lagged, strict=True))
+        total = sum_of_squares + 2 * sum(
+            w * product for w, product in zip(weights, lagged, strict=True)
+        )
         name += ", Bartlett"
     return StandardError(math.sqrt(max(total, 0.0) / factor) / n, name, n - 1)
 
@@ -86,5 +88,5 @@ def standard_error(reading: PointEstimate, horizon: int) -> StandardError:
     values = reading.units.values
     if reading.order is not None:
         values = values[np.argsort(reading.order.code)]
-    made = diebold_mariano(values, horizon)
-    return replace(made, se=made.se * abs(reading.factor))
+    error = diebold_mariano(values, horizon)
+    return replace(error, se=error.se * abs(reading.factor))

@@ -47,8 +47,8 @@ def cell_gradient(
             try:
                 return margin_gradient(measure, matrix, truth, predicted)
             except _NotMarginalError:
-                place = truth.astype(np.int64) * matrix.classes + predicted
-                return _cell_derivatives(measure, matrix)[np.searchsorted(matrix.place, place)]
+                cell_index = truth.astype(np.int64) * matrix.classes + predicted
+                return _cell_derivatives(measure, matrix)[np.searchsorted(matrix.place, cell_index)]
         return np.asarray(
             _partial_derivatives(measure.apply, matrix, matrix.counts)[truth, predicted]
         )
@@ -61,9 +61,9 @@ def cell_influence(
     predicted: npt.NDArray[np.integer[Any]],
 ) -> FloatArray:
     """Return the derivative by each cell from derivatives by the four counts of each class."""
-    (rest, wrong), (missed, hit) = by_count.transpose(1, 2, 0)
-    beside = (missed - rest)[truth] + (wrong - rest)[predicted] + rest.sum()
-    return np.asarray(np.where(truth == predicted, (rest.sum() + hit - rest)[truth], beside))
+    (tn, fp), (fn, tp) = by_count.transpose(1, 2, 0)
+    off_diagonal = (fn - tn)[truth] + (fp - tn)[predicted] + tn.sum()
+    return np.asarray(np.where(truth == predicted, (tn.sum() + tp - tn)[truth], off_diagonal))
 
 
 def class_gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
@@ -77,19 +77,19 @@ def class_gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
         by_count = _partial_derivatives(plain.apply, pooled, pooled.counts)
         return np.where(picked[:, None, None], by_count, 0.0)
     if measure.label is not None:
-        share = np.array([label == measure.label for label in matrix.labels], np.float64)
+        class_weights = np.array([label == measure.label for label in matrix.labels], np.float64)
     else:
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = measure.weights_by_class(matrix, plain.apply(each))
+            class_weights = measure.weights_by_class(matrix, plain.apply(each))
         with np.errstate(invalid="ignore"):  # no class may have rows
-            share = share / share.sum()
-    out = np.where(share[:, None, None] > 0, _partial_of_each(plain.apply, each), 0.0)
-    out *= share[:, None, None]
+            class_weights = class_weights / class_weights.sum()
+    out = np.where(class_weights[:, None, None] > 0, _partial_of_each(plain.apply, each), 0.0)
+    out *= class_weights[:, None, None]
     if measure.average == "weighted":  # the weights too vary with the rows
-        values = np.where(share > 0, plain.apply(each), 0.0)
-        apart = np.where(share > 0, values - (share * values).sum(), 0.0)
+        values = np.where(class_weights > 0, plain.apply(each), 0.0)
+        deviations = np.where(class_weights > 0, values - (class_weights * values).sum(), 0.0)
         with np.errstate(invalid="ignore"):  # nor may any have true rows
-            out[:, 1, :] += (apart / each.positive[picked].sum())[:, None]
+            out[:, 1, :] += (deviations / each.positive[picked].sum())[:, None]
     return out
 
 
@@ -98,9 +98,9 @@ def _partial_derivatives(
 ) -> FloatArray:
     """Return central differences by each non-empty cell."""
 
-    def of(moved: FloatArray) -> FloatArray:
-        moved = moved.reshape(len(moved), *counts.shape)
-        return apply(replace(matrix, counts=moved, squares=moved))
+    def of(shifted_counts: FloatArray) -> FloatArray:
+        shifted_counts = shifted_counts.reshape(len(shifted_counts), *counts.shape)
+        return apply(replace(matrix, counts=shifted_counts, squares=shifted_counts))
 
     return numerical_derivatives(of, counts.ravel(), _AT_ONCE).reshape(counts.shape)
 
@@ -109,15 +109,15 @@ def _partial_of_each(apply: Callable[[Any], FloatArray], each: ConfusionMatrix) 
     """Return central differences for a stack of two-class matrices, all of them at once."""
     out = np.zeros(each.counts.shape)
     for cell in np.ndindex(2, 2):
-        at = (..., *cell)
-        ends = []
+        index = (..., *cell)
+        values = []
         for sign in (1, -1):
-            moved = each.counts.copy()
-            moved[at] += sign * moved[at] * STEP
-            ends.append(apply(replace(each, counts=moved, squares=moved)))
-        steps = each.counts[at] * STEP
-        held = steps > 0
-        out[at][held] = (ends[0] - ends[1])[held] / (2 * steps[held])
+            shifted = each.counts.copy()
+            shifted[index] += sign * shifted[index] * STEP
+            values.append(apply(replace(each, counts=shifted, squares=shifted)))
+        steps = each.counts[index] * STEP
+        nonzero_mask = steps > 0
+        out[index][nonzero_mask] = (values[0] - values[1])[nonzero_mask] / (2 * steps[nonzero_mask])
     return out
 
 
@@ -152,26 +152,31 @@ def margin_gradient(
     to the total and, if it is on the diagonal, to the correct rows. So the cost grows with the
     number of classes, not of cells.
     """
-    by = {
+    derivatives_by_margin = {
         name: _margin_derivatives(measure, matrix, name) for name in ("truth", "prediction", "hits")
     }
     total, correct = (_sum_derivative(measure, matrix, name) for name in ("total", "correct"))
-    right = np.where(truth == predicted, by["hits"][truth] + correct, 0.0)
-    return np.asarray(by["truth"][truth] + by["prediction"][predicted] + total + right)
+    right = np.where(truth == predicted, derivatives_by_margin["hits"][truth] + correct, 0.0)
+    return np.asarray(
+        derivatives_by_margin["truth"][truth]
+        + derivatives_by_margin["prediction"][predicted]
+        + total
+        + right
+    )
 
 
 def _cell_derivatives(measure: Any, matrix: SparseConfusionMatrix) -> FloatArray:
     """Return central differences by each of the non-empty cells."""
     at_once = _AT_ONCE * len(matrix.held) // matrix.classes**2
     return numerical_derivatives(
-        lambda held: measure.apply(matrix.holding(held)), matrix.held, at_once
+        lambda cell_counts: measure.apply(matrix.holding(cell_counts)), matrix.held, at_once
     )
 
 
 def _margin_derivatives(measure: Any, matrix: ConfusionMatrix, name: str) -> FloatArray:
     """Return central differences by the non-zero entries of a margin."""
     return numerical_derivatives(
-        lambda moved: measure.apply(_FreeMargins(matrix, **{name: moved})),
+        lambda margin: measure.apply(_FreeMargins(matrix, **{name: margin})),
         getattr(matrix, name),
         _AT_ONCE,
     )
@@ -182,8 +187,10 @@ def _sum_derivative(measure: Any, matrix: ConfusionMatrix, name: str) -> float:
     value = getattr(matrix, name)
     if not value > 0:
         return 0.0
-    ends = [measure.apply(_FreeMargins(matrix, **{name: value * (1 + s * STEP)})) for s in (1, -1)]
-    return float(ends[0] - ends[1]) / (2 * float(value) * STEP)
+    shifted_values = [
+        measure.apply(_FreeMargins(matrix, **{name: value * (1 + s * STEP)})) for s in (1, -1)
+    ]
+    return float(shifted_values[0] - shifted_values[1]) / (2 * float(value) * STEP)
 
 
 def moving_cells(

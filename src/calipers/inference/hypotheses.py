@@ -199,15 +199,15 @@ def procedure(reading: PointEstimate, question: Hypothesis = USUAL) -> Procedure
         return policy.procedure(reading, question.test)
     if not forecasts.is_applicable(reading, question.horizon) or not np.isfinite(reading.value):
         return no_procedure("no_interval_of_test", reading.value)
-    found = forecasts.standard_error(reading, question.horizon)
+    error = forecasts.standard_error(reading, question.horizon)
     return Wald(
         value=reading.value,
         bounds=reading.bounds,
-        method=found.name,
-        name=found.name,
-        t=found,
-        error=found,
-        reason=None if np.isfinite(found.se) else "too_few_rows",
+        method=error.name,
+        name=error.name,
+        t=error,
+        error=error,
+        reason=None if np.isfinite(error.se) else "too_few_rows",
     )
 
 
@@ -265,20 +265,20 @@ def is_applicable(reading: PointEstimate, test: str, horizon: int = 1) -> bool:
 
 
 def non_inferiority(
-    made: Procedure, margin: float | None, *, higher_is_better: bool | None
+    procedure: Procedure, margin: float | None, *, higher_is_better: bool | None
 ) -> TestResult | None:
     """Return the non-inferiority test of the first system, or None without a margin."""
-    if margin is None or not np.isfinite(made.value):
+    if margin is None or not np.isfinite(procedure.value):
         return None
     better = higher_is_better is not False
-    return non_inferiority_test(made.test, margin, higher_is_better=better)
+    return non_inferiority_test(procedure.test, margin, higher_is_better=better)
 
 
-def equivalence_result(made: Procedure, margin: float | None) -> TestResult | None:
+def equivalence_result(procedure: Procedure, margin: float | None) -> TestResult | None:
     """Return the equivalence test of the systems, or None without a margin."""
-    if margin is None or not np.isfinite(made.value):
+    if margin is None or not np.isfinite(procedure.value):
         return None
-    return equivalence_test(made.test, margin)
+    return equivalence_test(procedure.test, margin)
 
 
 # --- What else there is to say of a difference ----------------------------------------------------
@@ -286,8 +286,8 @@ def equivalence_result(made: Procedure, margin: float | None) -> TestResult | No
 
 def effect_size(reading: PointEstimate) -> float:
     """Return Hedges' g for paired data; NaN if there are no units."""
-    known = reading.units is not None and np.isfinite(reading.value)
-    return reading.units.effect if known else NAN  # type: ignore[union-attr]
+    is_defined = reading.units is not None and np.isfinite(reading.value)
+    return reading.units.effect if is_defined else NAN  # type: ignore[union-attr]
 
 
 def win_tie_loss(reading: PointEstimate) -> dict[str, Any]:
@@ -301,15 +301,15 @@ def win_tie_loss(reading: PointEstimate) -> dict[str, Any]:
         rows = [round(x) for x in reading.discordant_proportions()]
         wins, losses = rows if reading.higher_is_better else rows[::-1]
         return {"wins": wins, "ties": reading.n - wins - losses, "losses": losses}
-    known = None
+    signs = None
     if reading.signs is not None:
-        known = reading.signs()
+        signs = reading.signs()
     elif isinstance(reading.units, UnitValues):
-        known = count_signs(reading.units.values)
+        signs = count_signs(reading.units.values)
     elif reading.unit_spread is not None:
         spread = reading.unit_spread()
-        known = None if spread is None else spread.signs
-    if known is None:
+        signs = None if spread is None else spread.signs
+    if signs is None:
         return {}
-    wins, ties, losses = known if reading.higher_is_better else known[::-1]
+    wins, ties, losses = signs if reading.higher_is_better else signs[::-1]
     return {"wins": wins, "ties": ties, "losses": losses}

@@ -28,26 +28,26 @@ def independence_test(truth: IntArray, cluster: IntArray, replicates: int, seed:
     random = np.random.Generator(np.random.Philox(seed))
     cells = int(truth.max()) + 1, int(cluster.max()) + 1
 
-    def together(of: IntArray) -> float:
-        flat = truth * cells[1] + of
-        if cells[0] * cells[1] <= 4 * len(of) + 10_000:
+    def together(codes: IntArray) -> float:
+        flat = truth * cells[1] + codes
+        if cells[0] * cells[1] <= 4 * len(codes) + 10_000:
             counts = np.bincount(flat)
         else:
             counts = np.unique(flat, return_counts=True)[1]
         return float(np.square(counts.astype(np.float64)).sum())
 
-    seen = together(cluster)
+    observed = together(cluster)
     if len(cluster) > MANY_POINTS and cells[0] * cells[1] <= FEW_CELLS:
         rows, columns = np.bincount(truth), np.bincount(cluster)
         squares = sums_of_squares(rows, columns, max(99, replicates), random)
-        reached = int(np.count_nonzero(squares >= seen * (1 - _HAIR)))
+        reached = int(np.count_nonzero(squares >= observed * (1 - _HAIR)))
         return (reached + 1) / (len(squares) + 1)
-    dealt = cluster.copy()
+    permuted = cluster.copy()
     number = max(99, min(replicates, MOST_DEALT // max(len(cluster), 1)))
     reached = 0
     for _ in range(number):
-        random.shuffle(dealt)
-        reached += together(dealt) >= seen * (1 - _HAIR)
+        random.shuffle(permuted)
+        reached += together(permuted) >= observed * (1 - _HAIR)
     return (reached + 1) / (number + 1)
 
 
@@ -60,14 +60,14 @@ def sums_of_squares(
     random; its cells are drawn one by one from hypergeometric distributions.
     """
     squares = np.zeros(replicates)
-    left = np.tile(columns, (replicates, 1))
+    remaining = np.tile(columns, (replicates, 1))
     for size in rows[:-1].tolist():
         to_draw = np.full(replicates, size)
-        beyond = left.sum(axis=1)
+        beyond = remaining.sum(axis=1)
         for column in range(len(columns)):
-            beyond -= left[:, column]
-            drawn = random.hypergeometric(left[:, column], beyond, to_draw)
-            left[:, column] -= drawn
-            to_draw -= drawn
-            squares += np.square(drawn.astype(np.float64))
-    return np.asarray(squares + np.square(left.astype(np.float64)).sum(axis=1))
+            beyond -= remaining[:, column]
+            cell_counts = random.hypergeometric(remaining[:, column], beyond, to_draw)
+            remaining[:, column] -= cell_counts
+            to_draw -= cell_counts
+            squares += np.square(cell_counts.astype(np.float64))
+    return np.asarray(squares + np.square(remaining.astype(np.float64)).sum(axis=1))

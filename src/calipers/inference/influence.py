@@ -58,12 +58,12 @@ class ScoreInfluence(NamedTuple):
         return self.take(positive, ScoreOrder.from_scores(score).score_index)
 
     def take(
-        self, positive: npt.NDArray[np.bool_], place: npt.NDArray[np.integer[Any]]
+        self, positive: npt.NDArray[np.bool_], score_index: npt.NDArray[np.integer[Any]]
     ) -> FloatArray:
         """Return the influence of rows from their class and the table index of their score."""
         # Both side by side, so that a row looks at one place of a long table.
-        both = np.stack([self.negative, self.positive], axis=1).ravel()
-        return np.asarray(both[2 * place.astype(np.intp) + positive])
+        interleaved = np.stack([self.negative, self.positive], axis=1).ravel()
+        return np.asarray(interleaved[2 * score_index.astype(np.intp) + positive])
 
     def error(self, table: ScoreTable) -> FloatArray:
         """Return the standard error of the measure, shape ``(...)``.
@@ -101,8 +101,12 @@ def influence(measure: MeasureLike, table: ScoreTable) -> ScoreInfluence | None:
     """
     area, single = measure.definition.area, table.positive.ndim == 1
     if area is not None:
-        found = _auc_influence(table) if area.name == "AUC" else _block_influence(table, area.name)
-        return ScoreInfluence(area.scale * found.positive, area.scale * found.negative)
+        area_influence = (
+            _auc_influence(table) if area.name == "AUC" else _block_influence(table, area.name)
+        )
+        return ScoreInfluence(
+            area.scale * area_influence.positive, area.scale * area_influence.negative
+        )
     if measure.definition.is_smooth and single and len(table.scores) <= MOST_BLOCKS:
         return score_derivatives(measure, table)
     return None
@@ -116,8 +120,8 @@ def standard_error(measure: MeasureLike, table: ScoreTable) -> float | None:
     area = measure.definition.area
     if area is not None:
         return float(area.scale * table.area(area.name)[1])
-    found = influence(measure, table)
-    return None if found is None else float(found.error(table))
+    score_influence = influence(measure, table)
+    return None if score_influence is None else float(score_influence.error(table))
 
 
 #: The jackknife leaves out a group of rows at a time, of at most so many groups.
@@ -148,25 +152,29 @@ def jackknife(measure: MeasureLike, table: ScoreTable, ranked: Any) -> FloatArra
         group = np.full(len(used), -1)
         group[used] = jackknife_groups(int(np.count_nonzero(used)))
     else:
-        found, unit = np.unique(ranked.unit[used], return_inverse=True)
+        distinct, unit = np.unique(ranked.unit[used], return_inverse=True)
         group = np.full(len(used), -1)
-        group[used] = jackknife_groups(len(found))[unit]
-    d = len(table.scores)
+        group[used] = jackknife_groups(len(distinct))[unit]
+    n_scores = len(table.scores)
     block = np.append(0, np.cumsum(ranked.last_mask)[:-1])
-    cell = np.where(ranked.positive, block, block + d)
+    cell = np.where(ranked.positive, block, block + n_scores)
     order = np.argsort(group, kind="stable")
     groups = int(group.max()) + 1
-    ends = np.searchsorted(group[order], np.arange(groups + 1))
-    whole, values = np.concatenate([table.positive, table.negative]), []
-    step = max(1, _AT_ONCE // (2 * d))
+    offsets = np.searchsorted(group[order], np.arange(groups + 1))
+    total, values = np.concatenate([table.positive, table.negative]), []
+    step = max(1, _AT_ONCE // (2 * n_scores))
     for begin in range(0, groups, step):
         end = min(begin + step, groups)
-        rows = order[ends[begin] : ends[end]]
-        place = (group[rows] - begin) * 2 * d + cell[rows]
-        out = np.bincount(place, weight[rows], (end - begin) * 2 * d).reshape(-1, 2 * d)
+        rows = order[offsets[begin] : offsets[end]]
+        cell_index = (group[rows] - begin) * 2 * n_scores + cell[rows]
+        out = np.bincount(cell_index, weight[rows], (end - begin) * 2 * n_scores).reshape(
+            -1, 2 * n_scores
+        )
         # Of weights, rounding may leave a hair where no row is left.
-        rest = np.where(out >= whole * (1 - 1e-12), 0.0, whole - out)
-        values.append(measure.apply(_replace_weights(table, rest[:, :d], rest[:, d:])))
+        remaining = np.where(out >= total * (1 - 1e-12), 0.0, total - out)
+        values.append(
+            measure.apply(_replace_weights(table, remaining[:, :n_scores], remaining[:, n_scores:]))
+        )
     return bootstrap_bias_correction(np.concatenate(values))
 
 
@@ -185,37 +193,39 @@ def score_derivatives(measure: MeasureLike, table: ScoreTable) -> ScoreInfluence
 
     It uses central differences, and is 0 where the weight is 0.
     """
-    d, both = len(table.scores), np.concatenate([table.positive, table.negative])
+    n_scores, weights = len(table.scores), np.concatenate([table.positive, table.negative])
     out = numerical_derivatives(
-        lambda moved: measure.apply(_replace_weights(table, moved[:, :d], moved[:, d:])),
-        both,
+        lambda shifted: measure.apply(
+            _replace_weights(table, shifted[:, :n_scores], shifted[:, n_scores:])
+        ),
+        weights,
         _AT_ONCE,
     )
-    return ScoreInfluence(out[:d], out[d:])
+    return ScoreInfluence(out[:n_scores], out[n_scores:])
 
 
 def numerical_derivatives(
-    of: Callable[[FloatArray], FloatArray], values: FloatArray, at_once: int
+    function: Callable[[FloatArray], FloatArray], values: FloatArray, at_once: int
 ) -> FloatArray:
     """Return the derivative of a function by each of n values, by central differences.
 
     The function maps a stack of rows (m, n) to m numbers. The derivative is 0 where a value is 0.
     At most ``at_once`` numbers are passed at a time.
     """
-    held, out = np.flatnonzero(values), np.zeros(len(values))
+    nonzero_indices, out = np.flatnonzero(values), np.zeros(len(values))
     step = max(1, at_once // len(values)) if len(values) else 1
-    for begin in range(0, len(held), step):
-        some = held[begin : begin + step]
-        steps, ends = values[some] * STEP, []
+    for begin in range(0, len(nonzero_indices), step):
+        indices = nonzero_indices[begin : begin + step]
+        steps, results = values[indices] * STEP, []
         for sign in (1, -1):
-            moved = np.repeat(values[None], len(some), axis=0)
-            moved[np.arange(len(some)), some] += sign * steps
-            ends.append(of(moved))
-        apart = ends[0] - ends[1]
+            shifted = np.repeat(values[None], len(indices), axis=0)
+            shifted[np.arange(len(indices)), indices] += sign * steps
+            results.append(function(shifted))
+        differences = results[0] - results[1]
         # Where nothing changes but digits that rounding takes, there is no slope.
         # (What does not depend on the values at all is one number instead of one for each row.)
-        apart = np.where(np.abs(apart) <= 1e-14 * np.abs(ends[0]), 0.0, apart)
-        out[some] = apart / (2 * steps)
+        differences = np.where(np.abs(differences) <= 1e-14 * np.abs(results[0]), 0.0, differences)
+        out[indices] = differences / (2 * steps)
     return out
 
 

@@ -220,11 +220,11 @@ def auc_interval(area: float, table: ScoreTable, level: float) -> Interval:
     se = delong(table)
     if not se > 0:
         return hanley_interval(area, table, level)
-    made = logit_normal(area, se, level, "DeLong, logit")
+    interval = logit_normal(area, se, level, "DeLong, logit")
     if smaller * min(area, 1 - area) >= 2:
-        return made
+        return interval
     hanley = hanley_interval(area, table, level)
-    low, high = min(made.low, hanley.low), max(made.high, hanley.high)
+    low, high = min(interval.low, hanley.low), max(interval.high, hanley.high)
     return Interval(low, high, "Hanley-McNeil [H] or DeLong, logit: the wider", se=se)
 
 
@@ -238,14 +238,14 @@ def class_sizes(table: ScoreTable) -> tuple[float, float]:
 
 def hanley_interval(area: float, table: ScoreTable, level: float) -> Interval:
     """Return Wald's interval of an AUC with Hanley and McNeil's standard error [H]."""
-    made = normal_mean(area, hanley_mcneil(area, *class_sizes(table)), level)
-    return replace(made, method="Hanley-McNeil [H]").clip(0.0, 1.0)
+    interval = normal_mean(area, hanley_mcneil(area, *class_sizes(table)), level)
+    return replace(interval, method="Hanley-McNeil [H]").clip(0.0, 1.0)
 
 
 def delong_interval(area: float, table: ScoreTable, level: float) -> Interval:
     """Return Wald's interval of an AUC with DeLong's standard error."""
-    made = normal_mean(area, delong(table), level)
-    return replace(made, method="DeLong").clip(0.0, 1.0)
+    interval = normal_mean(area, delong(table), level)
+    return replace(interval, method="DeLong").clip(0.0, 1.0)
 
 
 def separated_auc(area: float, smaller: float, level: float) -> Interval:
@@ -418,8 +418,8 @@ def turned_on_logit(
         inside = (size * x + 0.5) / (size + 1)
         return np.asarray(np.log(inside) - np.log1p(-inside))
 
-    ends = np.quantile(usable, [(1 + level) / 2, (1 - level) / 2])
-    low, high = (expit(float(x)) for x in 2 * logit(np.float64(value)) - logit(ends))
+    quantiles = np.quantile(usable, [(1 + level) / 2, (1 - level) / 2])
+    low, high = (expit(float(x)) for x in 2 * logit(np.float64(value)) - logit(quantiles))
     low, high = ((x * (size + 1) - 0.5) / size for x in (low, high))
     return Interval(low, high, method, se=standard_deviation(usable)).clip(0.0, 1.0)
 
@@ -478,9 +478,9 @@ def acceleration(influence: FloatArray, times: FloatArray | None = None) -> floa
     return float(cubes / (6 * squares**1.5))
 
 
-def skewness(moved: FloatArray) -> float:
+def skewness(influence: FloatArray) -> float:
     """Return the skewness of the influence on a mean divided by √n; 0 if nothing varies."""
-    return 6 * acceleration(moved)
+    return 6 * acceleration(influence)
 
 
 def bca(
@@ -521,21 +521,21 @@ def bca(
     if isinstance(usable, Interval):
         return usable
     # A replicate that only rounding holds apart from the value is equal to it.
-    apart = usable - value
-    apart[np.abs(apart) <= ROUNDING * max(1.0, abs(value))] = 0.0
-    below = (np.mean(apart < 0) + np.mean(apart <= 0)) / 2
+    deviations = usable - value
+    deviations[np.abs(deviations) <= ROUNDING * max(1.0, abs(value))] = 0.0
+    below = (np.mean(deviations < 0) + np.mean(deviations <= 0)) / 2
     if not 0 < below < 1:
         return no_interval(method, "replicates_on_one_side")
     from statistics import NormalDist
 
     normal = NormalDist()
     bias, z = normal.inv_cdf(below), normal_quantile(level)
-    shares = []
+    probabilities = []
     for end in (bias - z, bias + z):
         if 1 - accelerated * end <= 0:
             return no_interval(method, "replicates_on_one_side")
-        shares.append(normal.cdf(bias + end / (1 - accelerated * end)))
-    low, high = np.quantile(usable, shares)
+        probabilities.append(normal.cdf(bias + end / (1 - accelerated * end)))
+    low, high = np.quantile(usable, probabilities)
     return Interval(float(low), float(high), method, se=standard_deviation(usable))
 
 

@@ -32,8 +32,8 @@ def permutation_p_values(extreme: IntArray, tried: int, *, exact: bool) -> Float
 
     If permutations are sampled, the observed data are counted as one more.
     """
-    seen = 0 if exact else 1
-    return (extreme + seen) / (tried + seen)
+    n_observed = 0 if exact else 1
+    return (extreme + n_observed) / (tried + n_observed)
 
 
 def permutation_rank(alpha: float, tried: int, *, exact: bool) -> int:
@@ -41,8 +41,8 @@ def permutation_rank(alpha: float, tried: int, *, exact: bool) -> int:
 
     It is 0 if there is no such permutation.
     """
-    seen = 0 if exact else 1
-    return math.floor(round(alpha * (tried + seen) - seen, 9))
+    n_observed = 0 if exact else 1
+    return math.floor(round(alpha * (tried + n_observed) - n_observed, 9))
 
 
 #: Statistics that are this much apart, relatively, are the same.
@@ -92,8 +92,8 @@ class MaxStatistic:
         """
         t = np.abs(t) if side == 0 else t * side
         size = _to_normal(t, degrees) if self.is_normal else t
-        found, number = self._ascending[side], self.replicates.shape[1]
-        reached = number - np.searchsorted(found, size * (1 - _HAIR * np.sign(size)))
+        maxima, number = self._ascending[side], self.replicates.shape[1]
+        reached = number - np.searchsorted(maxima, size * (1 - _HAIR * np.sign(size)))
         p = permutation_p_values(reached, number, exact=self.is_exact)
         if self.is_normal:
             p = np.minimum(p, self.tests * (1 + (side == 0)) * upper_tail(t, degrees))
@@ -110,10 +110,10 @@ class MaxStatistic:
         if math.isnan(p):
             return math.nan
         z = float(-ndtri(p / 2 if side == 0 else p))
-        found, number = self._ascending[side], self.replicates.shape[1]
-        reached = number - np.searchsorted(found, z * (1 - _HAIR * np.sign(z)))
-        share = float(permutation_p_values(np.asarray(reached), number, exact=self.is_exact))
-        return min(share, self.tests * p, 1.0)
+        maxima, number = self._ascending[side], self.replicates.shape[1]
+        reached = number - np.searchsorted(maxima, z * (1 - _HAIR * np.sign(z)))
+        proportion = float(permutation_p_values(np.asarray(reached), number, exact=self.is_exact))
+        return min(proportion, self.tests * p, 1.0)
 
     def size(self, tail: float) -> float:
         """Return the largest |t| with a p-value above twice the ``tail``.
@@ -147,21 +147,27 @@ class MaxTProcedure(Procedure):
     sign: int = 1
     se: float = math.nan
 
-    def p(self, at: float = 0.0, alternative: str = "two-sided") -> float:
+    def p(self, null_value: float = 0.0, alternative: str = "two-sided") -> float:
         """Return the adjusted p-value, by Bonferroni if its statistic is undefined."""
-        own = self.procedure.p(at, alternative)
-        if math.isnan(own):
-            return own
+        unadjusted_p = self.procedure.p(null_value, alternative)
+        if math.isnan(unadjusted_p):
+            return unadjusted_p
         side = {"two-sided": 0, "greater": 1, "less": -1}[alternative] * self.sign
         if self.maxima.is_normal:
-            found = self.maxima.adjust_p(self.procedure.family_procedure.p(at, alternative), side)
+            adjusted_p = self.maxima.adjust_p(
+                self.procedure.family_procedure.p(null_value, alternative), side
+            )
         elif math.isfinite(self.se):
-            apart = self.sign * (self.value - at)
-            t = 0.0 if apart == 0 else apart / self.se if self.se > 0 else math.nan
-            found = float(self.maxima.p(np.array([t]), np.ones(1), side)[0])
+            difference = self.sign * (self.value - null_value)
+            t = 0.0 if difference == 0 else difference / self.se if self.se > 0 else math.nan
+            adjusted_p = float(self.maxima.p(np.array([t]), np.ones(1), side)[0])
         else:
-            found = math.nan
-        return min(1.0, own * self.maxima.tests) if math.isnan(found) else max(own, found)
+            adjusted_p = math.nan
+        return (
+            min(1.0, unadjusted_p * self.maxima.tests)
+            if math.isnan(adjusted_p)
+            else max(unadjusted_p, adjusted_p)
+        )
 
     def limit(self, tail: float, side: int) -> float:
         """Return the confidence limit on one side."""
@@ -175,11 +181,11 @@ class MaxTProcedure(Procedure):
         return far(end, self.procedure.limit(tail, side))
 
 
-def quantile(share: float, degrees: FloatArray) -> FloatArray:
+def quantile(q: float, degrees: FloatArray) -> FloatArray:
     """Return the quantile of Student's t."""
     from scipy.special import stdtrit
 
-    return np.asarray(stdtrit(degrees, share))
+    return np.asarray(stdtrit(degrees, q))
 
 
 def upper_tail(t: FloatArray | float, degrees: FloatArray | float | None) -> FloatArray:
@@ -236,16 +242,18 @@ def permuted_maxima(
     counted = (present > 1).sum(axis=0).astype(np.float64)
     scales: tuple[FloatArray, ...] = ()
     if weight is not None:  # their means are 1
-        own = np.where(present > 1, weight, 0.0)
-        own = own * (counted / np.maximum(own.sum(axis=0), np.finfo(float).tiny))
-        centred, scales = centred * own[:, None, :], (own,)
+        unit_weights = np.where(present > 1, weight, 0.0)
+        unit_weights = unit_weights * (
+            counted / np.maximum(unit_weights.sum(axis=0), np.finfo(float).tiny)
+        )
+        centred, scales = centred * unit_weights[:, None, :], (unit_weights,)
     flat = centred.reshape(units, systems * measures)
-    found = _core.randomised_maxima(
+    maxima = _core.randomised_maxima(
         flat, counted.tolist(), systems, baseline, FLOOR, None if exact else seed, number, *scales
     )
     pairs = systems - 1 if baseline is not None else systems * (systems - 1) // 2
-    drawn = np.nan_to_num(found.reshape(number, measures, 3)).max(axis=1)
-    return MaxStatistic(drawn.T, pairs * measures, exact)
+    largest = np.nan_to_num(maxima.reshape(number, measures, 3)).max(axis=1)
+    return MaxStatistic(largest.T, pairs * measures, exact)
 
 
 def floored_errors(values: FloatArray, errors: FloatArray, units: FloatArray) -> FloatArray:
@@ -283,8 +291,8 @@ def sketch_vector(column: FloatArray, tests: int = 1) -> FloatArray:
     if len(column) * tests <= SINGLES:
         largest = np.abs(column).max()
         return (column / largest if largest > 0 else column).astype(np.float32)
-    both = np.bincount(_sketch_indices(len(column)), column, 2 * SKETCH)
-    return np.asarray(both[:SKETCH] - both[SKETCH:])
+    signed_sums = np.bincount(_sketch_indices(len(column)), column, 2 * SKETCH)
+    return np.asarray(signed_sums[:SKETCH] - signed_sums[SKETCH:])
 
 
 @lru_cache(maxsize=1)
@@ -313,16 +321,18 @@ def gaussian_maxima(
     >>> found.p(np.array([2.0, 2.5, 4.0]), np.full(3, 499)).round(2)  # alone .046, .013, .000
     array([0.13, 0.04, 0.  ])
     """
-    places: dict[Hashable, list[int]] = {}
-    for place, part in enumerate(parts or [0] * len(vectors)):
-        places.setdefault(part, []).append(place)
-    drawn = np.full((3, DRAWN_MAXIMA), -np.inf)
-    for j, own in enumerate(places.values()):
+    indices_by_part: dict[Hashable, list[int]] = {}
+    for index, part in enumerate(parts or [0] * len(vectors)):
+        indices_by_part.setdefault(part, []).append(index)
+    maxima = np.full((3, DRAWN_MAXIMA), -np.inf)
+    for j, indices in enumerate(indices_by_part.values()):
         begin = np.random.SeedSequence(seed, spawn_key=(j,) * (j > 0))  # the first is the seed's
-        towards = np.array([signs[place] for place in own] if len(signs) else np.ones(len(own)))
-        some = _draw_maxima([vectors[place] for place in own], towards, begin)
-        np.maximum(drawn, some, out=drawn)
-    return MaxStatistic(drawn, len(vectors), is_normal=True)
+        towards = np.array(
+            [signs[index] for index in indices] if len(signs) else np.ones(len(indices))
+        )
+        part_maxima = _draw_maxima([vectors[index] for index in indices], towards, begin)
+        np.maximum(maxima, part_maxima, out=maxima)
+    return MaxStatistic(maxima, len(vectors), is_normal=True)
 
 
 def _draw_maxima(
@@ -331,20 +341,20 @@ def _draw_maxima(
     """Return replicates of the largest |z|, z and −z."""
     tests, random = len(vectors), np.random.Generator(np.random.Philox(seed))
     first, *others = _root(vectors, signs)
-    loose = [place for place, vector in enumerate(vectors) if vector is None]
+    loose = [index for index, vector in enumerate(vectors) if vector is None]
     step = max(1, _AT_ONCE // max(tests, len(first)))
-    drawn = np.empty((3, DRAWN_MAXIMA))
+    maxima = np.empty((3, DRAWN_MAXIMA))
     for begin in range(0, DRAWN_MAXIMA, step):
-        at = slice(begin, min(begin + step, DRAWN_MAXIMA))
-        number = at.stop - begin
+        batch = slice(begin, min(begin + step, DRAWN_MAXIMA))
+        number = batch.stop - begin
         z = random.standard_normal((number, len(first))) @ first
         for factor in others:
             z = z @ factor
         z[:, loose] = random.standard_normal((number, len(loose)))
         by_test = np.ascontiguousarray(z.T)  # NumPy compares whole rows several times as fast
-        drawn[1, at], drawn[2, at] = by_test.max(axis=0), -by_test.min(axis=0)
-    drawn[0] = np.maximum(drawn[1], drawn[2])
-    return drawn
+        maxima[1, batch], maxima[2, batch] = by_test.max(axis=0), -by_test.min(axis=0)
+    maxima[0] = np.maximum(maxima[1], maxima[2])
+    return maxima
 
 
 def _root(vectors: Sequence[FloatArray | None], signs: FloatArray) -> tuple[FloatArray, ...]:
@@ -363,9 +373,9 @@ def _root(vectors: Sequence[FloatArray | None], signs: FloatArray) -> tuple[Floa
     products = np.zeros((tests, tests))
     for begin in range(0, width, step):
         table = np.zeros((tests, min(step, width - begin)))
-        for row, of in zip(table, vectors, strict=True):
-            if of is not None:
-                row[:] = of[begin : begin + step]
+        for row, vector in zip(table, vectors, strict=True):
+            if vector is not None:
+                row[:] = vector[begin : begin + step]
         products += table @ table.T
     norms = np.sqrt(products.diagonal())
     norms[norms == 0] = 1.0
@@ -373,6 +383,6 @@ def _root(vectors: Sequence[FloatArray | None], signs: FloatArray) -> tuple[Floa
         return ((table * (signs / norms)[:, None]).T,)
     products *= np.outer(signs / norms, signs / norms)
     values, sides = np.linalg.eigh(products)
-    kept = values > _NO_VARIANCE * values[-1]
-    sides = sides[:, kept]
-    return sides, (sides * np.sqrt(values[kept])).T
+    nonzero_mask = values > _NO_VARIANCE * values[-1]
+    sides = sides[:, nonzero_mask]
+    return sides, (sides * np.sqrt(values[nonzero_mask])).T

@@ -123,36 +123,36 @@ class MultinomialCells:
         """Create the cells from the flat indices of the rows in an array of this shape."""
         if (size := math.prod(shape)) <= 4 * len(flat) + 10_000:
             rows = np.bincount(flat, minlength=size)
-            place = np.flatnonzero(rows)
-            sums = [rows[place].astype(np.float64)]
+            cell_index = np.flatnonzero(rows)
+            sums = [rows[cell_index].astype(np.float64)]
             if weight is not None:
-                sums = [_sums(flat, w, size)[place] for w in _weights(weight)]
+                sums = [_sums(flat, w, size)[cell_index] for w in _weights(weight)]
         else:
-            place, inverse = np.unique(flat, return_inverse=True)
-            sums = [_sums(inverse, w, len(place)) for w in _weights(weight)]
-        return cls(shape, place, sums[0], sums[-1], flat, weight, clusters)
+            cell_index, inverse = np.unique(flat, return_inverse=True)
+            sums = [_sums(inverse, w, len(cell_index)) for w in _weights(weight)]
+        return cls(shape, cell_index, sums[0], sums[-1], flat, weight, clusters)
 
     def row(self) -> npt.NDArray[np.uint32]:
         """Return the index of the cell of each row."""
         if (size := math.prod(self.shape)) > 4 * len(self.flat) + 10_000:
             return np.searchsorted(self.cell_index, self.flat).astype(np.uint32)
-        at = np.zeros(size, np.uint32)
-        at[self.cell_index] = np.arange(len(self.cell_index), dtype=np.uint32)
-        return at[self.flat]
+        index_by_cell = np.zeros(size, np.uint32)
+        index_by_cell[self.cell_index] = np.arange(len(self.cell_index), dtype=np.uint32)
+        return index_by_cell[self.flat]
 
     def onto(self, axes: Sequence[int], counts: FloatArray) -> FloatArray:
         """Return cell counts (..., C) summed over all but the given axes, as an array."""
         shape = tuple(self.shape[axis] for axis in axes)
-        place, sums = self._project(axes, counts)
+        cell_index, sums = self._project(axes, counts)
         out = np.zeros((*counts.shape[:-1], math.prod(shape)))
-        out[..., place] = sums
+        out[..., cell_index] = sums
         return out.reshape(*counts.shape[:-1], *shape)
 
     def _project(self, axes: Sequence[int], counts: FloatArray) -> tuple[IntArray, FloatArray]:
         """Return the non-empty marginal cells and their counts."""
-        where = np.unravel_index(self.cell_index, self.shape)
+        coordinates = np.unravel_index(self.cell_index, self.shape)
         shape = tuple(self.shape[axis] for axis in axes)
-        target = np.ravel_multi_index([where[axis] for axis in axes], shape)
+        target = np.ravel_multi_index([coordinates[axis] for axis in axes], shape)
         order = np.argsort(target, kind="stable")
         distinct, start = np.unique(target[order], return_index=True)
         if not len(distinct):
@@ -164,44 +164,46 @@ class MultinomialCells:
     ) -> ConfusionMatrix:
         """Return the confusion matrix of two axes from cell counts (..., C)."""
         if self.is_dense:
-            whole = self.onto(axes, counts)
-            return ConfusionMatrix(whole, whole, labels)
+            dense = self.onto(axes, counts)
+            return ConfusionMatrix(dense, dense, labels)
         if len(self.shape) == len(axes):
             return SparseConfusionMatrix(counts, counts, self.cell_index, labels)
-        place, held = self._project(axes, counts)
-        return SparseConfusionMatrix(held, held, place, labels)
+        cell_index, cell_counts = self._project(axes, counts)
+        return SparseConfusionMatrix(cell_counts, cell_counts, cell_index, labels)
 
     def redrawn(
-        self, drawn: FloatArray, labels: tuple[str, ...], axes: Sequence[int] = (0, 1)
+        self, replicates: FloatArray, labels: tuple[str, ...], axes: Sequence[int] = (0, 1)
     ) -> ConfusionMatrix:
         """Return the confusion matrices of replicates."""
-        whole = self.weight is None and not self.has_unequal_weights
-        if not self.is_dense and (whole or self.needs_row_draws or self.needs_weight_sums):
-            redrawn = self._margin_replicates(drawn, labels, axes)
-            return redrawn.mark_whole_counts() if whole else redrawn
-        made = self.matrix(drawn, labels, axes)
-        return made.mark_whole_counts() if whole else made
+        has_whole_counts = self.weight is None and not self.has_unequal_weights
+        if not self.is_dense and (
+            has_whole_counts or self.needs_row_draws or self.needs_weight_sums
+        ):
+            margin_replicates = self._margin_replicates(replicates, labels, axes)
+            return margin_replicates.mark_whole_counts() if has_whole_counts else margin_replicates
+        matrix = self.matrix(replicates, labels, axes)
+        return matrix.mark_whole_counts() if has_whole_counts else matrix
 
     def margin_confusion(
-        self, drawn: FloatArray, labels: tuple[str, ...], axes: Sequence[int] = (0, 1)
+        self, replicates: FloatArray, labels: tuple[str, ...], axes: Sequence[int] = (0, 1)
     ) -> ConfusionMatrix:
         """Return the confusion matrices of non-integer counts, by margins if this is cheaper."""
         return (
-            self.matrix(drawn, labels, axes)
+            self.matrix(replicates, labels, axes)
             if self.is_dense
-            else self._margin_replicates(drawn, labels, axes)
+            else self._margin_replicates(replicates, labels, axes)
         )
 
     def _margin_replicates(
-        self, drawn: FloatArray, labels: tuple[str, ...], axes: Sequence[int]
+        self, replicates: FloatArray, labels: tuple[str, ...], axes: Sequence[int]
     ) -> ConfusionReplicates:
-        where = np.unravel_index(self.cell_index, self.shape)
-        truth, predicted = (where[axis] for axis in axes)
+        coordinates = np.unravel_index(self.cell_index, self.shape)
+        truth, predicted = (coordinates[axis] for axis in axes)
         return ConfusionReplicates(
-            margins(drawn, truth, predicted, len(labels)),
+            margins(replicates, truth, predicted, len(labels)),
             labels,
-            lambda: self.matrix(drawn, labels, axes),
-            lambda: self._margin_replicates((drawn > 0).astype(np.float64), labels, axes),
+            lambda: self.matrix(replicates, labels, axes),
+            lambda: self._margin_replicates((replicates > 0).astype(np.float64), labels, axes),
         )
 
     @property
@@ -250,18 +252,20 @@ class MultinomialCells:
         elif self.weight is not None:
             from calipers import _core
 
-            drawn = _core.bootstrap_cells(
+            flat_replicates = _core.bootstrap_cells(
                 self.row(), self.weight, cells, settings.seed, settings.n_resamples
             )
-            made = np.asarray(drawn).reshape(settings.n_resamples, cells)
-            step = len(made) if self.is_dense else self.batch_size
-            yield from (made[begin : begin + step] for begin in range(0, len(made), step))
+            replicates = np.asarray(flat_replicates).reshape(settings.n_resamples, cells)
+            step = len(replicates) if self.is_dense else self.batch_size
+            yield from (
+                replicates[begin : begin + step] for begin in range(0, len(replicates), step)
+            )
         else:
             generator = np.random.Generator(np.random.Philox(settings.seed))
-            share = self.counts / self.counts.sum()
+            probabilities = self.counts / self.counts.sum()
             rows = round(float(self.counts.sum()))
             for size in self._steps(settings):
-                yield generator.multinomial(rows, share, size=size).astype(np.float64)
+                yield generator.multinomial(rows, probabilities, size=size).astype(np.float64)
 
     @property
     def needs_row_draws(self) -> bool:
@@ -315,8 +319,8 @@ class MultinomialCells:
             out = np.empty((size, cells))
             for sums in out:
                 if self.clusters is None and self.weight is None:
-                    taken = generator.integers(0, rows, rows, np.uint32)
-                    sums[:] = np.bincount(cell[taken], minlength=cells)
+                    row_indices = generator.integers(0, rows, rows, np.uint32)
+                    sums[:] = np.bincount(cell[row_indices], minlength=cells)
                 else:
                     sums[:] = np.bincount(cell, self.times(settings, replicate), cells)
                 replicate += 1
@@ -347,14 +351,19 @@ class MultinomialCells:
         turns = 1 if self._has_full_prior else _TURNS
         size = max(1, min(self.batch_size, -(-settings.n_resamples // turns)))
         for begin in range(0, settings.n_resamples, size):
-            place, added = self._prior(generator)
-            place, inverse = np.unique(np.append(self.cell_index, place), return_inverse=True)
-            held = np.append(self.counts * (effective / total), added)
-            shape = _sums(inverse, held, len(place))
-            some = min(size, settings.n_resamples - begin)
-            drawn = generator.standard_gamma(shape, (some, len(place)))
-            drawn *= total / drawn.sum(axis=1, keepdims=True)
-            yield replace(self, cell_index=place, counts=shape, squares=shape, weight=None), drawn
+            cell_index, added = self._prior(generator)
+            cell_index, inverse = np.unique(
+                np.append(self.cell_index, cell_index), return_inverse=True
+            )
+            pseudo_counts = np.append(self.counts * (effective / total), added)
+            shape = _sums(inverse, pseudo_counts, len(cell_index))
+            n_draws = min(size, settings.n_resamples - begin)
+            draws = generator.standard_gamma(shape, (n_draws, len(cell_index)))
+            draws *= total / draws.sum(axis=1, keepdims=True)
+            yield (
+                replace(self, cell_index=cell_index, counts=shape, squares=shape, weight=None),
+                draws,
+            )
 
     @property
     def _effective(self) -> float:
@@ -371,21 +380,21 @@ class MultinomialCells:
     def _prior(self, generator: np.random.Generator) -> tuple[IntArray, FloatArray]:
         """Return cells and the prior of each."""
         k, ways = self.shape[0], len(self.shape) - 1
-        where = np.unravel_index(self.cell_index, self.shape)
-        occurs = np.unique(np.concatenate(where)) if k > 2 else np.arange(k)
+        coordinates = np.unravel_index(self.cell_index, self.shape)
+        occurs = np.unique(np.concatenate(coordinates)) if k > 2 else np.arange(k)
         occurs = occurs if len(occurs) > 1 else np.arange(k)
         number = len(occurs)
         # Of each class the one that is right, and those that are wrong.
         shift = np.array([0, generator.integers(1, number)])
         if self._has_full_prior:
             shift = np.arange(number)
-        said = occurs[(np.arange(number)[:, None] + shift) % number]
-        share = np.append(0.5, np.full(len(shift) - 1, 0.5 / (len(shift) - 1)))
-        place, added = occurs[:, None], np.full((number, 1), 2 / number)
+        predicted = occurs[(np.arange(number)[:, None] + shift) % number]
+        proportions = np.append(0.5, np.full(len(shift) - 1, 0.5 / (len(shift) - 1)))
+        cell_index, added = occurs[:, None], np.full((number, 1), 2 / number)
         for _ in range(ways):
-            place = (place[:, :, None] * k + said[:, None, :]).reshape(number, -1)
-            added = (added[:, :, None] * share).reshape(number, -1)
-        return place.ravel(), added.ravel()
+            cell_index = (cell_index[:, :, None] * k + predicted[:, None, :]).reshape(number, -1)
+            added = (added[:, :, None] * proportions).reshape(number, -1)
+        return cell_index.ravel(), added.ravel()
 
     def drawn_by_class(self, settings: Settings) -> Iterator[FloatArray] | None:
         """Yield stratified replicates, in which every true class keeps its number of rows.
@@ -414,9 +423,9 @@ class MultinomialCells:
         if self.clusters is not None:
             unit = np.unique(self.clusters.code, return_inverse=True)[1]
         group = jackknife_groups(int(unit.max()) + 1)[unit]
-        place = group * len(self.cell_index) + self.row()
+        cell_index = group * len(self.cell_index) + self.row()
         size = (int(group.max()) + 1) * len(self.cell_index)
-        out = _sums(place, self.weight, size).reshape(-1, len(self.cell_index))
+        out = _sums(cell_index, self.weight, size).reshape(-1, len(self.cell_index))
         # Of weights, rounding may leave a hair where no row is left.
         return np.where(out >= self.counts * (1 - 1e-12), 0.0, self.counts - out)
 
@@ -431,10 +440,12 @@ class MultinomialCells:
         return 0.0 if se <= ROUNDING * abs(size) else se
 
     def _error(self, influence: FloatArray) -> float:
-        at = influence.ravel()[self.cell_index] if influence.shape == self.shape else influence
+        cell_influence = (
+            influence.ravel()[self.cell_index] if influence.shape == self.shape else influence
+        )
         if self.clusters is None:
-            return math.sqrt(self.sum_of_squares(at))
-        return self.clusters.sum_error(self._cell_influence(at)).se
+            return math.sqrt(self.sum_of_squares(cell_influence))
+        return self.clusters.sum_error(self._cell_influence(cell_influence)).se
 
     def sum_of_squares(self, influence: FloatArray) -> float:
         """Return the sum of squares, over rows or clusters, of the influence of their cell."""
@@ -455,10 +466,12 @@ class MultinomialCells:
         assert self.clusters is not None
         k = self.shape[0]
         truth, predicted = np.divmod(self.flat, k)
-        own, wrong = self.clusters.code.astype(np.int64) * k, truth != predicted
-        place = np.concatenate([own + truth, (own + predicted)[wrong]])
-        weight = None if self.weight is None else np.append(self.weight, self.weight[wrong])
-        pair, inverse = np.unique(place, return_inverse=True)
+        cluster_offset, wrong_mask = self.clusters.code.astype(np.int64) * k, truth != predicted
+        pair_index = np.concatenate(
+            [cluster_offset + truth, (cluster_offset + predicted)[wrong_mask]]
+        )
+        weight = None if self.weight is None else np.append(self.weight, self.weight[wrong_mask])
+        pair, inverse = np.unique(pair_index, return_inverse=True)
         return _sums(pair % k, np.square(_sums(inverse, weight, len(pair))), k)
 
 
@@ -468,7 +481,7 @@ def zero_rounding(error: StandardError, size: float) -> StandardError:
 
 
 def margins(
-    drawn: FloatArray,
+    replicates: FloatArray,
     truth: npt.NDArray[np.integer[Any]],
     predicted: npt.NDArray[np.integer[Any]],
     classes: int,
@@ -482,18 +495,18 @@ def margins(
 
     right = np.flatnonzero(truth == predicted)
     of_truth, of_prediction, hits = (
-        np.asarray(_core.sum_columns(some, code.astype(np.uint32), classes))
-        for some, code in (
-            (drawn, truth),
-            (drawn, predicted),
-            (np.take(drawn, right, axis=1), truth[right]),
+        np.asarray(_core.sum_columns(columns, code.astype(np.uint32), classes))
+        for columns, code in (
+            (replicates, truth),
+            (replicates, predicted),
+            (np.take(replicates, right, axis=1), truth[right]),
         )
     )
     return of_truth, of_prediction, hits
 
 
 def posterior_interval(
-    drawn: FloatArray, measure: Any, cells: MultinomialCells, level: float
+    draws: FloatArray, measure: Any, cells: MultinomialCells, level: float
 ) -> Interval:
     """Return the equal-tailed interval of posterior draws."""
     if cells.clusters is not None and cells.clusters.n_clusters < 2:
@@ -501,7 +514,7 @@ def posterior_interval(
     two = cells.shape[0] == 2 or measure.label is not None
     name = f"{'Jeffreys' if two else 'Dirichlet'}, of the cells"
     return intervals.percentile(
-        drawn, level, name if cells.has_equal_weights else f"{name}, effective rows"
+        draws, level, name if cells.has_equal_weights else f"{name}, effective rows"
     )
 
 
@@ -509,5 +522,5 @@ def _weights(weight: FloatArray | None) -> tuple[FloatArray | None, ...]:
     return (None,) if weight is None else (weight, np.square(weight))
 
 
-def _sums(place: npt.NDArray[np.integer[Any]], weight: FloatArray | None, size: int) -> FloatArray:
-    return np.bincount(place, weight, minlength=size).astype(np.float64)
+def _sums(index: npt.NDArray[np.integer[Any]], weight: FloatArray | None, size: int) -> FloatArray:
+    return np.bincount(index, weight, minlength=size).astype(np.float64)

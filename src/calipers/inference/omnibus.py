@@ -121,11 +121,11 @@ def ranks(values: FloatArray, *, higher_is_better: bool = True) -> FloatArray:
     fresh = np.ones((n, k), bool)
     with np.errstate(invalid="ignore"):  # infinite values are tied
         fresh[:, 1:] = np.diff(falling, axis=1) > hair
-    place = np.arange(1, k + 1, dtype=np.float64)
-    first = np.maximum.accumulate(np.where(fresh, place, 0), axis=1)
-    ends = np.ones((n, k), bool)
-    ends[:, :-1] = fresh[:, 1:]
-    last = np.minimum.accumulate(np.where(ends, place, k)[:, ::-1], axis=1)[:, ::-1]
+    rank = np.arange(1, k + 1, dtype=np.float64)
+    first = np.maximum.accumulate(np.where(fresh, rank, 0), axis=1)
+    last_mask = np.ones((n, k), bool)
+    last_mask[:, :-1] = fresh[:, 1:]
+    last = np.minimum.accumulate(np.where(last_mask, rank, k)[:, ::-1], axis=1)[:, ::-1]
     out = np.empty((n, k))
     np.put_along_axis(out, order, (first + last) / 2, axis=1)
     return out
@@ -176,13 +176,13 @@ def friedman(values: FloatArray, *, higher_is_better: bool = True) -> FriedmanTe
         return FriedmanTest(means, NAN, NAN, NAN, NAN)
     chi_square = n**2 * (k - 1) * float(np.square(means - middle).sum()) / spread
     # Rounding alone must not leave a hair of what units disagree about.
-    rest = n * (k - 1) - chi_square
-    rest = rest if rest > ROUNDING * chi_square else 0.0
-    f = (n - 1) * chi_square / rest if rest > 0 else math.inf
+    residual = n * (k - 1) - chi_square
+    residual = residual if residual > ROUNDING * chi_square else 0.0
+    f = (n - 1) * chi_square / residual if residual > 0 else math.inf
     if n < 2:
         f = p_f = NAN
     else:
-        p_f = float(fdtrc(k - 1, (k - 1) * (n - 1), f)) if rest > 0 else 0.0
+        p_f = float(fdtrc(k - 1, (k - 1) * (n - 1), f)) if residual > 0 else 0.0
     return FriedmanTest(means, chi_square, float(chdtrc(k - 1, chi_square)), f, p_f)
 
 
@@ -236,16 +236,16 @@ def homogeneous_groups(
     >>> homogeneous_groups([1.0, 1.8, 2.5, 4.0], 1.2)
     [(0, 1), (1, 2)]
     """
-    at = np.asarray(positions, np.float64)
-    order = np.argsort(at, kind="stable")
-    found: list[tuple[int, ...]] = []
+    values = np.asarray(positions, np.float64)
+    order = np.argsort(values, kind="stable")
+    groups: list[tuple[int, ...]] = []
     reached = 0
     for start in range(len(order)):
-        end = int(np.searchsorted(at[order] - at[order[start]], critical))
+        end = int(np.searchsorted(values[order] - values[order[start]], critical))
         if end > reached and end - start > 1:
-            found.append(tuple(int(system) for system in order[start:end]))
+            groups.append(tuple(int(system) for system in order[start:end]))
         reached = max(reached, end)
-    return found
+    return groups
 
 
 # ------------------------------------------------------------------------------------------- means
@@ -287,7 +287,7 @@ def anova(values: FloatArray) -> AnovaTable:
     means, centre = table.mean(axis=0), table.mean()
     # What rounding leaves of effects that are none is nothing.
     hair = ROUNDING * float(np.abs(table).max())
-    by_system, by_unit, rest = (
+    by_system, by_unit, residuals = (
         np.where(np.abs(effect) <= hair, 0.0, effect)
         for effect in (
             means - centre,
@@ -298,7 +298,7 @@ def anova(values: FloatArray) -> AnovaTable:
     sums = (
         n * float(by_system @ by_system),
         k * float(by_unit @ by_unit),
-        float(np.square(rest).sum()),
+        float(np.square(residuals).sum()),
     )
     between, within = k - 1, (n - 1) * (k - 1)
     residual, total = sums[2] / within, sum(sums)
@@ -399,13 +399,13 @@ def randomised_tukey(
     with np.errstate(invalid="ignore"):
         centred = np.where(complete[:, None, :], cube - cube.mean(axis=1, keepdims=True), 0.0)
     tried, exact = max_statistic.permutation_count(units, k, n_resamples)
-    drawn = _core.randomised_ranges(
+    permuted_ranges = _core.randomised_ranges(
         centred.reshape(units, k * m), k, None if exact else seed, tried
     )
     name = f"randomised Tukey HSD{', exact' * exact}"
     out = []
     for measure in range(m):
-        n, ranges = int(complete[:, measure].sum()), np.sort(drawn[:, measure])
+        n, ranges = int(complete[:, measure].sum()), np.sort(permuted_ranges[:, measure])
         sums = centred[:, :, measure].sum(axis=0)
         slack = ROUNDING * float(np.abs(centred[:, :, measure]).sum())
         if n == 0 or infinite[measure]:

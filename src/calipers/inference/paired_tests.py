@@ -115,22 +115,22 @@ def randomization(
     from calipers import _core
 
     side, two_sided = _side(alternative), alternative == "two-sided"
-    turned = differences * (side or 1)
-    defined = ~np.isnan(turned)
-    sizes, sound = defined.sum(axis=0), np.asarray(~np.isinf(turned).any(axis=0))
+    oriented = differences * (side or 1)
+    defined = ~np.isnan(oriented)
+    sizes, sound = defined.sum(axis=0), np.asarray(~np.isinf(oriented).any(axis=0))
     exactly = [n <= 30 and 2 ** int(n) <= n_resamples for n in sizes]
-    drawn = np.flatnonzero(~np.array(exactly, bool))
+    sampled_columns = np.flatnonzero(~np.array(exactly, bool))
     # A unit without a value adds nothing, whatever its sign.
-    table = np.where(defined[:, drawn], turned[:, drawn], 0.0)
+    table = np.where(defined[:, sampled_columns], oriented[:, sampled_columns], 0.0)
     counted = np.zeros(len(sizes), np.int64)
-    counted[drawn] = _core.randomisation(table, seed, n_resamples, two_sided)
+    counted[sampled_columns] = _core.randomisation(table, seed, n_resamples, two_sided)
     out = []
     for column, (n, exact) in enumerate(zip(sizes, exactly, strict=True)):
         name = "paired randomisation, exact" if exact and n else "paired randomisation"
         if n == 0 or not sound[column]:
             p = NAN
         elif exact:
-            part = turned[defined[:, column], column][:, None]
+            part = oriented[defined[:, column], column][:, None]
             p = float(_core.randomisation_exact(part, two_sided)[0]) / 2.0**n
         else:
             p = (int(counted[column]) + 1) / (n_resamples + 1)
@@ -179,8 +179,8 @@ def swapped_ratios(
     """
     n, name, side = len(first), "paired randomisation", _side(alternative)
     total, half = (first + second).sum(axis=0) / 2, (first - second) / 2
-    of = formula or _ratio
-    observed = float(_difference(of, total, half.sum(axis=0)))
+    function = formula or _ratio
+    observed = float(_difference(function, total, half.sum(axis=0)))
     if n == 0 or not np.isfinite(observed):
         return TestResult(NAN, name, alternative)
 
@@ -198,8 +198,8 @@ def swapped_ratios(
             swaps = np.arange(begin, end)[:, None] >> np.arange(n) & 1
         else:
             swaps = random.integers(0, 2, (end - begin, n))
-        drawn = towards(_difference(of, total, (1 - 2 * swaps) @ half))
-        extreme += int(np.count_nonzero(~(drawn < bound)))
+        replicates = towards(_difference(function, total, (1 - 2 * swaps) @ half))
+        extreme += int(np.count_nonzero(~(replicates < bound)))
     if exact:
         return TestResult(extreme / tried, f"{name}, exact", alternative)
     return TestResult((extreme + 1) / (tried + 1), name, alternative)
@@ -210,11 +210,11 @@ def _ratio(sums: FloatArray) -> FloatArray:
 
 
 def _difference(
-    of: Callable[[FloatArray], FloatArray], total: FloatArray, half: FloatArray
+    formula: Callable[[FloatArray], FloatArray], total: FloatArray, half: FloatArray
 ) -> FloatArray:
     """Return the difference between the formula of total + half and that of total − half."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(of(total + half) - of(total - half))
+        return np.asarray(formula(total + half) - formula(total - half))
 
 
 # ------------------------------------------------------------------------------------------ counts
@@ -305,13 +305,18 @@ def _fair_coin(
     side, n = _side(alternative), heads + tails
     if n == 0:
         return TestResult(1.0, name, alternative, 0.0)
-    seen = {0: max(heads, tails), 1: heads, -1: tails}[side]
+    observed = {0: max(heads, tails), 1: heads, -1: tails}[side]
     # bdtrc(k, n, ½) is P(X > k).
-    beyond, least = float(bdtrc(seen, n, 0.5)), float(bdtrc(seen - 1, n, 0.5) if seen else 1.0)
+    beyond, inclusive_tail = (
+        float(bdtrc(observed, n, 0.5)),
+        float(bdtrc(observed - 1, n, 0.5) if observed else 1.0),
+    )
     if side == 0 and heads == tails:
         # Both tails begin at the middle, which is in them once.
-        return TestResult(1 - (least - beyond) / 2 if mid_p else 1.0, name, alternative, heads)
-    p = ((beyond + least) / 2 if mid_p else least) * (1 if side else 2)
+        return TestResult(
+            1 - (inclusive_tail - beyond) / 2 if mid_p else 1.0, name, alternative, heads
+        )
+    p = ((beyond + inclusive_tail) / 2 if mid_p else inclusive_tail) * (1 if side else 2)
     return TestResult(min(1.0, p), name, alternative, heads)
 
 
@@ -340,9 +345,9 @@ def signed_ranks(differences: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore"):  # infinite ones are tied
         fresh = np.diff(size[order], prepend=-1.0) > _rounding_tolerance(size)
     tied = np.cumsum(fresh) - 1
-    ends = np.append(np.flatnonzero(fresh), len(size))
+    offsets = np.append(np.flatnonzero(fresh), len(size))
     ranks = np.empty(len(size))
-    ranks[order] = ((ends[1:] + ends[:-1] + 1) / 2)[tied]
+    ranks[order] = ((offsets[1:] + offsets[:-1] + 1) / 2)[tied]
     return np.asarray(ranks * np.sign(values))
 
 
@@ -396,15 +401,15 @@ def wilcoxon(differences: FloatArray, alternative: str = "two-sided") -> TestRes
     if exact:
         tail = _signed_rank_tail(np.abs(ranks), upper)
     else:
-        apart = upper - total / 2 - 0.5
-        z = (max(apart, 0.0) if side == 0 else apart) / math.sqrt(float(ranks @ ranks) / 4)
+        deviation = upper - total / 2 - 0.5
+        z = (max(deviation, 0.0) if side == 0 else deviation) / math.sqrt(float(ranks @ ranks) / 4)
         tail = math.erfc(z / math.sqrt(2)) / 2
     return TestResult(min(1.0, tail * (1 if side else 2)), name, alternative, positive)
 
 
-def _signed_rank_tail(ranks: FloatArray, least: float) -> float:
+def _signed_rank_tail(ranks: FloatArray, statistic: float) -> float:
     """Return P(W⁺ ≥ least) if each rank is included with probability ½."""
-    return float(signed_rank_tails(ranks)[round(2 * least)])
+    return float(signed_rank_tails(ranks)[round(2 * statistic)])
 
 
 def signed_rank_tails(ranks: FloatArray) -> FloatArray:
@@ -419,8 +424,8 @@ def signed_rank_tails(ranks: FloatArray) -> FloatArray:
     reached = 0
     for rank in doubled:
         reached += int(rank)
-        without = chance[: reached + 1].copy()
-        chance[rank : reached + 1] += without[: reached + 1 - rank]
+        previous = chance[: reached + 1].copy()
+        chance[rank : reached + 1] += previous[: reached + 1 - rank]
         chance[: reached + 1] /= 2
     return np.asarray(np.cumsum(chance[::-1])[::-1])
 

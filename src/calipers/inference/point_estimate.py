@@ -82,11 +82,11 @@ class UnitValues:
     @property
     def influence_values(self) -> FloatArray:
         """Influence of units, or of their clusters, on the mean, up to a factor."""
-        apart = self.values - self.mean
-        apart = apart if self.weight is None else apart * self.weight
+        deviations = self.values - self.mean
+        deviations = deviations if self.weight is None else deviations * self.weight
         if self.clusters is None:
-            return apart
-        return np.bincount(self.clusters.code, apart).astype(np.float64)
+            return deviations
+        return np.bincount(self.clusters.code, deviations).astype(np.float64)
 
     @property
     def effect(self) -> float:
@@ -119,19 +119,19 @@ class UnitSummary:
     is_unweighted: ClassVar[bool] = False
 
     def __sub__(self, other: UnitSummary) -> UnitSummary:
-        apart = lazy_difference(self.influence, other.influence)
-        assert apart is not None
-        return replace(self, mean=self.mean - other.mean, influence=apart)
+        influence = lazy_difference(self.influence, other.influence)
+        assert influence is not None
+        return replace(self, mean=self.mean - other.mean, influence=influence)
 
     @cached_property
     def error(self) -> StandardError:
         """Uncertainty of the mean: the standard error, with the name and the df of its t test."""
-        found = self.influence()
-        if found is None:
+        influence = self.influence()
+        if influence is None:
             return StandardError(NAN, "paired t", 0.0)
-        if found.space.clusters is not None:
-            return replace(found.error, name="paired t, clustered")
-        return StandardError(found.error.se, "paired t", round(self.size) - 1)
+        if influence.space.clusters is not None:
+            return replace(influence.error, name="paired t, clustered")
+        return StandardError(influence.error.se, "paired t", round(self.size) - 1)
 
     @property
     def effect(self) -> float:
@@ -139,11 +139,11 @@ class UnitSummary:
 
         Clusters do not determine the standard deviation of rows.
         """
-        spread, found = self.error.se * math.sqrt(self.size), self.influence()
-        without = self.has_weights or found is None or found.space.clusters is not None
+        spread, influence = self.error.se * math.sqrt(self.size), self.influence()
+        is_undefined = self.has_weights or influence is None or influence.space.clusters is not None
         return (
             NAN
-            if without
+            if is_undefined
             else paired_tests.hedges_g_from_stats(self.mean, spread, round(self.size))
         )
 
@@ -172,8 +172,8 @@ class UnitGroups:
         """Median over units."""
         order = np.argsort(self.values)
         below, half = np.cumsum(self.units[order]), self.units.sum() / 2
-        at = [int(np.searchsorted(below, half, side)) for side in ("left", "right")]
-        return float(self.values[order][at].mean())
+        indices = [int(np.searchsorted(below, half, side)) for side in ("left", "right")]
+        return float(self.values[order][indices].mean())
 
 
 # --- Readings -------------------------------------------------------------------------------------
@@ -302,10 +302,10 @@ class PointEstimate:
     def difference(self, other: PointEstimate, **parts: Any) -> PointEstimate:
         """Return the first minus the second estimate, with the given components."""
         shared = {name: getattr(self, name) for name in _SHARED}
-        (low, high), (least, most) = self.bounds, other.bounds
-        bounds = (low - most, high - least)
-        made = {**shared, "value": self.value - other.value, "bounds": bounds, **parts}
-        return PointEstimate(**made, operands=(self, other))
+        (low, high), (other_low, other_high) = self.bounds, other.bounds
+        bounds = (low - other_high, high - other_low)
+        components = {**shared, "value": self.value - other.value, "bounds": bounds, **parts}
+        return PointEstimate(**components, operands=(self, other))
 
     # --- What it offers --------------------------------------------------------------------------
 
@@ -315,31 +315,33 @@ class PointEstimate:
 
         The name of the error of a difference is that of its operands with “paired”.
         """
-        found = self._by_influence if self.error is None else self.error()
+        error = self._by_influence if self.error is None else self.error()
         if (
-            isinstance(found, StandardError)
+            isinstance(error, StandardError)
             and self.operands is not None
             and self.procedure_by_method is None
         ):
-            se = 0.0 if found.se <= self.tolerance else found.se
-            return replace(found, se=se, name=f"{found.name}, paired")
-        return found
+            se = 0.0 if error.se <= self.tolerance else error.se
+            return replace(error, se=se, name=f"{error.name}, paired")
+        return error
 
     @property
     def tolerance(self) -> float:
         """Tolerance for rounding error in values of this kind."""
         size = self.bounds[1] - self.bounds[0]
         if not np.isfinite(size):
-            size = max(abs(of.value) for of in self.operands or (self,))
+            size = max(abs(estimate.value) for estimate in self.operands or (self,))
         return ROUNDING * size
 
     @property
     def _by_influence(self) -> StandardError | Interval | None:
         if self.influence is None:
             return None
-        moved = self.influence()
+        influence = self.influence()
         return (
-            intervals.no_interval("none", "no_analytic_interval") if moved is None else moved.error
+            intervals.no_interval("none", "no_analytic_interval")
+            if influence is None
+            else influence.error
         )
 
     @cached_property
@@ -353,8 +355,8 @@ class PointEstimate:
 
         There are none if the influence of the units is known to be inadequate (``has_few_units``).
         """
-        found = self.standalone_replicates or self.replicates
-        return None if found is None or self.has_few_units() else found()
+        compute_replicates = self.standalone_replicates or self.replicates
+        return None if compute_replicates is None or self.has_few_units() else compute_replicates()
 
     @cached_property
     def cached_replicates(self) -> FloatArray:
@@ -363,9 +365,9 @@ class PointEstimate:
         For a biased measure (``is_biased``) they are those of the basic bootstrap, 2·value −
         replicate.
         """
-        found = self.standalone_replicates or self.replicates
-        assert found is not None
-        return 2 * self.value - found() if self.is_biased else found()
+        compute_replicates = self.standalone_replicates or self.replicates
+        assert compute_replicates is not None
+        return 2 * self.value - compute_replicates() if self.is_biased else compute_replicates()
 
     @property
     def has_replicates(self) -> bool:
@@ -455,25 +457,31 @@ def apply_function(
     def influence() -> Influence | None:
         total: Influence | None = None
         for reading, slope in zip(readings, slopes, strict=True):
-            found = None if reading.influence is None else reading.influence()
-            if found is None:
+            reading_influence = None if reading.influence is None else reading.influence()
+            if reading_influence is None:
                 return None
-            total = slope * found if total is None else total + slope * found
+            total = (
+                slope * reading_influence if total is None else total + slope * reading_influence
+            )
         return total
 
     def replicates() -> FloatArray:
-        drawn = [reading.replicates() for reading in readings if reading.replicates is not None]
+        operand_replicates = [
+            reading.replicates() for reading in readings if reading.replicates is not None
+        ]
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(f(*drawn))
+            return np.asarray(f(*operand_replicates))
 
-    first, drawn = readings[0], all(reading.replicates is not None for reading in readings)
-    made: dict[str, Any] = {
+    first, has_replicates = readings[0], all(reading.replicates is not None for reading in readings)
+    components: dict[str, Any] = {
         **{name: getattr(first, name) for name in _SHARED},
-        "value": parts["value"] if "value" in parts else float(f(*(of.value for of in readings))),
+        "value": parts["value"]
+        if "value" in parts
+        else float(f(*(reading.value for reading in readings))),
         "influence": influence,
-        "replicates": replicates if drawn else None,
+        "replicates": replicates if has_replicates else None,
     }
-    return PointEstimate(**{**made, **parts})
+    return PointEstimate(**{**components, **parts})
 
 
 def weighted_sum(terms: Sequence[tuple[float, PointEstimate]], **parts: Any) -> PointEstimate:

@@ -50,8 +50,8 @@ DRAWN = ("percentile", "turned", "turned on logits", "bca", "stratified", "stude
 # --- Intervals of numbers -----------------------------------------------------------------------
 
 
-def _no_caution(reading: PointEstimate, made: Interval) -> Interval:
-    return made
+def _no_caution(reading: PointEstimate, interval: Interval) -> Interval:
+    return interval
 
 
 @dataclass(frozen=True)
@@ -126,36 +126,40 @@ def _few_or_none_decide(reading: PointEstimate) -> bool:
     return at_end or _few_decide(reading)
 
 
-def _caution_heavy_tail(reading: PointEstimate, made: Interval) -> Interval:
+def _caution_heavy_tail(reading: PointEstimate, interval: Interval) -> Interval:
     if reading.kurtosis is not None:
-        return made.add_caution("a heavy tail") if reading.kurtosis() > HEAVY_KURTOSIS else made
-    return made.add_caution("a heavy tail") if reading.skewness > HEAVY_TAIL else made
+        return (
+            interval.add_caution("a heavy tail")
+            if reading.kurtosis() > HEAVY_KURTOSIS
+            else interval
+        )
+    return interval.add_caution("a heavy tail") if reading.skewness > HEAVY_TAIL else interval
 
 
-def _caution_maximum(reading: PointEstimate, made: Interval) -> Interval:
-    few = min(reading.sizes()) < FEW_OF_MAXIMUM
-    return made.add_caution("a maximum of few rows") if few else made
+def _caution_maximum(reading: PointEstimate, interval: Interval) -> Interval:
+    has_few_rows = min(reading.sizes()) < FEW_OF_MAXIMUM
+    return interval.add_caution("a maximum of few rows") if has_few_rows else interval
 
 
-def _caution_bias(reading: PointEstimate, made: Interval) -> Interval:
+def _caution_bias(reading: PointEstimate, interval: Interval) -> Interval:
     """Add the caution that the measure is biased.
 
     Intervals of an ECE covered the true value 88 to 92 times in 100 if a test finds miscalibration,
     and no more often if this is too small to be found.
     """
-    return made.add_caution("a biased measure") if reading.is_biased else made
+    return interval.add_caution("a biased measure") if reading.is_biased else interval
 
 
-def _caution_boundary(reading: PointEstimate, made: Interval) -> Interval:
+def _caution_boundary(reading: PointEstimate, interval: Interval) -> Interval:
     """Add a caution to an interval that ends at a bound of the measure.
 
     Errors that do not occur in the data occur in no replicate: such intervals covered the true
     value 66 to 94 times in 100, the others 95 to 98 times.
     """
     for end in reading.bounds:
-        if min(abs(end - made.low), abs(end - made.high)) <= reading.tolerance:
-            return made.add_caution(f"it ends at {end:g}")
-    return made
+        if min(abs(end - interval.low), abs(end - interval.high)) <= reading.tolerance:
+            return interval.add_caution(f"it ends at {end:g}")
+    return interval
 
 
 def _is_at_threshold(reading: PointEstimate) -> bool:
@@ -348,8 +352,8 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
 
 
 def _enough_for_pairs(reading: PointEstimate) -> bool:
-    few = FEW_POSITIVES_OF_PAIRS.get(reading.kind, FEW_POSITIVES_OF_OTHERS)
-    return reading.clusters is not None or reading.sizes()[1] >= few
+    min_positives = FEW_POSITIVES_OF_PAIRS.get(reading.kind, FEW_POSITIVES_OF_OTHERS)
+    return reading.clusters is not None or reading.sizes()[1] >= min_positives
 
 
 def _has_error(reading: PointEstimate) -> bool:
@@ -357,8 +361,8 @@ def _has_error(reading: PointEstimate) -> bool:
 
 
 def _has_spread(reading: PointEstimate) -> bool:
-    found = reading.standard_error
-    return isinstance(found, StandardError) and found.se > 0
+    error = reading.standard_error
+    return isinstance(error, StandardError) and error.se > 0
 
 
 def _has_row_differences(reading: PointEstimate) -> bool:
@@ -481,15 +485,15 @@ def register_policy(kind: str, *rows: MethodRule, differences: bool = False) -> 
     calipers.plugins.NameTakenError: readings of the kind 'AUC' have a method 'area' already
     """
     table = TABLES[differences]
-    known = table.get(kind, OF_UNITS if differences else ())
+    registered = table.get(kind, OF_UNITS if differences else ())
     for row in rows:
         if not isinstance(row, MethodRule):
             raise TypeError(f"{kind}: {row!r} is no row of the policy; expected a Row")
-        if row.make is not None and row.method in {other.method for other in known}:
+        if row.make is not None and row.method in {other.method for other in registered}:
             raise NameTakenError(
                 f"readings of the kind {kind!r} have a method {row.method!r} already"
             )
-    table[kind] = (*rows, *known)
+    table[kind] = (*rows, *registered)
 
 
 for _kind, _rows in INTERVALS.items():
@@ -563,16 +567,16 @@ def interval(reading: PointEstimate, level: float | None = None, *, test: str = 
     level = reading.settings.level if level is None else level
     if reading.operands is not None:
         return _difference_interval(reading, level, test)
-    named = _requested_interval(reading, level)
-    made = _default_interval(reading, level) if named is None else named
+    requested = _requested_interval(reading, level)
+    result = _default_interval(reading, level) if requested is None else requested
     if reading.order is None:
-        return made
+        return result
     from calipers.inference import serial
 
     return (
-        serial.widen_interval(reading, made, level)
-        if named is None
-        else serial.caution_dependence(reading, made)
+        serial.widen_interval(reading, result, level)
+        if requested is None
+        else serial.caution_dependence(reading, result)
     )
 
 
@@ -582,10 +586,10 @@ def _requested_interval(reading: PointEstimate, level: float) -> Interval | None
         return None
     offered = available_intervals(reading) if reading.settings.methods else {}
     for name in reading.settings.methods:
-        made = offered[name](level) if name in offered else None
-        if made is not None:
+        interval = offered[name](level) if name in offered else None
+        if interval is not None:
             row = MethodRule(name, caution=_get_caution(_rule_table(reading), name))
-            return _add_cautions(reading, row, made.clip(*reading.bounds))
+            return _add_cautions(reading, row, interval.clip(*reading.bounds))
     return None
 
 
@@ -604,52 +608,54 @@ def _default_interval(reading: PointEstimate, level: float) -> Interval:
         return intervals.no_interval("none", "not_requested")
     if reading.kind in WITHOUT:
         return WITHOUT[reading.kind]
-    row, made = _select_method(reading, level)
-    made = _add_cautions(reading, row, made.clip(*reading.bounds))
-    return made.extend_to_value(reading.value)
+    row, interval = _select_method(reading, level)
+    interval = _add_cautions(reading, row, interval.clip(*reading.bounds))
+    return interval.extend_to_value(reading.value)
 
 
-def _add_cautions(reading: PointEstimate, row: MethodRule, made: Interval) -> Interval:
+def _add_cautions(reading: PointEstimate, row: MethodRule, interval: Interval) -> Interval:
     """Return the interval with its cautions, however its method was chosen."""
-    made = row.caution(reading, made)
-    made = _caution_few_clusters(reading, row.method, made)
-    return made.add_caution(reading.caution) if reading.caution else made
+    interval = row.caution(reading, interval)
+    interval = _caution_few_clusters(reading, row.method, interval)
+    return interval.add_caution(reading.caution) if reading.caution else interval
 
 
 def _get_caution(
-    known: Sequence[MethodRule], method: str
+    rules: Sequence[MethodRule], method: str
 ) -> Callable[[PointEstimate, Interval], Interval]:
     """Return the caution function of a method in the table of a kind.
 
     If the method is not in the table, all cautions of the table are applied; those of resampling
     methods only to resampling methods.
     """
-    own = [row.caution for row in known if row.method == method]
-    if own:
-        return own[0]
+    method_cautions = [row.caution for row in rules if row.method == method]
+    if method_cautions:
+        return method_cautions[0]
     others = dict.fromkeys(
-        row.caution for row in known if method in DRAWN or row.method not in DRAWN
+        row.caution for row in rules if method in DRAWN or row.method not in DRAWN
     )
 
-    def caution(reading: PointEstimate, made: Interval) -> Interval:
+    def caution(reading: PointEstimate, interval: Interval) -> Interval:
         for other in others:
-            made = other(reading, made)
-        return made
+            interval = other(reading, interval)
+        return interval
 
     return caution
 
 
-def _caution_few_clusters(reading: PointEstimate, method: str, made: Interval) -> Interval:
+def _caution_few_clusters(reading: PointEstimate, method: str, interval: Interval) -> Interval:
     """Add a caution to an interval with a small effective number of clusters."""
     if reading.clusters is None:
-        return made
+        return interval
     if method in DRAWN:
-        few = reading.clusters.effective_number < FEW_CLUSTERS
+        has_few_clusters = reading.clusters.effective_number < FEW_CLUSTERS
     else:
-        found = reading.standard_error
-        known = found.degrees if isinstance(found, StandardError) else None
-        few = not (reading.clusters.degrees if known is None else known) >= FEW_DEGREES
-    return made.add_caution("few clusters") if few else made
+        error = reading.standard_error
+        degrees = error.degrees if isinstance(error, StandardError) else None
+        has_few_clusters = (
+            not (reading.clusters.degrees if degrees is None else degrees) >= FEW_DEGREES
+        )
+    return interval.add_caution("few clusters") if has_few_clusters else interval
 
 
 #: Where nothing applies.
@@ -665,15 +671,17 @@ def _first_applicable(reading: PointEstimate, level: float) -> tuple[MethodRule,
     """Return the first applicable rule of the table and its interval."""
     offered = available_intervals(reading)
     for row in method_rules(reading):
-        made = None
+        interval = None
         if row.make is not None:
-            made = row.make(reading, level) if row.when(reading) else None
+            interval = row.make(reading, level) if row.when(reading) else None
         elif row.method in offered and row.when(reading):
-            made = offered[row.method](level)
-        if made is not None and not (row.tries and (made.reason or _is_degenerate(reading, made))):
-            return row, made
-    found = reading.standard_error if reading.is_reduced else None
-    return (_NOTHING[0], found) if isinstance(found, Interval) else _NOTHING
+            interval = offered[row.method](level)
+        if interval is not None and not (
+            row.tries and (interval.reason or _is_degenerate(reading, interval))
+        ):
+            return row, interval
+    error = reading.standard_error if reading.is_reduced else None
+    return (_NOTHING[0], error) if isinstance(error, Interval) else _NOTHING
 
 
 # --- Differences ----------------------------------------------------------------------------------
@@ -697,13 +705,13 @@ def procedure(reading: PointEstimate, test: str = "auto") -> Procedure:
     """
 
     def chosen() -> Procedure:
-        row, made = _select_procedure(reading, test)
-        named = test != "auto" or row.method in reading.settings.methods
-        if reading.order is None or named:
-            return made
+        row, selected = _select_procedure(reading, test)
+        is_requested = test != "auto" or row.method in reading.settings.methods
+        if reading.order is None or is_requested:
+            return selected
         from calipers.inference import serial
 
-        return serial.allowed_for(reading, made)
+        return serial.allowed_for(reading, selected)
 
     return cached(reading, ("procedure", test, reading.settings), chosen)
 
@@ -712,22 +720,22 @@ def _select_procedure(reading: PointEstimate, test: str) -> tuple[MethodRule, Pr
     if not np.isfinite(reading.value):
         return _NOTHING[0], no_procedure("undefined_value")
     if test != "auto":
-        made = procedure_by_name(reading, OF_TESTS[test])
-        return _NOTHING[0], made or no_procedure("no_interval_of_test", reading.value)
+        procedure = procedure_by_name(reading, OF_TESTS[test])
+        return _NOTHING[0], procedure or no_procedure("no_interval_of_test", reading.value)
     for name in reading.settings.methods:
-        if (made := procedure_by_name(reading, name)) is not None:
-            return MethodRule(name), made
+        if (procedure := procedure_by_name(reading, name)) is not None:
+            return MethodRule(name), procedure
     last = None
     for row in method_rules(reading):
         # Replicates of what differs nowhere differ nowhere.
         if last is not None and last.reason == "nothing_differs" and row.method in DRAWN:
             continue
-        made = _make_procedure(reading, row)
-        if made is None:
+        procedure = _make_procedure(reading, row)
+        if procedure is None:
             continue
-        if not (row.tries and _says_nothing(reading, made)):
-            return row, made
-        last = made
+        if not (row.tries and _says_nothing(reading, procedure)):
+            return row, procedure
+        last = procedure
     return _NOTHING[0], last or no_procedure("no_analytic_interval", reading.value)
 
 
@@ -735,19 +743,19 @@ def _make_procedure(reading: PointEstimate, row: MethodRule) -> Procedure | None
     if not row.when(reading):
         return None
     if row.make is not None:
-        found: Procedure | None = row.make(reading)
-        return found
+        procedure: Procedure | None = row.make(reading)
+        return procedure
     if row.method == "of both":
         return _limits_procedure(reading)
     return procedure_by_name(reading, row.method)
 
 
-def _says_nothing(reading: PointEstimate, made: Procedure) -> bool:
+def _says_nothing(reading: PointEstimate, procedure: Procedure) -> bool:
     """Check whether a procedure has no interval, or one without length."""
-    if made.reason is not None:
+    if procedure.reason is not None:
         return True
-    found = made.interval(reading.settings.level)
-    return found.reason is not None or _is_degenerate(reading, found)
+    interval = procedure.interval(reading.settings.level)
+    return interval.reason is not None or _is_degenerate(reading, interval)
 
 
 def _difference_interval(reading: PointEstimate, level: float, test: str) -> Interval:
@@ -758,18 +766,18 @@ def _difference_interval(reading: PointEstimate, level: float, test: str) -> Int
     """
     if reading.settings.interval == "none" and not reading.settings.methods:
         return intervals.no_interval("none", "not_requested")
-    named = test != "auto" and procedure_by_name(reading, OF_TESTS[test]) is not None
-    row = MethodRule(OF_TESTS[test]) if named else _chosen_row(reading)[0]
-    made = procedure(reading, test if named else "auto").interval(level)
+    is_requested = test != "auto" and procedure_by_name(reading, OF_TESTS[test]) is not None
+    row = MethodRule(OF_TESTS[test]) if is_requested else _chosen_row(reading)[0]
+    interval = procedure(reading, test if is_requested else "auto").interval(level)
     row = replace(row, caution=_get_caution(_rule_table(reading), row.method))
-    made = _add_cautions(reading, row, made)
+    interval = _add_cautions(reading, row, interval)
     if reading.order is None:
-        return made
+        return interval
     from calipers.inference import serial
 
-    if named or row.method in reading.settings.methods:
-        return serial.caution_dependence(reading, made)
-    return serial.add_caution(reading, made)
+    if is_requested or row.method in reading.settings.methods:
+        return serial.caution_dependence(reading, interval)
+    return serial.add_caution(reading, interval)
 
 
 def _chosen_row(reading: PointEstimate) -> tuple[MethodRule, Procedure]:
@@ -778,14 +786,14 @@ def _chosen_row(reading: PointEstimate) -> tuple[MethodRule, Procedure]:
 
 def _limits_procedure(reading: PointEstimate) -> Procedure | None:
     """Return the procedure based on the limits of both estimates."""
-    known = worst_case_difference(reading, reading.settings.level)
-    if known.reason:
+    interval = worst_case_difference(reading, reading.settings.level)
+    if interval.reason:
         return None
     return LimitsProcedure(
         value=reading.value,
         bounds=reading.bounds,
-        method=known.method,
-        name=known.method,
+        method=interval.method,
+        name=interval.method,
         differing=0 if nothing_differs(reading) else None,
         limits=lambda level: worst_case_difference(reading, level),
     )
@@ -809,8 +817,8 @@ def worst_case_difference(reading: PointEstimate, level: float) -> Interval:
         return first if first.reason else second
     low, high, method = first.low - second.high, first.high - second.low, "limits of both"
     if nothing_differs(reading):
-        pairs, (least, most) = _n_pairs(reading), reading.operands[0].bounds
-        far = (1 - ((1 - level) / 2) ** (1 / pairs)) * (most - least)
+        pairs, (lower_bound, upper_bound) = _n_pairs(reading), reading.operands[0].bounds
+        far = (1 - ((1 - level) / 2) ** (1 / pairs)) * (upper_bound - lower_bound)
         if far < max(-low, high):
             low, high, method = -far, far, "exact bound, nothing differs"
     return Interval(low, high, method)
@@ -822,42 +830,44 @@ def _n_pairs(reading: PointEstimate) -> float:
     return pairs if reading.clusters is None else min(pairs, reading.clusters.n_clusters)
 
 
-def _is_degenerate(reading: PointEstimate, made: Interval) -> bool:
+def _is_degenerate(reading: PointEstimate, interval: Interval) -> bool:
     """Check whether the length of an interval is at most rounding error."""
-    return made.high - made.low <= max(
-        reading.tolerance, ROUNDING * max(abs(made.low), abs(made.high))
+    return interval.high - interval.low <= max(
+        reading.tolerance, ROUNDING * max(abs(interval.low), abs(interval.high))
     )
 
 
 def method_rules(reading: PointEstimate) -> Sequence[MethodRule]:
     """Return the rules to try for the interval, in order."""
     settings, paired = reading.settings, reading.operands is not None
-    known = _rule_table(reading)
+    rules = _rule_table(reading)
     if reading.procedure_by_method is not None:
-        return known  # what the settings ask for is asked of both samples
+        return rules  # what the settings ask for is asked of both samples
     # Where rows are gone, nothing can be drawn anew.
-    gone = reading.is_reduced and (paired or reading.clusters is not None)
+    has_no_rows = reading.is_reduced and (paired or reading.clusters is not None)
     first = () if reading.clusters is None else CLUSTERED[paired]
     tried: Sequence[str]
-    if settings.interval == "analytic" or gone:
+    if settings.interval == "analytic" or has_no_rows:
         tried = ANALYTIC[paired]
-        if paired and gone:  # whose units are known by their mean and its error, or their spread
-            first = (*first, *_summary_rules(known, settings.interval))
+        if (
+            paired and has_no_rows
+        ):  # whose units are known by their mean and its error, or their spread
+            first = (*first, *_summary_rules(rules, settings.interval))
     elif settings.prefers_bootstrap:
         first, tried = (), BOOTSTRAP[paired or reading.kind in _MEANS_OF_UNITS]
     else:
-        return [*first, *known]
-    return [*first, *(MethodRule(method, caution=_get_caution(known, method)) for method in tried)]
+        return [*first, *rules]
+    return [*first, *(MethodRule(method, caution=_get_caution(rules, method)) for method in tried)]
 
 
-def _summary_rules(known: Sequence[MethodRule], interval: str) -> Sequence[MethodRule]:
+def _summary_rules(rules: Sequence[MethodRule], interval: str) -> Sequence[MethodRule]:
     """Return the rules to try first for a difference whose rows are no longer available.
 
     These are the rules of its kind, and Student's t of a summary of units.
     """
-    own = [row for row in known if row.method != "of both"]
+    kind_rules = [row for row in rules if row.method != "of both"]
     return (
-        *(() if interval == "analytic" else own),
+        *(() if interval == "analytic" else kind_rules),
         MethodRule("student", _has_unit_summary, tries=True),
     )
 

@@ -124,10 +124,12 @@ def all_detectable(
     freedoms = np.array([0.0 if freedom is None else freedom for freedom in degrees])
     shift = np.full(len(errors), NAN)
     tests = np.column_stack([freedoms, np.broadcast_to(level, errors.shape)])[known]
-    distinct, place = np.unique(tests, axis=0, return_inverse=True)
-    of, at = distinct.T
-    found = _detectable_shift(np.where(of == 0, NAN, of), at, power)
-    shift[known] = found[place.reshape(-1)]
+    distinct, test_index = np.unique(tests, axis=0, return_inverse=True)
+    test_degrees, test_levels = distinct.T
+    distinct_shifts = _detectable_shift(
+        np.where(test_degrees == 0, NAN, test_degrees), test_levels, power
+    )
+    shift[known] = distinct_shifts[test_index.reshape(-1)]
     return shift * errors
 
 
@@ -262,7 +264,7 @@ def _quadrature_nodes() -> tuple[FloatArray, FloatArray]:
 # --- Shares and areas ----------------------------------------------------------------------------
 
 
-def share_power(share: float, reference: float, n: float, level: float = 0.95) -> float:
+def share_power(proportion: float, reference: float, n: float, level: float = 0.95) -> float:
     """Return the power to show that a proportion differs from a known reference.
 
     The test is whether Wilson's interval excludes the reference, which is the score test. The power
@@ -270,7 +272,7 @@ def share_power(share: float, reference: float, n: float, level: float = 0.95) -
 
     Parameters
     ----------
-    share : float
+    proportion : float
         True proportion.
     reference : float
         Known reference.
@@ -300,9 +302,9 @@ def share_power(share: float, reference: float, n: float, level: float = 0.95) -
     below, above = math.ceil(centre - reach) - 1, math.floor(centre + reach)
     power = 0.0
     if below >= 0:
-        power += float(bdtr(below, n, share))
+        power += float(bdtr(below, n, proportion))
     if above < n:
-        power += float(bdtrc(above, n, share))
+        power += float(bdtrc(above, n, proportion))
     return power
 
 
@@ -345,9 +347,9 @@ def mcnemar_power(first_only: float, second_only: float, n: float, level: float 
     tail = (1 - level) / 2
     k = binom.ppf(tail, rows, 0.5)
     k = np.where(bdtr(k, rows, 0.5) > tail, k - 1, k)
-    share = first_only / discordant
+    first_proportion = first_only / discordant
     inside = np.maximum(k, 0)
-    reject = bdtr(inside, rows, share) + bdtrc(rows - inside - 1, rows, share)
+    reject = bdtr(inside, rows, first_proportion) + bdtrc(rows - inside - 1, rows, first_proportion)
     return float(np.sum(np.where(k >= 0, reject, 0.0) * binom.pmf(rows, n, discordant)))
 
 

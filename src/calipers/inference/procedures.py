@@ -75,10 +75,10 @@ class Procedure:
 
     # --- What each of them says -------------------------------------------------------------------
 
-    def _beyond(self, at: float, side: int) -> float:
-        """Return the p-value of the true difference being above ``at`` (``side`` 1) or below (−1).
+    def _beyond(self, null_value: float, side: int) -> float:
+        """Return the p-value of the true difference being above ``null_value`` (``side`` 1) or below (−1).
 
-        ``at`` is within the bounds.
+        ``null_value`` is within the bounds.
         """
         raise NotImplementedError
 
@@ -92,17 +92,17 @@ class Procedure:
 
     # --- What follows -----------------------------------------------------------------------------
 
-    def p(self, at: float = 0.0, alternative: str = "two-sided") -> float:
-        """Return the p-value of a true difference ``at``, against the alternative."""
+    def p(self, null_value: float = 0.0, alternative: str = "two-sided") -> float:
+        """Return the p-value of a true difference ``null_value``, against the alternative."""
         if not math.isfinite(self.value):
             return NAN
         if self.reason is not None:
             # Where nothing varies and nothing differs, nothing speaks against no difference.
-            same = at == 0 == self.value and self.reason in ("no_spread", "nothing_differs")
+            same = null_value == 0 == self.value and self.reason in ("no_spread", "nothing_differs")
             return 1.0 if same else NAN
         if alternative != "two-sided":
-            return self._one_sided(at, 1 if alternative == "greater" else -1)
-        return min(1.0, 2 * min(self._one_sided(at, 1), self._one_sided(at, -1)))
+            return self._one_sided(null_value, 1 if alternative == "greater" else -1)
+        return min(1.0, 2 * min(self._one_sided(null_value, 1), self._one_sided(null_value, -1)))
 
     @property
     def _centre(self) -> float:
@@ -112,16 +112,16 @@ class Procedure:
         """
         return self.value
 
-    def _one_sided(self, at: float, side: int) -> float:
-        least, most = self.bounds
-        if not least <= at <= most:
-            return float((at > most) == (side > 0))
-        p = self._beyond(at, side)
-        return max(p, 0.5) if (at - self._centre) * side >= 0 else p
+    def _one_sided(self, null_value: float, side: int) -> float:
+        lower_bound, upper_bound = self.bounds
+        if not lower_bound <= null_value <= upper_bound:
+            return float((null_value > upper_bound) == (side > 0))
+        p = self._beyond(null_value, side)
+        return max(p, 0.5) if (null_value - self._centre) * side >= 0 else p
 
-    def test(self, at: float = 0.0, alternative: str = "two-sided") -> TestResult:
+    def test(self, null_value: float = 0.0, alternative: str = "two-sided") -> TestResult:
         """Return the p-value with the name of the test."""
-        p = self.p(at, alternative)
+        p = self.p(null_value, alternative)
         return TestResult(p, "none" if math.isnan(p) else self.name, alternative)
 
     def interval(self, level: float) -> Interval:
@@ -186,24 +186,24 @@ class Wald(Procedure):
         freedom = self.t.degrees
         return not math.isfinite(self.t.se) or (freedom is not None and not freedom > 0)
 
-    def _error_p_value(self, at: float, side: int) -> float:
+    def _error_p_value(self, null_value: float, side: int) -> float:
         if self._is_uninformative:
             return 1.0
-        apart = (self.value - at) * side
+        difference = (self.value - null_value) * side
         if not self._se > 0:
-            return float(apart <= 0)
-        ratio, freedom = apart / self._se, self.t.degrees
+            return float(difference <= 0)
+        ratio, freedom = difference / self._se, self.t.degrees
         if freedom is None:
             return math.erfc(ratio / math.sqrt(2)) / 2
         from scipy.special import stdtr
 
         return float(stdtr(freedom, -ratio))
 
-    def _beyond(self, at: float, side: int) -> float:
-        p = self._error_p_value(at, side)
+    def _beyond(self, null_value: float, side: int) -> float:
+        p = self._error_p_value(null_value, side)
         if self.bayes is not None and p < 1:
-            p = max(p, self.bayes.tails(at)[0 if side > 0 else 1])
-        return max(p, self._minimum_p) if at * side >= 0 else p
+            p = max(p, self.bayes.tails(null_value)[0 if side > 0 else 1])
+        return max(p, self._minimum_p) if null_value * side >= 0 else p
 
     @property
     def _minimum_p(self) -> float:
@@ -223,8 +223,8 @@ class Wald(Procedure):
         far = min if side > 0 else max
         end = self.value - side * t * self._se
         if self.bayes is not None:
-            share = tail if side > 0 else 1 - tail
-            end = far(end, float(self.bayes.quantiles(np.array([share]))[0]))
+            probability = tail if side > 0 else 1 - tail
+            end = far(end, float(self.bayes.quantiles(np.array([probability]))[0]))
         return far(end, 0.0) if self._minimum_p > tail else end
 
 
@@ -254,8 +254,8 @@ class WiderProcedure(Procedure):
         farther = [
             (first.limit(tail, side) - second.limit(tail, side)) * side <= 0 for side in (1, -1)
         ]
-        of = first if all(farther) else second
-        method, name = of.method, of.name
+        wider = first if all(farther) else second
+        method, name = wider.method, wider.name
         if any(farther) and not all(farther):
             method = f"{first.method} or {second.method}: the wider"
             name = f"{first.name} or {second.name}: the larger p"
@@ -270,8 +270,8 @@ class WiderProcedure(Procedure):
             procedures=(first, second),
         )
 
-    def _beyond(self, at: float, side: int) -> float:
-        return max(part._beyond(at, side) for part in self.procedures)
+    def _beyond(self, null_value: float, side: int) -> float:
+        return max(part._beyond(null_value, side) for part in self.procedures)
 
     def limit(self, tail: float, side: int) -> float:
         """Return the confidence limit on one side."""
@@ -302,13 +302,15 @@ class ReplicateProcedure(Procedure):
 
     replicates: FloatArray
 
-    def _count_beyond(self, at: float, side: int) -> int:
+    def _count_beyond(self, null_value: float, side: int) -> int:
         if side > 0:
-            return int(np.searchsorted(self.replicates, at, side="right"))
-        return len(self.replicates) - int(np.searchsorted(self.replicates, at, side="left"))
+            return int(np.searchsorted(self.replicates, null_value, side="right"))
+        return len(self.replicates) - int(np.searchsorted(self.replicates, null_value, side="left"))
 
-    def _beyond(self, at: float, side: int) -> float:
-        return self._share((self._count_beyond(at, side) + 1) / (len(self.replicates) + 1), side)
+    def _beyond(self, null_value: float, side: int) -> float:
+        return self._share(
+            (self._count_beyond(null_value, side) + 1) / (len(self.replicates) + 1), side
+        )
 
     def _share(self, reached: float, side: int) -> float:
         """Return the p-value from the proportion of replicates that are reached."""
@@ -379,15 +381,15 @@ class LimitsProcedure(Procedure):
 
     def limit(self, tail: float, side: int) -> float:
         """Return the confidence limit on one side."""
-        made = self.limits(1 - 2 * tail)
-        return made.low if side > 0 else made.high
+        interval = self.limits(1 - 2 * tail)
+        return interval.low if side > 0 else interval.high
 
-    def _beyond(self, at: float, side: int) -> float:
-        if (at - self.value) * side > 0:
-            return 1 - self._beyond(at, -side)
+    def _beyond(self, null_value: float, side: int) -> float:
+        if (null_value - self.value) * side > 0:
+            return 1 - self._beyond(null_value, -side)
 
         def holds(tail: float) -> bool:
-            return (self.limit(tail, side) - at) * side <= 0
+            return (self.limit(tail, side) - null_value) * side <= 0
 
         # On the logarithm of p, down to where 1 − p is still told from 1.
         low, high = math.log(1e-12), math.log(_NEARLY_HALF)
@@ -417,32 +419,32 @@ class Randomization(Procedure):
     n_resamples: int = 10_000
     seed: int = 0
 
-    def _tests(self, at: FloatArray, alternative: str = "two-sided") -> list[TestResult]:
+    def _tests(self, null_values: FloatArray, alternative: str = "two-sided") -> list[TestResult]:
         """Return the tests of several values; with common signs, p-values are monotonic."""
-        apart = self.units[:, None] - at
-        size = np.maximum(np.abs(self.units).max(), np.abs(at))
-        apart[np.abs(apart) <= ROUNDING * size] = 0.0
+        deviations = self.units[:, None] - null_values
+        size = np.maximum(np.abs(self.units).max(), np.abs(null_values))
+        deviations[np.abs(deviations) <= ROUNDING * size] = 0.0
         if self.weight is not None:
-            apart *= self.weight[:, None]
-        return paired_tests.randomization(apart, self.n_resamples, self.seed, alternative)
+            deviations *= self.weight[:, None]
+        return paired_tests.randomization(deviations, self.n_resamples, self.seed, alternative)
 
-    def p(self, at: float = 0.0, alternative: str = "two-sided") -> float:
-        """Return the p-value of a true difference ``at``, against the alternative.
+    def p(self, null_value: float = 0.0, alternative: str = "two-sided") -> float:
+        """Return the p-value of a true difference ``null_value``, against the alternative.
 
         It is two-sided by the absolute difference; one-sided it is half of that on the side of the
         difference.
         """
         if self.reason is not None or not math.isfinite(self.value):
             return NAN
-        if not self.bounds[0] <= at <= self.bounds[1]:
-            return super().p(at, alternative)
-        both = self._tests(np.array([at]))[0].p
+        if not self.bounds[0] <= null_value <= self.bounds[1]:
+            return super().p(null_value, alternative)
+        two_sided_p = self._tests(np.array([null_value]))[0].p
         if alternative == "two-sided":
-            return both
+            return two_sided_p
         side = 1 if alternative == "greater" else -1
-        if (self.value - at) * side > 0:
-            return both / 2
-        return max(0.5, self._tests(np.array([at]), alternative)[0].p)
+        if (self.value - null_value) * side > 0:
+            return two_sided_p / 2
+        return max(0.5, self._tests(np.array([null_value]), alternative)[0].p)
 
     def limit(self, tail: float, side: int) -> float:
         """Return the confidence limit on one side."""
@@ -453,20 +455,23 @@ class Randomization(Procedure):
             return -side * math.inf
         size, n = max(abs(outer), abs(inner)), max(3, min(64, 4_000_000 // len(self.units)))
         while abs(inner - outer) > 1e-13 * size:
-            at = np.linspace(outer, inner, n)[1:-1]
-            inside = np.array([test.p > 2 * tail for test in self._tests(at)])
-            first = int(inside.argmax()) if inside.any() else len(at)
-            new = (at[first - 1] if first else outer), (at[first] if first < len(at) else inner)
+            candidates = np.linspace(outer, inner, n)[1:-1]
+            inside = np.array([test.p > 2 * tail for test in self._tests(candidates)])
+            first = int(inside.argmax()) if inside.any() else len(candidates)
+            new = (
+                (candidates[first - 1] if first else outer),
+                (candidates[first] if first < len(candidates) else inner),
+            )
             if new == (outer, inner):
                 break
-            outer, inner = (float(of) for of in new)
+            outer, inner = (float(value) for value in new)
         return outer
 
 
 def _sorted_nonzero(units: FloatArray) -> FloatArray:
     """Return the units that differ by more than rounding error, in ascending order."""
-    settled = paired_tests.defined_differences(units)
-    return np.sort(settled[settled != 0])
+    defined = paired_tests.defined_differences(units)
+    return np.sort(defined[defined != 0])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -486,24 +491,24 @@ class SignProcedure(Procedure):
     def _ascending(self) -> FloatArray:
         return _sorted_nonzero(self.units)
 
-    def _beyond(self, at: float, side: int) -> float:
+    def _beyond(self, null_value: float, side: int) -> float:
         from scipy.special import bdtrc
 
-        of = self._ascending * side
-        above, n = int(np.count_nonzero(of > at * side)), len(of)
+        oriented = self._ascending * side
+        above, n = int(np.count_nonzero(oriented > null_value * side)), len(oriented)
         return float(bdtrc(above - 1, n, 0.5)) if above else 1.0
 
     def limit(self, tail: float, side: int) -> float:
         """Return the confidence limit on one side."""
         from scipy.special import bdtrc
 
-        n, of = len(self._ascending), self._ascending
+        n, ascending = len(self._ascending), self._ascending
         # The fewest above a value that speak against it.
         above = next((k for k in range(n // 2, n + 1) if bdtrc(k - 1, n, 0.5) <= tail), None)
         if above is None:
             return -side * math.inf
         # Up to the one of which so many are left above.
-        return float(of[n - above] if side > 0 else of[above - 1])
+        return float(ascending[n - above] if side > 0 else ascending[above - 1])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -538,16 +543,18 @@ class SignedRankProcedure(Procedure):
     def _tails(self) -> FloatArray:
         return paired_tests.signed_rank_tails(self._ranks)
 
-    def _above(self, at: float, side: int) -> float:
+    def _above(self, null_value: float, side: int) -> float:
         """Return the number of Walsh averages above (1) or below (−1) a value, beyond rounding."""
-        of = np.sort(self._differing * side)
-        at = at * side + self._hair
-        pairs = len(of) ** 2 - int(np.searchsorted(of, 2 * at - of, side="right").sum())
-        return (pairs + int(np.count_nonzero(of > at))) / 2
+        oriented = np.sort(self._differing * side)
+        null_value = null_value * side + self._hair
+        pairs = len(oriented) ** 2 - int(
+            np.searchsorted(oriented, 2 * null_value - oriented, side="right").sum()
+        )
+        return (pairs + int(np.count_nonzero(oriented > null_value))) / 2
 
-    def _beyond(self, at: float, side: int) -> float:
-        reached = self._above(at, side)
-        if at == 0:  # those that are 0 are those above −2 hairs that are not above 0
+    def _beyond(self, null_value: float, side: int) -> float:
+        reached = self._above(null_value, side)
+        if null_value == 0:  # those that are 0 are those above −2 hairs that are not above 0
             reached = (reached + self._above(-2 * side * self._hair, side)) / 2
         return self._tail(reached)
 
@@ -555,17 +562,17 @@ class SignedRankProcedure(Procedure):
         if len(self._differing) <= paired_tests.EXACT_RANKS:
             return float(self._tails[round(2 * reached)])
         ranks = self._ranks
-        apart = reached - float(ranks.sum()) / 2 - 0.5
-        z = apart / math.sqrt(float(ranks @ ranks) / 4)
+        deviation = reached - float(ranks.sum()) / 2 - 0.5
+        z = deviation / math.sqrt(float(ranks @ ranks) / 4)
         return math.erfc(z / math.sqrt(2)) / 2
 
     def limit(self, tail: float, side: int) -> float:
         """Return the confidence limit on one side."""
-        of = self._differing * side
-        low, high = float(of.min()) - 4 * self._hair, float(of.max())
+        oriented = self._differing * side
+        low, high = float(oriented.min()) - 4 * self._hair, float(oriented.max())
 
-        def inside(at: float) -> bool:
-            return self._tail(self._above(at * side, side)) > tail
+        def inside(null_value: float) -> bool:
+            return self._tail(self._above(null_value * side, side)) > tail
 
         if inside(low):
             return -side * math.inf
@@ -586,9 +593,9 @@ class PValueProcedure(Procedure):
 
     made: Callable[[str], TestResult]
 
-    def p(self, at: float = 0.0, alternative: str = "two-sided") -> float:
+    def p(self, null_value: float = 0.0, alternative: str = "two-sided") -> float:
         """Return the p-value against 0; NaN against any other value."""
-        return self.made(alternative).p if at == 0 else NAN
+        return self.made(alternative).p if null_value == 0 else NAN
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -605,39 +612,43 @@ class McNemarProcedure(Procedure):
     rows: int
     is_mid_p: bool = False
 
-    def _tail(self, share: float, side: int) -> float:
+    def _tail(self, proportion: float, side: int) -> float:
         """Return P(count ≥ observed) for the first system (1), or P(count ≤ observed) (−1)."""
         from scipy.special import bdtr, bdtrc
 
-        n, seen = self.n_first + self.second, self.n_first
+        n, observed = self.n_first + self.second, self.n_first
         if side > 0:
-            beyond = float(bdtrc(seen, n, share))
-            least = float(bdtrc(seen - 1, n, share)) if seen else 1.0
+            beyond = float(bdtrc(observed, n, proportion))
+            inclusive_tail = float(bdtrc(observed - 1, n, proportion)) if observed else 1.0
         else:
-            beyond = float(bdtr(seen - 1, n, share)) if seen else 0.0
-            least = float(bdtr(seen, n, share))
-        return (beyond + least) / 2 if self.is_mid_p else least
+            beyond = float(bdtr(observed - 1, n, proportion)) if observed else 0.0
+            inclusive_tail = float(bdtr(observed, n, proportion))
+        return (beyond + inclusive_tail) / 2 if self.is_mid_p else inclusive_tail
 
-    def _beyond(self, at: float, side: int) -> float:
+    def _beyond(self, null_value: float, side: int) -> float:
         n = self.n_first + self.second
-        share = (1 + at * self.rows / n) / 2
-        if not 0 <= share <= 1:
-            return float((share > 1) == (side > 0))
-        return self._tail(share, side)
+        proportion = (1 + null_value * self.rows / n) / 2
+        if not 0 <= proportion <= 1:
+            return float((proportion > 1) == (side > 0))
+        return self._tail(proportion, side)
 
-    def p(self, at: float = 0.0, alternative: str = "two-sided") -> float:
-        """Return the p-value of a true difference ``at``, against the alternative.
+    def p(self, null_value: float = 0.0, alternative: str = "two-sided") -> float:
+        """Return the p-value of a true difference ``null_value``, against the alternative.
 
         Without discordant rows it is 1 against 0, and NaN against any other value.
         """
         if self.n_first + self.second == 0:
-            return 1.0 if at == 0 else NAN
-        return super().p(at, alternative)
+            return 1.0 if null_value == 0 else NAN
+        return super().p(null_value, alternative)
 
-    def _one_sided(self, at: float, side: int) -> float:
-        p = super()._one_sided(at, side)
+    def _one_sided(self, null_value: float, side: int) -> float:
+        p = super()._one_sided(null_value, side)
         # That of mid-p is its own below one half.
-        return self._beyond(at, side) if self.is_mid_p and abs(at) <= self.bounds[1] else p
+        return (
+            self._beyond(null_value, side)
+            if self.is_mid_p and abs(null_value) <= self.bounds[1]
+            else p
+        )
 
     def limit(self, tail: float, side: int) -> float:
         """Return the confidence limit on one side."""

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from calipers.statistics import FloatArray
 
 
-def wilson(share: float, n: float, level: float) -> Interval:
+def wilson(proportion: float, n: float, level: float) -> Interval:
     """Return Wilson's score interval of a proportion [W].
 
     Parameters
     ----------
-    share : float
+    proportion : float
         Observed proportion.
     n : float
         Number of (effective) trials.
@@ -37,35 +37,37 @@ def wilson(share: float, n: float, level: float) -> Interval:
     >>> round(interval.low, 4), round(interval.high, 4)
     (0.6857, 0.8049)
     """
-    low, high = wilson_limits(np.float64(share), np.float64(n), level)
-    return Interval(float(low), float(high), "Wilson [W]", se=_standard_error(share, n))
+    low, high = wilson_limits(np.float64(proportion), np.float64(n), level)
+    return Interval(float(low), float(high), "Wilson [W]", se=_standard_error(proportion, n))
 
 
-def _standard_error(share: float, n: float) -> float:
+def _standard_error(proportion: float, n: float) -> float:
     """Return the standard error of a proportion of ``n`` trials."""
-    return math.sqrt(max(share * (1 - share), 0.0) / n) if n > 0 else NAN
+    return math.sqrt(max(proportion * (1 - proportion), 0.0) / n) if n > 0 else NAN
 
 
-def wilson_limits(share: FloatArray, n: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+def wilson_limits(
+    proportion: FloatArray, n: FloatArray, level: float
+) -> tuple[FloatArray, FloatArray]:
     """Return the limits of :func:`wilson` for arrays; NaN where there are no trials."""
     z = normal_quantile(level)
     with np.errstate(divide="ignore", invalid="ignore"):
         shrink = 1 + z**2 / n
-        centre = (share + z**2 / (2 * n)) / shrink
-        half = z / shrink * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+        centre = (proportion + z**2 / (2 * n)) / shrink
+        half = z / shrink * np.sqrt(proportion * (1 - proportion) / n + z**2 / (4 * n**2))
     # At 0 and at 1 the limit is exact; rounding would leave it a hair off.
-    low = np.where(share <= 0, 0.0, centre - half)
-    return low, np.where(share >= 1, 1.0, centre + half)
+    low = np.where(proportion <= 0, 0.0, centre - half)
+    return low, np.where(proportion >= 1, 1.0, centre + half)
 
 
-def clopper_pearson(share: float, n: float, level: float) -> Interval:
+def clopper_pearson(proportion: float, n: float, level: float) -> Interval:
     """Return the exact interval of a proportion (Clopper and Pearson 1934).
 
     Its coverage is at least ``level`` for every proportion.
 
     Parameters
     ----------
-    share : float
+    proportion : float
         Observed proportion.
     n : float
         Number of (effective) trials.
@@ -83,10 +85,10 @@ def clopper_pearson(share: float, n: float, level: float) -> Interval:
     >>> round(interval.low, 4), round(interval.high, 4)
     (0.0622, 0.1502)
     """
-    return _beta_limits(share, n, level, "Clopper-Pearson", added=(0.0, 1.0))
+    return _beta_limits(proportion, n, level, "Clopper-Pearson", added=(0.0, 1.0))
 
 
-def jeffreys(share: float, n: float, level: float) -> Interval:
+def jeffreys(proportion: float, n: float, level: float) -> Interval:
     """Return Jeffreys' interval of a proportion.
 
     Its limits are the equal tails of Beta(hits + ½, misses + ½), but 0 without hits and 1 without
@@ -94,7 +96,7 @@ def jeffreys(share: float, n: float, level: float) -> Interval:
 
     Parameters
     ----------
-    share : float
+    proportion : float
         Observed proportion.
     n : float
         Number of (effective) trials.
@@ -112,11 +114,11 @@ def jeffreys(share: float, n: float, level: float) -> Interval:
     >>> round(interval.low, 4), round(interval.high, 4)
     (0.0642, 0.1473)
     """
-    return _beta_limits(share, n, level, "Jeffreys", added=(0.5, 0.5))
+    return _beta_limits(proportion, n, level, "Jeffreys", added=(0.5, 0.5))
 
 
 def _beta_limits(
-    share: float, n: float, level: float, method: str, added: tuple[float, float]
+    proportion: float, n: float, level: float, method: str, added: tuple[float, float]
 ) -> Interval:
     """Return an interval of quantiles of Beta distributions; 0 without hits, 1 without misses.
 
@@ -127,21 +129,29 @@ def _beta_limits(
 
     if not n > 0:
         return no_interval(method, "too_few_rows")
-    hits, tail, (own, other) = share * n, (1 - level) / 2, added
+    hits, tail, (first_added, second_added) = proportion * n, (1 - level) / 2, added
     misses = n - hits
-    low = 0.0 if share <= 0 else float(betaincinv(hits + own, misses + other, tail))
-    high = 1.0 if share >= 1 else float(betaincinv(hits + other, misses + own, 1 - tail))
-    return Interval(low, high, method, se=_standard_error(share, n))
+    low = (
+        0.0
+        if proportion <= 0
+        else float(betaincinv(hits + first_added, misses + second_added, tail))
+    )
+    high = (
+        1.0
+        if proportion >= 1
+        else float(betaincinv(hits + second_added, misses + first_added, 1 - tail))
+    )
+    return Interval(low, high, method, se=_standard_error(proportion, n))
 
 
-def agresti_coull(share: float, n: float, level: float) -> Interval:
+def agresti_coull(proportion: float, n: float, level: float) -> Interval:
     """Return Agresti and Coull's (1998) interval of a proportion.
 
     It is Wald's after adding z²/2 hits and z²/2 misses, clipped to [0, 1].
 
     Parameters
     ----------
-    share : float
+    proportion : float
         Observed proportion.
     n : float
         Number of (effective) trials.
@@ -164,10 +174,10 @@ def agresti_coull(share: float, n: float, level: float) -> Interval:
         return no_interval(method, "too_few_rows")
     z = normal_quantile(level)
     trials = n + z**2
-    centre = (share * n + z**2 / 2) / trials
+    centre = (proportion * n + z**2 / 2) / trials
     half = z * math.sqrt(centre * (1 - centre) / trials)
-    made = Interval(centre - half, centre + half, method, se=_standard_error(share, n))
-    return made.clip(0.0, 1.0)
+    interval = Interval(centre - half, centre + half, method, se=_standard_error(proportion, n))
+    return interval.clip(0.0, 1.0)
 
 
 def paired_shares(first: float, second: float, n: float, level: float) -> Interval:
@@ -197,13 +207,13 @@ def paired_shares(first: float, second: float, n: float, level: float) -> Interv
     >>> round(interval.low, 4), round(interval.high, 4)
     (-0.0017, 0.1585)
     """
-    a, b = ((share * n + 1) / (n + 2) for share in (first, second))
+    a, b = ((proportion * n + 1) / (n + 2) for proportion in (first, second))
     se = math.sqrt((a + b - (a - b) ** 2) / (n + 2))
     half = normal_quantile(level) * se
     return Interval(a - b - half, a - b + half, "Bonett-Price", se=se).clip(-1.0, 1.0)
 
 
-def ranks_of_quantile(share: float, n: int, level: float) -> tuple[int, int] | None:
+def ranks_of_quantile(q: float, n: int, level: float) -> tuple[int, int] | None:
     """Return the ranks of the order statistics that are confidence limits of a quantile.
 
     They cover the quantile with a probability of at least ``level`` for every distribution, because
@@ -211,7 +221,7 @@ def ranks_of_quantile(share: float, n: int, level: float) -> tuple[int, int] | N
 
     Parameters
     ----------
-    share : float
+    q : float
         Probability of the quantile.
     n : int
         Number of values.
@@ -241,6 +251,6 @@ def ranks_of_quantile(share: float, n: int, level: float) -> tuple[int, int] | N
             low, high = (low, middle) if enough(middle) else (middle + 1, high)
         return low
 
-    low = first(lambda k: bool(bdtr(k, n, share) > tail))
-    high = 1 + first(lambda k: bool(bdtr(k, n, share) >= 1 - tail))
+    low = first(lambda k: bool(bdtr(k, n, q) > tail))
+    high = 1 + first(lambda k: bool(bdtr(k, n, q) >= 1 - tail))
     return (low, high) if low >= 1 and high <= n else None

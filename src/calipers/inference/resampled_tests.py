@@ -130,8 +130,8 @@ def k_fold_t(
     >>> print(found.test)  # t = 0.03/√(0.00025/5) = 4.2426
     uncorrected t over splits, two-sided: p = 0.01324
     """
-    found = _student(differences, 0.0, "uncorrected t over splits", alternative, level)
-    return replace(found, caution=OVERLAP)
+    result = _student(differences, 0.0, "uncorrected t over splits", alternative, level)
+    return replace(result, caution=OVERLAP)
 
 
 def _student(
@@ -146,8 +146,8 @@ def _student(
         spread = float(values.std(ddof=1))
         # Equal differences have no spread, whatever rounding leaves.
         se = 0.0 if spread <= ROUNDING * abs(value) else spread * math.sqrt(1 / j + overlap)
-    made = replace(intervals.student(value, se, j, level), method=name)
-    return SplitTest(value, made, student(value, se, j, name, alternative), j)
+    interval = replace(intervals.student(value, se, j, level), method=name)
+    return SplitTest(value, interval, student(value, se, j, name, alternative), j)
 
 
 def five_by_two_t(differences: FloatArray, alternative: str = "two-sided") -> SplitTest:
@@ -242,9 +242,11 @@ def five_by_two_f(differences: FloatArray) -> SplitTest:
 def _five_by_two(differences: FloatArray) -> tuple[FloatArray, float]:
     """Return the differences, and the sum of the variances of the repetitions."""
     values = _check_differences(differences, (5, 2))
-    apart = values[:, 0] - values[:, 1]
-    apart = np.where(np.abs(apart) <= ROUNDING * np.abs(values).max(axis=1), 0.0, apart)
-    return values, float(np.square(apart).sum() / 2)
+    fold_differences = values[:, 0] - values[:, 1]
+    fold_differences = np.where(
+        np.abs(fold_differences) <= ROUNDING * np.abs(values).max(axis=1), 0.0, fold_differences
+    )
+    return values, float(np.square(fold_differences).sum() / 2)
 
 
 def _check_differences(differences: FloatArray, shape: tuple[int, ...]) -> FloatArray:
@@ -252,6 +254,6 @@ def _check_differences(differences: FloatArray, shape: tuple[int, ...]) -> Float
     if values.shape != shape:
         raise ValueError(f"differences have shape {values.shape}, expected {shape}")
     if not np.isfinite(values).all():
-        where = tuple(int(i[0]) for i in np.nonzero(~np.isfinite(values)))
-        raise ValueError(f"the difference in split {where} is {values[where]}, expected a number")
+        index = tuple(int(i[0]) for i in np.nonzero(~np.isfinite(values)))
+        raise ValueError(f"the difference in split {index} is {values[index]}, expected a number")
     return values

@@ -28,23 +28,23 @@ def weighted_means(
     """
     from calipers import _core
 
-    made = []
+    results = []
     for column in columns:
         has = ~np.isnan(column)
         centre = np.average(column[has], weights=weight[has]) if has.any() else 0.0
         x, w = column - centre, np.where(has, weight, np.nan)
         parts = np.column_stack([w, w * x, w**2, w**2 * x, (w * x) ** 2, has])
-        drawn, _ = _core.bootstrap_means(parts, settings.seed, settings.n_resamples)
-        total, sums, squares, cross, both, share = drawn.T
+        replicates, _ = _core.bootstrap_means(parts, settings.seed, settings.n_resamples)
+        total, sums, squares, cross, product_squares, proportion = replicates.T
         with np.errstate(divide="ignore", invalid="ignore"):  # a replicate may be of one row alone
-            apart, number = sums / total, share * len(column)
-            spread = both - 2 * apart * cross + apart**2 * squares
+            deviation, number = sums / total, proportion * len(column)
+            spread = product_squares - 2 * deviation * cross + deviation**2 * squares
             # Of units that are all alike there is no error, whatever rounding leaves of it.
-            spread[spread <= ROUNDING * (both + apart**2 * squares)] = 0.0
+            spread[spread <= ROUNDING * (product_squares + deviation**2 * squares)] = 0.0
             n = number * total**2 / squares  # Kish's size
             errors = np.sqrt(spread / number * n / np.maximum(n - 1, 1e-12)) / total
-        made.append((centre + apart, errors))
-    means, errors = (np.column_stack(of) for of in zip(*made, strict=True))
+        results.append((centre + deviation, errors))
+    means, errors = (np.column_stack(arrays) for arrays in zip(*results, strict=True))
     return means, errors
 
 
@@ -84,8 +84,8 @@ def poisson_weights(
     """
     step = max(1, _AT_ONCE // max(rows, 1))
     for begin in range(0, settings.n_resamples, step):
-        at = range(begin, min(begin + step, settings.n_resamples))
-        yield np.stack([replicate_weights(rows, weight, settings, b, clusters) for b in at])
+        batch = range(begin, min(begin + step, settings.n_resamples))
+        yield np.stack([replicate_weights(rows, weight, settings, b, clusters) for b in batch])
 
 
 def replicate_weights(
@@ -99,6 +99,6 @@ def replicate_weights(
     from calipers import _core
 
     units = rows if clusters is None else clusters.size
-    drawn = _core.poisson_counts(settings.seed, replicate, units)
-    each = drawn if clusters is None else drawn[clusters.code]
+    counts = _core.poisson_counts(settings.seed, replicate, units)
+    each = counts if clusters is None else counts[clusters.code]
     return each.astype(np.float64) if weight is None else each * weight

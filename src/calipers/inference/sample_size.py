@@ -17,7 +17,7 @@ NAN = float("nan")
 MOST = 10**12
 
 
-def smallest_n(holds: Callable[[int], bool], least: int = 2, most: int = MOST) -> int | None:
+def smallest_n(holds: Callable[[int], bool], min_n: int = 2, max_n: int = MOST) -> int | None:
     """Return the smallest n for which a monotonic condition holds.
 
     Power increases with n and half-widths decrease. If discrete data make the condition a sawtooth,
@@ -27,35 +27,35 @@ def smallest_n(holds: Callable[[int], bool], least: int = 2, most: int = MOST) -
     ----------
     holds : callable
         Condition on n.
-    least : int, default=2
+    min_n : int, default=2
         Smallest n to consider.
-    most : int, default=10**12
+    max_n : int, default=10**12
         Largest n to consider.
 
     Returns
     -------
     int or None
-        The number; None if it is above ``most``.
+        The number; None if it is above ``max_n``.
 
     Examples
     --------
     >>> smallest_n(lambda n: n * n >= 5000)
     71
     """
-    if holds(least):
-        return least
-    low, high = least, 2 * least
+    if holds(min_n):
+        return min_n
+    low, high = min_n, 2 * min_n
     while not holds(high):
-        if high >= most:
+        if high >= max_n:
             return None
-        low, high = high, min(2 * high, most)
+        low, high = high, min(2 * high, max_n)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
 
 
-def smallest_stable_n(power: Callable[[int], float], wanted: float, least: int = 2) -> int | None:
+def smallest_stable_n(power: Callable[[int], float], target: float, min_n: int = 2) -> int | None:
     """Return the smallest n with the required power at every larger n as well.
 
     This is :func:`smallest_n` for the sawtooth power of a discrete test; larger numbers are checked
@@ -65,9 +65,9 @@ def smallest_stable_n(power: Callable[[int], float], wanted: float, least: int =
     ----------
     power : callable
         Power as a function of n.
-    wanted : float
+    target : float
         Required power.
-    least : int, default=2
+    min_n : int, default=2
         Smallest n to consider.
 
     Returns
@@ -81,14 +81,14 @@ def smallest_stable_n(power: Callable[[int], float], wanted: float, least: int =
     >>> smallest_stable_n(lambda n: share_power(0.9, 0.8, n), 0.8)
     112
     """
-    found = smallest_n(lambda n: power(n) >= wanted, least)
-    if found is None:
+    candidate = smallest_n(lambda n: power(n) >= target, min_n)
+    if candidate is None:
         return None
     # A tooth spans a few n: those that one more success in the critical region takes.
-    clear, n = found, found
+    clear, n = candidate, candidate
     while n < clear + 30 * math.isqrt(clear):
         n += 1
-        if power(n) < wanted:
+        if power(n) < target:
             clear = n + 1
     return clear
 
@@ -218,10 +218,10 @@ def normal_auc_error(area: float, prevalence: float, n: float) -> float:
     """
     from scipy.special import ndtri, owens_t
 
-    both = area - 2 * float(owens_t(float(ndtri(area)), 1 / math.sqrt(3)))
+    joint_probability = area - 2 * float(owens_t(float(ndtri(area)), 1 / math.sqrt(3)))
     positives = prevalence * n
     negatives = n - positives
-    spread = area * (1 - area) + (n - 2) * (both - area**2)
+    spread = area * (1 - area) + (n - 2) * (joint_probability - area**2)
     return math.sqrt(spread / (positives * negatives))
 
 

@@ -44,14 +44,14 @@ def mean_assurance(sd: float, n: float, width: float, level: float, degrees: flo
     )
 
 
-def sd_assurance(sd: float, most: float, degrees: float) -> float:
+def sd_assurance(sd: float, max_sd: float, degrees: float) -> float:
     """Return P(s ≤ most)."""
     from scipy.special import chdtr
 
-    return float(chdtr(degrees, degrees * (most / sd) ** 2))
+    return float(chdtr(degrees, degrees * (max_sd / sd) ** 2))
 
 
-def proportion_assurance(share: float, n: float, width: float, level: float) -> float:
+def proportion_assurance(proportion: float, n: float, width: float, level: float) -> float:
     """Return P(half-width of Wilson's interval ≤ width).
 
     It follows from the binomial distribution of the observed proportion: the interval is narrower
@@ -64,20 +64,20 @@ def proportion_assurance(share: float, n: float, width: float, level: float) -> 
     """
     n, z = math.floor(n), normal_quantile(level)
     # z/(1 + z²/n)·√(p(1 − p)/n + z²/4n²) ≤ width, solved for p(1 − p).
-    most = n * ((width * (1 + z * z / n) / z) ** 2 - (z / (2 * n)) ** 2)
-    return _tail_probability(share, n, most)
+    max_variance = n * ((width * (1 + z * z / n) / z) ** 2 - (z / (2 * n)) ** 2)
+    return _tail_probability(proportion, n, max_variance)
 
 
-def _tail_probability(share: float, n: int, most: float) -> float:
+def _tail_probability(proportion: float, n: int, max_variance: float) -> float:
     """Return P(p(1 − p) ≤ most) of an observed proportion p of ``n``."""
     from scipy.special import bdtr, bdtrc
 
-    if most < 0:
+    if max_variance < 0:
         return 0.0
-    if most >= 0.25:
+    if max_variance >= 0.25:
         return 1.0
-    last = math.floor(n * (0.5 - math.sqrt(0.25 - most)) + 1e-9)
-    return float(bdtr(last, n, share) + bdtrc(n - last - 1, n, share))
+    last = math.floor(n * (0.5 - math.sqrt(0.25 - max_variance)) + 1e-9)
+    return float(bdtr(last, n, proportion) + bdtrc(n - last - 1, n, proportion))
 
 
 def paired_proportion_assurance(discordant: float, n: float, width: float, level: float) -> float:
@@ -94,14 +94,14 @@ def paired_proportion_assurance(discordant: float, n: float, width: float, level
     rows = _likely_counts(n, discordant)
     chance = binom.pmf(rows, n, discordant)
     # z·√((a + b − (a − b)²)/(n + 2)) ≤ width, a + b = (rows + 2)/(n + 2).
-    least = (rows + 2) / (n + 2) - (n + 2) * (width / normal_quantile(level)) ** 2
-    apart = np.ceil(np.sqrt(np.maximum(least, 0)) * (n + 2) - 1e-9)
-    last = np.floor((rows - apart) / 2)
+    min_squared_difference = (rows + 2) / (n + 2) - (n + 2) * (width / normal_quantile(level)) ** 2
+    min_difference = np.ceil(np.sqrt(np.maximum(min_squared_difference, 0)) * (n + 2) - 1e-9)
+    last = np.floor((rows - min_difference) / 2)
     tail = np.where(last >= 0, bdtr(np.maximum(last, 0), rows, 0.5), 0.0)
     return float(np.sum(chance * np.minimum(2 * tail, 1.0)))
 
 
-def two_proportion_assurance(share: float, n: float, width: float, level: float) -> float:
+def two_proportion_assurance(proportion: float, n: float, width: float, level: float) -> float:
     """Return P(half-width ≤ width) of Wald's interval of two equal proportions.
 
     There are ``n`` rows in each sample.
@@ -109,17 +109,20 @@ def two_proportion_assurance(share: float, n: float, width: float, level: float)
     from scipy.stats import binom
 
     n = math.floor(n)
-    counts = _likely_counts(n, share)
+    counts = _likely_counts(n, proportion)
     observed = counts / n
-    most = n * (width / normal_quantile(level)) ** 2 - observed * (1 - observed)
-    short = np.array([_tail_probability(share, n, float(m)) for m in most])
-    return float(np.sum(binom.pmf(counts, n, share) * short))
+    max_variances = n * (width / normal_quantile(level)) ** 2 - observed * (1 - observed)
+    short = np.array([_tail_probability(proportion, n, float(m)) for m in max_variances])
+    return float(np.sum(binom.pmf(counts, n, proportion) * short))
 
 
-def _likely_counts(n: int, share: float) -> IntArray:
+def _likely_counts(n: int, proportion: float) -> IntArray:
     """Return the counts whose probability is not negligible."""
-    reach = FURTHEST * math.sqrt(n * share * (1 - share)) + FURTHEST
-    low, high = max(0, math.floor(n * share - reach)), min(n, math.ceil(n * share + reach))
+    reach = FURTHEST * math.sqrt(n * proportion * (1 - proportion)) + FURTHEST
+    low, high = (
+        max(0, math.floor(n * proportion - reach)),
+        min(n, math.ceil(n * proportion + reach)),
+    )
     return np.arange(low, high + 1)
 
 
@@ -195,9 +198,9 @@ class VarianceModel(ABC):
         return math.inf
 
 
-def interval_half_width(made: Interval) -> float:
+def interval_half_width(interval: Interval) -> float:
     """Return half the length of an interval."""
-    return (made.high - made.low) / 2
+    return (interval.high - interval.low) / 2
 
 
 @dataclass(frozen=True)

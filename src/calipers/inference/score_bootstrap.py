@@ -132,8 +132,8 @@ class ScoreReplicates:
         definition = measure.definition
         area = definition.area
         if _is_drawn(area):
-            drawn = self.coarse.areas[:, AREAS.index(area.name)]
-            return np.asarray(area.scale * drawn + area.shift)
+            areas = self.coarse.areas[:, AREAS.index(area.name)]
+            return np.asarray(area.scale * areas + area.shift)
         if definition.needs_refinement is not None:
             parts = self.refine(
                 partial(definition.needs_refinement, **measure.parameters),
@@ -164,9 +164,9 @@ class ScoreReplicates:
         areas, curve = _core.bootstrap_coarse(
             *self.ranked_rows, settings.seed, settings.n_resamples, step
         )
-        ends = self._ends
-        block = np.searchsorted(ends, np.arange(0, rows + step, step).clip(max=rows), "right") - 1
-        return CoarseCurves(areas, curve.reshape(settings.n_resamples, 2, -1), ends[block], block)
+        stops = self._ends
+        block = np.searchsorted(stops, np.arange(0, rows + step, step).clip(max=rows), "right") - 1
+        return CoarseCurves(areas, curve.reshape(settings.n_resamples, 2, -1), stops[block], block)
 
     @cached_property
     def _ends(self) -> npt.NDArray[np.int64]:
@@ -196,7 +196,7 @@ class ScoreReplicates:
         curve = coarse.curve[start:stop]
         with np.errstate(divide="ignore", invalid="ignore"):
             replicate, block = np.nonzero(opens(self._along(curve)))
-        tp, fp, place, points = _core.bootstrap_points(
+        tp, fp, block_offset, points = _core.bootstrap_points(
             *self.ranked_rows,
             self.settings.seed,
             start + replicate,
@@ -205,18 +205,18 @@ class ScoreReplicates:
             at_corner,
         )
         # Between the point (0, 0) and the end of the curve, which both belong to every table.
-        of = np.repeat(replicate, points)
-        number = np.bincount(of, minlength=len(curve))
-        column = 1 + np.arange(len(of)) - np.repeat(np.cumsum(number) - number, number)
+        replicate_index = np.repeat(replicate, points)
+        number = np.bincount(replicate_index, minlength=len(curve))
+        column = 1 + np.arange(len(replicate_index)) - np.repeat(np.cumsum(number) - number, number)
         shape = len(curve), number.max(initial=0) + 2
         opened = np.empty((len(curve), 2, shape[1]))
         opened[...] = curve[..., -1:]
         opened[..., 0] = 0.0
-        opened[of, 0, column], opened[of, 1, column] = tp, fp
-        places = np.full(shape, coarse.block[-1])
-        places[:, 0] = 0
-        places[of, column] = place + np.repeat(coarse.block[block], points)
-        return RefinedCurves(self._along(opened), places)
+        opened[replicate_index, 0, column], opened[replicate_index, 1, column] = tp, fp
+        block_index = np.full(shape, coarse.block[-1])
+        block_index[:, 0] = 0
+        block_index[replicate_index, column] = block_offset + np.repeat(coarse.block[block], points)
+        return RefinedCurves(self._along(opened), block_index)
 
     def _along(self, curve: FloatArray) -> ScoreTable:
         """Return the table of points of curves; its scores are placeholders."""
@@ -227,14 +227,16 @@ class ScoreReplicates:
         """Positives and negatives of each replicate, shape (B, 2)."""
         return self.coarse.curve[..., -1]
 
-    def left_out(self, place: npt.NDArray[np.int64]) -> FloatArray:
+    def left_out(self, threshold_index: npt.NDArray[np.int64]) -> FloatArray:
         """Return the cells TN, FP, FN and TP of the out-of-bag rows of each replicate.
 
-        The shape is (B, 4); ``place`` is the index of a threshold for each replicate.
+        The shape is (B, 4); ``threshold_index`` is the index of a threshold for each replicate.
         """
         from calipers import _core
 
-        return _core.bootstrap_left_out(*self.ranked_rows, self.settings.seed, self._ends[place])
+        return _core.bootstrap_left_out(
+            *self.ranked_rows, self.settings.seed, self._ends[threshold_index]
+        )
 
     @cached_property
     def _table_measures(self) -> list[MeasureLike]:
@@ -247,8 +249,8 @@ class ScoreReplicates:
         definition = measure.definition
         if definition.area is not None or definition.needs_refinement is not None:
             return False
-        drawn = definition.interval in (None, "pivotal") or definition.binned is not None
-        return drawn and self._runs(measure) is None
+        needs_bootstrap = definition.interval in (None, "pivotal") or definition.binned is not None
+        return needs_bootstrap and self._runs(measure) is None
 
     def _runs(self, measure: MeasureLike) -> npt.NDArray[np.int64] | None:
         """Return the ends of runs of scores that can be combined, as table indices, or None."""
@@ -273,26 +275,26 @@ class ScoreReplicates:
         positive, total = sums[..., 0], sums[..., 1]
         with np.errstate(invalid="ignore"):
             scores = sums[..., 2] / total
-        made = replace(self.table, scores=scores)
+        table = replace(self.table, scores=scores)
         if self.table.has_weights:
             first = np.append(0, runs[:-1])
-            own, other, of_own, of_other = (
-                np.add.reduceat(of, first)
-                for of in (
+            positive_sums, negative_sums, positive_squares, negative_squares = (
+                np.add.reduceat(column, first)
+                for column in (
                     self.table.positive,
                     self.table.negative,
                     self.table.positive_squares,
                     self.table.negative_squares,
                 )
             )
-            made = replace(
-                made,
-                positive=own,
-                negative=other,
-                positive_squares=of_own,
-                negative_squares=of_other,
+            table = replace(
+                table,
+                positive=positive_sums,
+                negative=negative_sums,
+                positive_squares=positive_squares,
+                negative_squares=negative_squares,
             )
-        return _replicates(made, positive, total - positive)
+        return _replicates(table, positive, total - positive)
 
     @cached_property
     def _values(self) -> FloatArray:
@@ -328,10 +330,10 @@ class ScoreReplicates:
             *self.ranked_rows, self.settings.seed, start, replicates, out_of_bag
         )
         by_class = weights.reshape(replicates, -1, 2, len(self.table.scores))
-        drawn, *left_out = (
+        in_bag, *out_of_bag_tables = (
             _replicates(self.table, table[:, 0], table[:, 1]) for table in by_class.swapaxes(0, 1)
         )
-        return drawn, left_out[0] if left_out else None
+        return in_bag, out_of_bag_tables[0] if out_of_bag_tables else None
 
 
 def _is_drawn(area: Any) -> bool:
@@ -383,10 +385,12 @@ def stratified_replicates(table: ScoreTable, settings: Settings) -> Iterator[Sco
     for begin in range(0, settings.n_resamples, step):
         size = min(step, settings.n_resamples - begin)
         positive, negative = (
-            generator.multinomial(round(of.sum()), of / of.sum(), size).astype(np.float64)
-            if of.sum() > 0
-            else np.zeros((size, len(of)))
-            for of in (table.positive, table.negative)
+            generator.multinomial(round(counts.sum()), counts / counts.sum(), size).astype(
+                np.float64
+            )
+            if counts.sum() > 0
+            else np.zeros((size, len(counts)))
+            for counts in (table.positive, table.negative)
         )
         yield replace(
             table,

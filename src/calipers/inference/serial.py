@@ -72,11 +72,11 @@ def autocorrelations(series: FloatArray, lags: int) -> FloatArray:
     >>> autocorrelations(np.array([1.0, 2.0, 3.0, 4.0]), 2)
     array([ 0.25, -0.3 ])
     """
-    apart = series - series.mean()
-    total = float(apart @ apart)
+    deviations = series - series.mean()
+    total = float(deviations @ deviations)
     if not total > 0:
         return np.zeros(lags)
-    products = (float(apart[lag:] @ apart[:-lag]) for lag in range(1, lags + 1))
+    products = (float(deviations[lag:] @ deviations[:-lag]) for lag in range(1, lags + 1))
     return np.fromiter(products, np.float64, lags) / total
 
 
@@ -99,8 +99,8 @@ def is_dependent(series: FloatArray) -> bool:
     """Check whether a series is taken to be serially dependent."""
     if len(series) < FEW_PERIODS or not np.isfinite(series).all():
         return False
-    one, several = detector(series)
-    return one > _ONE_LAG or several > _SEVERAL_LAGS
+    lag_one, lag_sum = detector(series)
+    return lag_one > _ONE_LAG or lag_sum > _SEVERAL_LAGS
 
 
 def is_shared(order: TimeOrder, influence: FloatArray) -> bool:
@@ -110,8 +110,8 @@ def is_shared(order: TimeOrder, influence: FloatArray) -> bool:
     (Σs² − Σx²)/√(2(Σq² − Σx⁴)) > 1.645, where s and q are the sums of x and of x² by time.
     """
     squares = np.square(influence)
-    by_time = (np.bincount(order.code, of, order.size) for of in (influence, squares))
-    sums, sizes = (float(of @ of) for of in by_time)
+    by_time = (np.bincount(order.code, values, order.size) for values in (influence, squares))
+    sums, sizes = (float(values @ values) for values in by_time)
     variance = 2 * (sizes - float(squares @ squares))
     return variance > 0 and sums - float(squares.sum()) > _ONE_LAG * math.sqrt(variance)
 
@@ -142,8 +142,8 @@ def dependence(series: FloatArray) -> Dependence:
     n = len(series)
     r = float(autocorrelations(series, 1)[0])
     rho = min(max(r + (1 + 3 * r) / n, _PREWHITENED[0]), _PREWHITENED[1])
-    apart = series - series.mean()
-    u = apart[1:] - rho * apart[:-1]
+    deviations = series - series.mean()
+    u = deviations[1:] - rho * deviations[:-1]
     u = u - u.mean()
     degrees = max(2, int(0.4 * n ** (2 / 3)))
     from scipy.fft import dct
@@ -163,12 +163,12 @@ def row_influence(reading: PointEstimate) -> FloatArray | None:
         return None
     rows = len(reading.order.code)
     influence = None if reading.influence is None else reading.influence()
-    moved = None if influence is None else influence.influence_values
-    if reading.linear is not None and (moved is None or len(moved) != rows):
-        moved = reading.linear()
-    if moved is None or len(moved) != rows:
+    values = None if influence is None else influence.influence_values
+    if reading.linear is not None and (values is None or len(values) != rows):
+        values = reading.linear()
+    if values is None or len(values) != rows:
         return None
-    return moved if np.isfinite(moved).all() else None
+    return values if np.isfinite(values).all() else None
 
 
 def row_dependence(order: TimeOrder, influence: FloatArray) -> Dependence | None:
@@ -186,33 +186,37 @@ def find_dependence(reading: PointEstimate) -> Dependence | None:
         return None
 
     def look() -> Dependence | None:
-        moved = row_influence(reading)
-        return None if moved is None else row_dependence(order, moved)
+        influence = row_influence(reading)
+        return None if influence is None else row_dependence(order, influence)
 
     return cached(reading, "serial dependence", look)
 
 
-def widen_interval(reading: PointEstimate, made: Interval, level: float) -> Interval:
+def widen_interval(reading: PointEstimate, interval: Interval, level: float) -> Interval:
     """Return the interval, extended to that of the HAC error if there is serial dependence."""
-    if reading.order is None or made.reason is not None:
-        return made
+    if reading.order is None or interval.reason is not None:
+        return interval
     serial = find_dependence(reading)
     if serial is None:
-        return add_caution(reading, made)
+        return add_caution(reading, interval)
     limits = _limits(reading, serial, level)
-    return add_caution(reading, _wider_interval(made, limits, serial).clip(*reading.bounds))
+    return add_caution(reading, _wider_interval(interval, limits, serial).clip(*reading.bounds))
 
 
-def add_caution(reading: PointEstimate, made: Interval) -> Interval:
+def add_caution(reading: PointEstimate, interval: Interval) -> Interval:
     """Return the interval with a caution about serial dependence in its method, if needed."""
-    if reading.order is None or made.reason is not None:
-        return made
+    if reading.order is None or interval.reason is not None:
+        return interval
     serial = find_dependence(reading)
     if serial is None:
         unknown = row_influence(reading) is None
-        return made.add_caution("serial dependence is not allowed for") if unknown else made
-    few = serial.effective < FEW_EFFECTIVE
-    return made.add_caution(f"{reading.unit} count as {serial.effective:.0f}") if few else made
+        return interval.add_caution("serial dependence is not allowed for") if unknown else interval
+    has_few_periods = serial.effective < FEW_EFFECTIVE
+    return (
+        interval.add_caution(f"{reading.unit} count as {serial.effective:.0f}")
+        if has_few_periods
+        else interval
+    )
 
 
 def _limits(reading: PointEstimate, serial: Dependence, level: float) -> tuple[float, float]:
@@ -235,88 +239,98 @@ def _limits(reading: PointEstimate, serial: Dependence, level: float) -> tuple[f
             return scale.symmetric_limits(value, far)
         if reading.kind in _SHARES and 0 < value < 1:
             size = value * (1 - value) * (normal_quantile(level) / far) ** 2
-            made = proportions.wilson(value, size, level)
-            return made.low, made.high
+            interval = proportions.wilson(value, size, level)
+            return interval.low, interval.high
         if reading.kind in _MEANS and reading.bounds[0] == 0 < value:
             return value - far, value * math.exp(min(far / value, _LONGEST))
     return value - far, value + far
 
 
-def _wider_interval(made: Interval, limits: tuple[float, float], serial: Dependence) -> Interval:
+def _wider_interval(
+    interval: Interval, limits: tuple[float, float], serial: Dependence
+) -> Interval:
     """Return the wider of an interval and that of the HAC error, limit by limit."""
     low, high = limits
-    own, but, caution = made.method.partition(", but ")  # which holds of the wider one as well
-    if low <= made.low and made.high <= high:
-        made = Interval(low, high, f"{NAME}{but}{caution}", se=serial.error.se)
-    elif low < made.low or made.high < high:
-        name = f"{own} or {NAME}: the wider{but}{caution}"
-        made = replace(made, low=min(low, made.low), high=max(high, made.high), method=name)
-    return made
+    method, but, caution = interval.method.partition(
+        ", but "
+    )  # which holds of the wider one as well
+    if low <= interval.low and interval.high <= high:
+        interval = Interval(low, high, f"{NAME}{but}{caution}", se=serial.error.se)
+    elif low < interval.low or interval.high < high:
+        name = f"{method} or {NAME}: the wider{but}{caution}"
+        interval = replace(
+            interval, low=min(low, interval.low), high=max(high, interval.high), method=name
+        )
+    return interval
 
 
-def caution_dependence(reading: PointEstimate, made: Interval) -> Interval:
+def caution_dependence(reading: PointEstimate, interval: Interval) -> Interval:
     """Return a requested interval with a caution if rows are serially dependent."""
     return (
-        made
+        interval
         if find_dependence(reading) is None
-        else made.add_caution(f"{reading.unit} are taken as independent")
+        else interval.add_caution(f"{reading.unit} are taken as independent")
     )
 
 
-def allowed_for(reading: PointEstimate, own: Procedure) -> Procedure:
+def allowed_for(reading: PointEstimate, procedure: Procedure) -> Procedure:
     """Return the procedure of a difference, allowing for serial dependence if there is any.
 
     It is then the wider of the procedure and that of the HAC error.
     """
     serial = find_dependence(reading)
-    if serial is None or own.reason is not None or not np.isfinite(own.value):
-        return own
+    if serial is None or procedure.reason is not None or not np.isfinite(procedure.value):
+        return procedure
     by_error = Wald(
-        value=own.value,
+        value=procedure.value,
         method=NAME,
         name="HAC, paired",
-        bounds=own.bounds,
+        bounds=procedure.bounds,
         t=serial.error,
         error=serial.error,
     )
-    return WiderProcedure.from_pair(own, by_error, reading.settings.level)
+    return WiderProcedure.from_pair(procedure, by_error, reading.settings.level)
 
 
-def _larger_p_value(own: TestResult, serial: Dependence, value: float) -> TestResult:
+def _larger_p_value(test: TestResult, serial: Dependence, value: float) -> TestResult:
     error = serial.error
-    if math.isnan(own.p) or error.degrees is None:
-        return own
-    other = paired_tests.student(value, error.se, error.degrees + 1, "HAC, paired", own.alternative)
-    return other if other.p > own.p else own
+    if math.isnan(test.p) or error.degrees is None:
+        return test
+    serial_test = paired_tests.student(
+        value, error.se, error.degrees + 1, "HAC, paired", test.alternative
+    )
+    return serial_test if serial_test.p > test.p else test
 
 
 def subset_difference(
-    first: PointEstimate, second: PointEstimate, made: Interval, own: TestResult
+    first: PointEstimate, second: PointEstimate, interval: Interval, test: TestResult
 ) -> tuple[Interval, TestResult]:
     """Return interval and test of a difference between two subsets of rows ordered in time.
 
     Neighbors in time may be in the other subset: the series is the influence of the rows of both
     on the difference.
     """
-    if first.order is None or second.order is None or made.reason is not None:
-        return made, own
-    moved = [row_influence(reading) for reading in (first, second)]
-    if moved[0] is None or moved[1] is None:
-        return made.add_caution("serial dependence is not allowed for"), own
+    if first.order is None or second.order is None or interval.reason is not None:
+        return interval, test
+    influences = [row_influence(reading) for reading in (first, second)]
+    if influences[0] is None or influences[1] is None:
+        return interval.add_caution("serial dependence is not allowed for"), test
     order = TimeOrder(np.append(first.order.code, second.order.code), first.order.size)
     serial, value = (
-        row_dependence(order, np.append(moved[0], -moved[1])),
+        row_dependence(order, np.append(influences[0], -influences[1])),
         first.value - second.value,
     )
     if serial is None:
-        return made, own
-    (low, high), (least, most) = first.bounds, second.bounds
+        return interval, test
+    (low, high), (second_low, second_high) = first.bounds, second.bounds
     assert serial.error.degrees is not None
     far = t_quantile(first.settings.level, serial.error.degrees) * serial.error.se
-    wide = _wider_interval(made, (value - far, value + far), serial).clip(low - most, high - least)
+    wide = _wider_interval(interval, (value - far, value + far), serial).clip(
+        low - second_high, high - second_low
+    )
     if serial.effective < FEW_EFFECTIVE:
         wide = wide.add_caution(f"{first.unit} count as {serial.effective:.0f}")
-    return wide, _larger_p_value(own, serial, value)
+    return wide, _larger_p_value(test, serial, value)
 
 
 @dataclass(frozen=True)
@@ -339,28 +353,32 @@ class DependenceResult:
 
 def notes(numbers: Sequence[DependenceResult], unit: str = "rows") -> tuple[str, ...]:
     """Return the notes about estimates whose rows are ordered in time."""
-    unknown = list(dict.fromkeys(one.measure for one in numbers if not one.is_known))
-    made = _dependence_notes([one for one in numbers if one.is_known], unit)
+    unknown = list(dict.fromkeys(result.measure for result in numbers if not result.is_known))
+    sentences = _dependence_notes([result for result in numbers if result.is_known], unit)
     if unknown:
         which = ", ".join(unknown)
-        taken = f"take {unit} as independent, whatever their order."
-        made += (f"Intervals and tests of {which} {taken}",)
-    return made
+        assumption = f"take {unit} as independent, whatever their order."
+        sentences += (f"Intervals and tests of {which} {assumption}",)
+    return sentences
 
 
 def _dependence_notes(numbers: Sequence[DependenceResult], unit: str) -> tuple[str, ...]:
     dependent = [
-        (one.system, one.measure, one.dependence) for one in numbers if one.dependence is not None
+        (entry.system, entry.measure, entry.dependence)
+        for entry in numbers
+        if entry.dependence is not None
     ]
     if not dependent:
         return ()
-    name, measure, worst = min(dependent, key=lambda one: one[2].effective)
-    of = f"{name}, {measure}" if len({one.system for one in numbers}) > 1 else measure
+    name, measure, worst = min(dependent, key=lambda entry: entry[2].effective)
+    estimate_name = (
+        f"{name}, {measure}" if len({entry.system for entry in numbers}) > 1 else measure
+    )
     how_many = f"{len(dependent)} of {len(numbers)} estimates"
     if len(dependent) == len(numbers):
         how_many = "all estimates" if len(numbers) > 1 else "the estimate"
     text = (
-        f"{unit.capitalize()} are serially dependent in {how_many}: most in {of} (lag-1 "
+        f"{unit.capitalize()} are serially dependent in {how_many}: most in {estimate_name} (lag-1 "
         f"autocorrelation {worst.lag_one:.2f}), where {worst.periods:,} times count as about "
         f"{worst.effective:,.0f} independent ones. Their intervals and tests are the wider of the "
         "default and one with a HAC standard error (prewhitened, cosine transforms)."

@@ -132,12 +132,12 @@ class Settings:
         >>> Settings.parse("[X2], Wilson score interval").requested
         'chi-square, wilson'
         """
-        given = interval.split(",") if isinstance(interval, str) else interval
-        names = [_resolve_method(str(name)) for name in given]
+        requested = interval.split(",") if isinstance(interval, str) else interval
+        names = [_resolve_method(str(name)) for name in requested]
         general = [name for name in names if name in INTERVALS]
-        odd = [name for name in names if name not in INTERVALS and name not in METHODS]
-        if odd:
-            raise ValueError(odd[0])
+        unknown = [name for name in names if name not in INTERVALS and name not in METHODS]
+        if unknown:
+            raise ValueError(unknown[0])
         if len(general) > 1 or not names:
             raise ValueError(", ".join(names))
         methods = tuple(dict.fromkeys(name for name in names if name in METHODS))

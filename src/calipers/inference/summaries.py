@@ -65,8 +65,8 @@ class Summary:
             return np.asarray(np.exp(first))
         if self.kind == "pooled":
             with np.errstate(invalid="ignore", divide="ignore"):
-                of = self.formula or _ratio
-                return np.asarray(of(means))
+                formula = self.formula or _ratio
+                return np.asarray(formula(means))
         return np.asarray(first)
 
     def value(
@@ -86,9 +86,10 @@ class Summary:
         if self.kind == "sum":  # adding up counts is exact
             return float(values[defined].sum())
         columns = self.columns(values[defined], None if weight is None else weight[defined])
-        own = None if importance is None else importance[defined]
+        unit_weights = None if importance is None else importance[defined]
         means = [
-            column.mean() if own is None else np.average(column, weights=own) for column in columns
+            column.mean() if unit_weights is None else np.average(column, weights=unit_weights)
+            for column in columns
         ]
         return float(self.summarize_means(np.array(means), n))
 

@@ -29,8 +29,8 @@ class Transformation:
 
         ``half`` is the half-width on the original scale, which the derivative converts.
         """
-        middle, apart = float(self.forward(value)), half * self.slope(value)
-        return self.back(middle - apart), self.back(middle + apart)
+        middle, half_width = float(self.forward(value)), half * self.slope(value)
+        return self.back(middle - half_width), self.back(middle + half_width)
 
 
 def expit(x: float) -> float:

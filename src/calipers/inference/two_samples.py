@@ -68,8 +68,8 @@ def fisher(first: float, n: float, second: float, m: float) -> TestResult | None
     hits = np.array([first * n, second * m], np.float64)
     if not (sizes.min() > 0 and _are_whole(sizes) and _are_whole(hits)):
         return None
-    (n, m), (own, other) = np.rint(sizes), np.rint(hits)
-    together = own + other
+    (n, m), (first_hits, second_hits) = np.rint(sizes), np.rint(hits)
+    together = first_hits + second_hits
     k = np.arange(max(0.0, together - m), min(n, together) + 1)
     ways = -(
         gammaln(k + 1) + gammaln(n - k + 1) + gammaln(together - k + 1)
@@ -77,8 +77,8 @@ def fisher(first: float, n: float, second: float, m: float) -> TestResult | None
     )  # fmt: skip
     chance = np.exp(ways - ways.max())
     # Equally probable ones differ by rounding.
-    seen = chance[k == own][0] * (1 + 1e-7)
-    return TestResult(min(1.0, float(chance[chance <= seen].sum() / chance.sum())), name)
+    max_chance = chance[k == first_hits][0] * (1 + 1e-7)
+    return TestResult(min(1.0, float(chance[chance <= max_chance].sum() / chance.sum())), name)
 
 
 def _are_whole(x: FloatArray) -> bool:
@@ -86,7 +86,7 @@ def _are_whole(x: FloatArray) -> bool:
 
 
 def align_with_test(
-    made: Interval, test: TestResult, value: float, level: float
+    interval: Interval, test: TestResult, value: float, level: float
 ) -> tuple[Interval, TestResult]:
     """Return an interval and a two-sided test that agree about 0.
 
@@ -94,21 +94,21 @@ def align_with_test(
     interval, as if it were normal, if the interval does not. So both err no more often than either
     alone.
     """
-    most = round(1 - level, 12)
-    if made.reason is not None or math.isnan(test.p) or math.isnan(made.low):
-        return made, test
-    inside, small = made.low <= 0 <= made.high, test.p <= most
+    alpha = round(1 - level, 12)
+    if interval.reason is not None or math.isnan(test.p) or math.isnan(interval.low):
+        return interval, test
+    inside, small = interval.low <= 0 <= interval.high, test.p <= alpha
     if small and inside:
-        half = value - made.low if value > 0 else made.high - value
+        half = value - interval.low if value > 0 else interval.high - value
         z = intervals.normal_quantile(level) * abs(value) / half if half > 0 else 0.0
-        return made, replace(test, p=max(math.erfc(z / math.sqrt(2)), most * (1 + 1e-9)))
+        return interval, replace(test, p=max(math.erfc(z / math.sqrt(2)), alpha * (1 + 1e-9)))
     if not small and not inside:
-        low, high, method = extend_to_zero(made.low, made.high, made.method, "the test")
-        return replace(made, low=low, high=high, method=method), test
-    return made, test
+        low, high, method = extend_to_zero(interval.low, interval.high, interval.method, "the test")
+        return replace(interval, low=low, high=high, method=method), test
+    return interval, test
 
 
-def extend_to_zero(low: float, high: float, method: str, by: str) -> tuple[float, float, str]:
+def extend_to_zero(low: float, high: float, method: str, source: str) -> tuple[float, float, str]:
     """Return limits extended to 0, and the method, which names what does not exclude 0.
 
     Examples
@@ -117,7 +117,7 @@ def extend_to_zero(low: float, high: float, method: str, by: str) -> tuple[float
     (0.0, 0.3, 'Welch, to 0 by Holm, but few clusters')
     """
     name, but, cautions = method.partition(", but ")
-    return min(low, 0.0), max(high, 0.0), f"{name}, to 0 by {by}{but}{cautions}"
+    return min(low, 0.0), max(high, 0.0), f"{name}, to 0 by {source}{but}{cautions}"
 
 
 def welch(
@@ -134,10 +134,12 @@ def welch(
     if a + b == 0:
         p = 1.0 if value == 0 else NAN
         return intervals.no_interval("Welch", "no_spread"), TestResult(p, "Welch t")
-    share = a / (a + b)
-    degrees = 1 / (share**2 / (sizes[0] - 1) + (1 - share) ** 2 / (sizes[1] - 1))
-    made, test = student_from_error(value, math.sqrt(a + b), degrees, level, "Welch")
-    return made, replace(test, name="Welch t")
+    variance_proportion = a / (a + b)
+    degrees = 1 / (
+        variance_proportion**2 / (sizes[0] - 1) + (1 - variance_proportion) ** 2 / (sizes[1] - 1)
+    )
+    interval, test = student_from_error(value, math.sqrt(a + b), degrees, level, "Welch")
+    return interval, replace(test, name="Welch t")
 
 
 def student_from_error(
@@ -158,29 +160,29 @@ def student_from_error(
 
 
 def invert_interval(
-    interval: Callable[[float], Interval], name: str, at: float = 0.0
+    interval: Callable[[float], Interval], name: str, null_value: float = 0.0
 ) -> TestResult:
     """Return the test that inverts an interval.
 
-    Its p-value is 1 − level of the interval that just reaches 0, or ``at``; ``interval`` returns
+    Its p-value is 1 − level of the interval that just reaches 0, or ``null_value``; ``interval`` returns
     that of a difference at a level.
     """
     from scipy.optimize import brentq
 
     def distance(log_alpha: float) -> float:
         """Return the distance of ``at`` outside the interval; negative inside or without one."""
-        made = interval(1 - math.exp(log_alpha))
-        outside = max(made.low - at, at - made.high)
+        result = interval(1 - math.exp(log_alpha))
+        outside = max(result.low - null_value, null_value - result.high)
         return outside if outside == outside else -1.0
 
     # On the logarithm of p, down to where 1 − p is still told from 1. Brent's method takes some ten
     # intervals where halving took fifty.
-    least, most = math.log(1e-12), -1e-12
-    if distance(least) > 0:
-        return TestResult(math.exp(least), name)
-    if distance(most) <= 0:
+    log_low, log_high = math.log(1e-12), -1e-12
+    if distance(log_low) > 0:
+        return TestResult(math.exp(log_low), name)
+    if distance(log_high) <= 0:
         return TestResult(1.0, name)
-    return TestResult(math.exp(brentq(distance, least, most, xtol=1e-13)), name)
+    return TestResult(math.exp(brentq(distance, log_low, log_high, xtol=1e-13)), name)
 
 
 #: Of which what chance makes of a small part is all that is asked.
@@ -200,7 +202,7 @@ def compare_samples(
     first: PointEstimate,
     second: PointEstimate,
     of_second: Callable[[], PointEstimate],
-    dealt: Callable[[int], PermutedDifference | None] = lambda most: None,
+    permuted_difference: Callable[[int], PermutedDifference | None] = lambda max_units: None,
 ) -> tuple[Interval, TestResult]:
     """Compute the interval and test of first minus second, which agree about 0.
 
@@ -210,7 +212,7 @@ def compare_samples(
 
     Notes
     -----
-    If ``dealt``, given the number of units that counts as small, returns a permutation
+    If ``permuted_difference``, given the number of units that counts as small, returns a permutation
     distribution, this replaces Welch's test, bootstraps, and errors if a label is rare. With other
     tests the larger p-value is used: theirs may be too small with few rows, and that of
     permutations if the two samples have different variances. If the permutation p-value is the
@@ -219,41 +221,52 @@ def compare_samples(
     """
     if first.kind in policy.WITHOUT:
         return policy.WITHOUT[first.kind], _NO_TEST
-    made, test = _two_sample_result(first, second, of_second, dealt)
-    return align_with_test(made, test, first.value - second.value, first.settings.level)
+    interval, test = _two_sample_result(first, second, of_second, permuted_difference)
+    return align_with_test(interval, test, first.value - second.value, first.settings.level)
 
 
 def _two_sample_result(
     first: PointEstimate,
     second: PointEstimate,
     of_second: Callable[[], PointEstimate],
-    dealt: Callable[[int], PermutedDifference | None],
+    permuted_difference: Callable[[int], PermutedDifference | None],
 ) -> tuple[Interval, TestResult]:
     exact = _exact_shares(first, second)
     if exact is not None:
         return exact
-    anew = dealt(max_permuted(first, second))
-    if anew is None:
+    permuted = permuted_difference(max_permuted(first, second))
+    if permuted is None:
         return _compare_independent(first, second, of_second)
-    made, test = anew.compare(first.settings.level)
-    if made.reason is None and (
+    permuted_interval, test = permuted.compare(first.settings.level)
+    if permuted_interval.reason is None and (
         first.kind in _MEANS or first.has_few_units() or second.has_few_units()
     ):
-        return _clip_to_range(made, first), test
-    own, of_own = _compare_independent(first, second, of_second)
-    drawn = "[B]" in own.method and not first.settings.prefers_bootstrap
-    if own.reason is not None or (drawn and made.reason is None):
-        own = _clip_to_range(made, first)
+        return _clip_to_range(permuted_interval, first), test
+    independent_interval, independent_test = _compare_independent(first, second, of_second)
+    is_resampled = "[B]" in independent_interval.method and not first.settings.prefers_bootstrap
+    if independent_interval.reason is not None or (
+        is_resampled and permuted_interval.reason is None
+    ):
+        independent_interval = _clip_to_range(permuted_interval, first)
     # Of draws the smallest p-value there can be says no more than that it is small.
     floor = 2 / (first.settings.n_resamples + 1)
-    if not drawn and of_own.p > max(test.p, floor):
-        return own, of_own
-    differs = made.reason is None and own.method != made.method and not own.low <= 0 <= own.high
+    if not is_resampled and independent_test.p > max(test.p, floor):
+        return independent_interval, independent_test
+    differs = (
+        permuted_interval.reason is None
+        and independent_interval.method != permuted_interval.method
+        and not independent_interval.low <= 0 <= independent_interval.high
+    )
     if differs and test.p >= 1 - first.settings.level:
-        low, high = min(own.low, made.low), max(own.high, made.high)
-        name = f"{own.method} or {made.method}: the wider"
-        own = _clip_to_range(replace(own, low=low, high=high, method=name), first)
-    return own, test
+        low, high = (
+            min(independent_interval.low, permuted_interval.low),
+            max(independent_interval.high, permuted_interval.high),
+        )
+        name = f"{independent_interval.method} or {permuted_interval.method}: the wider"
+        independent_interval = _clip_to_range(
+            replace(independent_interval, low=low, high=high, method=name), first
+        )
+    return independent_interval, test
 
 
 def _exact_shares(
@@ -269,14 +282,14 @@ def _exact_shares(
         return None
     (n,), (m,) = first.sizes(), second.sizes()
     test = fisher(first.value, n, second.value, m) if min(n, m) <= FEW_DEALT else None
-    found = None if test is None else _analytic_result(first, second)
-    return None if found is None or test is None else (found[0], test)
+    result = None if test is None else _analytic_result(first, second)
+    return None if result is None or test is None else (result[0], test)
 
 
-def _clip_to_range(made: Interval, reading: PointEstimate) -> Interval:
+def _clip_to_range(interval: Interval, reading: PointEstimate) -> Interval:
     """Return the interval of a difference, clipped to the range of the measure."""
     low, high = reading.bounds
-    return made.clip(low - high, high - low)
+    return interval.clip(low - high, high - low)
 
 
 def _compare_independent(
@@ -285,28 +298,30 @@ def _compare_independent(
     settings, clusters = first.settings, first.clusters
     value = first.value - second.value
     if not settings.prefers_bootstrap:
-        found = (
+        result = (
             _analytic_result(first, second)
             if clusters is None
             else _cluster_robust_result(first, second)
         )
-        if found is not None:
-            return found
-    drawn: Interval | None = None
+        if result is not None:
+            return result
+    interval: Interval | None = None
     if settings.interval != "analytic":
-        apart, name = _draw_differences(first, second)
-        if apart is not None:
+        differences, name = _draw_differences(first, second)
+        if differences is not None:
             if first.is_biased:
                 # The value is biased, by more in the smaller part; turning the replicates about
                 # the difference takes that off as it does for each part.
-                apart = 2 * value - apart
-            drawn = intervals.percentile(apart, settings.level, f"{name} of both")
-            if drawn.reason is None:
-                return drawn, replace(paired_tests.bootstrap(apart), name=name.removesuffix(" [B]"))
-    if drawn is not None and settings.prefers_bootstrap:
-        return drawn, _NO_TEST
+                differences = 2 * value - differences
+            interval = intervals.percentile(differences, settings.level, f"{name} of both")
+            if interval.reason is None:
+                return interval, replace(
+                    paired_tests.bootstrap(differences), name=name.removesuffix(" [B]")
+                )
+    if interval is not None and settings.prefers_bootstrap:
+        return interval, _NO_TEST
     limits, test = _result_from_limits(first, second, of_second())
-    return limits if limits.reason is None or drawn is None else drawn, test
+    return limits if limits.reason is None or interval is None else interval, test
 
 
 def _draw_differences(first: PointEstimate, second: PointEstimate) -> tuple[FloatArray | None, str]:
@@ -317,13 +332,15 @@ def _draw_differences(first: PointEstimate, second: PointEstimate) -> tuple[Floa
     """
     name = first.resampling_name or "bootstrap [B]"
     name = name if first.clusters is None else "cluster bootstrap [B]"
-    found = lazy_difference(lambda: first.interval_replicates, lambda: second.interval_replicates)
+    draw_difference = lazy_difference(
+        lambda: first.interval_replicates, lambda: second.interval_replicates
+    )
     if first.posterior_draws and second.posterior_draws and not first.settings.prefers_bootstrap:
-        found, name = (
+        draw_difference, name = (
             lazy_difference(first.posterior_draws, second.posterior_draws),
             "Jeffreys, of the cells",
         )
-    return (None if found is None else found()), name
+    return (None if draw_difference is None else draw_difference()), name
 
 
 def _analytic_result(
@@ -335,24 +352,24 @@ def _analytic_result(
         case "share of rows" | "share of topics":
             (n,), (m,) = first.sizes(), second.sizes()
             limits = (proportions.wilson(r.value, k, level) for r, k in ((first, n), (second, m)))
-            made = intervals.difference(first.value, next(limits), second.value, next(limits))
+            interval = intervals.difference(first.value, next(limits), second.value, next(limits))
             test = proportions_ztest(first.value, n, second.value, m)
-            return replace(made, method="Newcombe"), test
+            return replace(interval, method="Newcombe"), test
         case "recalibration":
             errors = _errors(first, second)
             if errors is None:
                 return None
             return _normal_result(value, math.hypot(*errors), "Wald, two samples", level)
         case "share of variance" | "correlation":
-            found = _result_from_limits(first, second, second)
-            return None if found[0].reason else found
+            result = _result_from_limits(first, second, second)
+            return None if result[0].reason else result
         case "average over labels" if first.has_few_units() or second.has_few_units():
             # Replicates may be without a label that is scarce in one part; errors are not.
             errors = _errors(first, second)
             if errors is None or not math.hypot(*errors) > 0:
                 return None
-            made, test = _normal_result(value, math.hypot(*errors), "delta, two samples", level)
-            return made.add_caution("a rare label"), test
+            interval, test = _normal_result(value, math.hypot(*errors), "delta, two samples", level)
+            return interval.add_caution("a rare label"), test
         case "mean of a value per row" | "mean over topics" | "topics pooled":
             (n,), (m,) = first.sizes(), second.sizes()
             errors = _errors(first, second) or (math.nan, math.nan)
@@ -372,22 +389,22 @@ def _result_from_limits(
     def at(level: float) -> Interval:
         return _combine_intervals(first, second, alone, level)
 
-    made = at(first.settings.level)
-    return made, _NO_TEST if made.reason else invert_interval(at, made.method)
+    interval = at(first.settings.level)
+    return interval, _NO_TEST if interval.reason else invert_interval(at, interval.method)
 
 
 def _errors(first: PointEstimate, second: PointEstimate) -> tuple[float, float] | None:
-    found = first.standard_error, second.standard_error
-    if not all(isinstance(error, StandardError) for error in found):
+    errors = first.standard_error, second.standard_error
+    if not all(isinstance(error, StandardError) for error in errors):
         return None
-    a, b = (error.se for error in found if isinstance(error, StandardError))
+    a, b = (error.se for error in errors if isinstance(error, StandardError))
     return None if math.isnan(a + b) else (a, b)
 
 
 def _normal_result(value: float, se: float, name: str, level: float) -> tuple[Interval, TestResult]:
     """Return the interval and test of a normal difference with this standard error."""
-    made = replace(intervals.normal_mean(value, se, level), method=name)
-    return made, paired_tests.normal(value, se, name)
+    interval = replace(intervals.normal_mean(value, se, level), method=name)
+    return interval, paired_tests.normal(value, se, name)
 
 
 def _cluster_robust_result(
@@ -414,11 +431,11 @@ def _cluster_robust_result(
         ours.influence_values.any() and theirs.influence_values.any()
     ):
         return None
-    parts = (of.space.cluster_sums(of.column) for of in (ours, theirs))
+    parts = (influence.space.cluster_sums(influence.column) for influence in (ours, theirs))
     se, degrees = two_parts_error(*parts)
     value, level, name = first.value - second.value, first.settings.level, "clustered, two samples"
-    made, test = student_from_error(value, se, degrees, level, name)
-    return (made.add_caution("few clusters") if degrees < FEW_DEGREES else made), test
+    interval, test = student_from_error(value, se, degrees, level, name)
+    return (interval.add_caution("few clusters") if degrees < FEW_DEGREES else interval), test
 
 
 def _area_result(
@@ -431,17 +448,19 @@ def _area_result(
     """
     if "area" not in first.methods or "area" not in second.methods:
         return None
-    own, other = _limits(first), _limits(second)
-    if own is None or other is None:
+    first_limits, second_limits = _limits(first), _limits(second)
+    if first_limits is None or second_limits is None:
         return None
     value = first.value - second.value
-    if first.kind in ("AUC", "Gini") and min(own.se, other.se) > 0:
-        return _normal_result(value, math.hypot(own.se, other.se), "DeLong, two samples", level)
-    limits = own.interval_function, other.interval_function
+    if first.kind in ("AUC", "Gini") and min(first_limits.se, second_limits.se) > 0:
+        return _normal_result(
+            value, math.hypot(first_limits.se, second_limits.se), "DeLong, two samples", level
+        )
+    limits = first_limits.interval_function, second_limits.interval_function
 
     def at(confidence: float) -> Interval:
-        ends = limits[0](confidence), limits[1](confidence)
-        return intervals.difference(first.value, ends[0], second.value, ends[1])
+        area_intervals = limits[0](confidence), limits[1](confidence)
+        return intervals.difference(first.value, area_intervals[0], second.value, area_intervals[1])
 
     return at(level), invert_interval(at, "MOVER")
 
@@ -462,19 +481,19 @@ def _limits(reading: PointEstimate) -> _AreaLimits | None:
     """
 
     def usual(level: float) -> Interval:
-        made = reading.methods["area"](level)
-        assert made is not None
-        return made.clip(*reading.bounds)
+        interval = reading.methods["area"](level)
+        assert interval is not None
+        return interval.clip(*reading.bounds)
 
-    made = usual(0.95)
-    if made.reason is not None:
+    interval = usual(0.95)
+    if interval.reason is not None:
         return None
     if reading.kind in ("AUC", "Gini"):
-        enough = made.method == "DeLong, logit"
+        enough = interval.method == "DeLong, logit"
     else:
         enough = reading.sizes()[1] >= FEW_POSITIVES_OF_PARTS
-    found = reading.standard_error if enough else None
-    se = found.se if isinstance(found, StandardError) else 0.0
+    error = reading.standard_error if enough else None
+    se = error.se if isinstance(error, StandardError) else 0.0
     if not se > 0:
         return _AreaLimits(usual)
     if reading.kind == "Gini":
@@ -487,15 +506,15 @@ def _combine_intervals(
     first: PointEstimate, second: PointEstimate, alone: PointEstimate, level: float
 ) -> Interval:
     """Return the interval of the difference from those of two independent subsets."""
-    own = policy.interval(first, level)
-    if np.isnan(own.low):
-        return intervals.no_interval("none", own.reason or "no_analytic_interval")
-    other = policy.interval(alone, level)
-    if np.isnan(other.low):
-        return intervals.no_interval("none", other.reason or "no_analytic_interval")
+    first_interval = policy.interval(first, level)
+    if np.isnan(first_interval.low):
+        return intervals.no_interval("none", first_interval.reason or "no_analytic_interval")
+    second_interval = policy.interval(alone, level)
+    if np.isnan(second_interval.low):
+        return intervals.no_interval("none", second_interval.reason or "no_analytic_interval")
     if _share_clusters(first, second):
         return intervals.no_interval("none", "no_analytic_interval")
-    return intervals.difference(first.value, own, second.value, other)
+    return intervals.difference(first.value, first_interval, second.value, second_interval)
 
 
 # --- Systems that were measured on other units ----------------------------------------------------
@@ -508,17 +527,19 @@ def independent_difference(
     first: PointEstimate,
     second: PointEstimate,
     sizes: Sequence[int] = (),
-    places: tuple[int, int] = (0, 1),
+    system_indices: tuple[int, int] = (0, 1),
 ) -> PointEstimate:
     """Return first minus second of two systems that share no units.
 
     An example is two confusion matrices. With the ``sizes`` of the samples of all systems, in which
-    these two have the indices ``places``, differences have a joint distribution.
+    these two have the indices ``system_indices``, differences have a joint distribution.
     """
 
     def error() -> StandardError:
-        found = _errors(first, second)
-        return StandardError(NAN if found is None else math.hypot(*found), f"delta, {INDEPENDENT}")
+        errors = _errors(first, second)
+        return StandardError(
+            NAN if errors is None else math.hypot(*errors), f"delta, {INDEPENDENT}"
+        )
 
     return first.difference(
         second,
@@ -528,13 +549,16 @@ def independent_difference(
         clusters=None,
         sizes=lambda: (),
         error=error,
-        influence=lambda: _side_by_side(first, second, sizes, places),
+        influence=lambda: _side_by_side(first, second, sizes, system_indices),
         procedure_by_method=lambda name: _two_sample_procedure(first, second, name),
     )
 
 
 def _side_by_side(
-    first: PointEstimate, second: PointEstimate, sizes: Sequence[int], places: tuple[int, int]
+    first: PointEstimate,
+    second: PointEstimate,
+    sizes: Sequence[int],
+    system_indices: tuple[int, int],
 ) -> Influence | None:
     """Return the influence of both, with the units of all systems one after the other.
 
@@ -542,23 +566,27 @@ def _side_by_side(
     """
     if not sizes or first.influence is None or second.influence is None:
         return None
-    made = [np.zeros(size) for size in sizes]
-    for sign, place, influence in zip((1, -1), places, (first, second), strict=True):
-        found = influence.influence() if influence.influence is not None else None
-        if found is None:
+    columns = [np.zeros(size) for size in sizes]
+    for sign, index, estimate in zip((1, -1), system_indices, (first, second), strict=True):
+        influence = estimate.influence() if estimate.influence is not None else None
+        if influence is None:
             return None
-        made[place] = sign * found.space.vector(found.column)
-    if any(len(own) != size for own, size in zip(made, sizes, strict=True)):
+        columns[index] = sign * influence.space.vector(influence.column)
+    if any(len(column) != size for column, size in zip(columns, sizes, strict=True)):
         return None
-    return Influence(np.concatenate(made), VarianceEstimator())
+    return Influence(np.concatenate(columns), VarianceEstimator())
 
 
 def _two_sample_procedure(
     first: PointEstimate, second: PointEstimate, name: str
 ) -> Procedure | None:
     """Return the procedure of a method for two samples; None if it does not apply."""
-    value, (low, high), (least, most) = first.value - second.value, first.bounds, second.bounds
-    shared: dict[str, Any] = {"value": value, "bounds": (low - most, high - least)}
+    value, (low, high), (second_low, second_high) = (
+        first.value - second.value,
+        first.bounds,
+        second.bounds,
+    )
+    shared: dict[str, Any] = {"value": value, "bounds": (low - second_high, high - second_low)}
     errors = _errors(first, second)
     error = StandardError(NAN if errors is None else math.hypot(*errors), f"delta, {INDEPENDENT}")
     if name == "delta":
@@ -568,29 +596,32 @@ def _two_sample_procedure(
             **shared, method=error.name, name=f"normal, {INDEPENDENT}", t=error, error=error
         )
     if name == "percentile":
-        drawn = replace(first.settings, interval="bootstrap")
-        first, second = replace(first, settings=drawn), replace(second, settings=drawn)
+        bootstrap_settings = replace(first.settings, interval="bootstrap")
+        first, second = (
+            replace(first, settings=bootstrap_settings),
+            replace(second, settings=bootstrap_settings),
+        )
     elif name != "two samples":
         return None
 
     @cache
     def at(level: float) -> tuple[Interval, TestResult]:
-        own, other = (
+        first_sample, second_sample = (
             replace(r, settings=replace(r.settings, level=level)) for r in (first, second)
         )
-        made, test = compare_samples(own, other, lambda: other)
-        return made.extend_to_value(value), test
+        interval, test = compare_samples(first_sample, second_sample, lambda: second_sample)
+        return interval.extend_to_value(value), test
 
-    made, test = at(first.settings.level)
+    interval, test = at(first.settings.level)
     return TwoSampleProcedure(
         **shared,
-        method=f"{made.method}, {INDEPENDENT}",
+        method=f"{interval.method}, {INDEPENDENT}",
         name=f"{test.name}, {INDEPENDENT}",
         error=error,
-        reason=made.reason,
+        reason=interval.reason,
         limits=lambda level: at(level)[0],
         p_of_none=test.p,
-        is_resampled=any(word in made.method for word in ("[B]", "of the cells")),
+        is_resampled=any(word in interval.method for word in ("[B]", "of the cells")),
     )
 
 
@@ -620,19 +651,19 @@ class TwoSampleProcedure(LimitsProcedure):
             t=self.error,
         )
 
-    def p(self, at: float = 0.0, alternative: str = "two-sided") -> float:
-        """Return the p-value of a true difference ``at``, against the alternative.
+    def p(self, null_value: float = 0.0, alternative: str = "two-sided") -> float:
+        """Return the p-value of a true difference ``null_value``, against the alternative.
 
         Without variability it is that of the separate test.
         """
-        of_none = at == 0 and math.isfinite(self.p_of_none)
+        of_none = null_value == 0 and math.isfinite(self.p_of_none)
         if of_none and (alternative == "two-sided" or self.reason is not None):
             return self.p_of_none
-        return super().p(at, alternative)
+        return super().p(null_value, alternative)
 
-    def _beyond(self, at: float, side: int) -> float:
-        if at != 0 or not math.isfinite(self.p_of_none):
-            return super()._beyond(at, side)
+    def _beyond(self, null_value: float, side: int) -> float:
+        if null_value != 0 or not math.isfinite(self.p_of_none):
+            return super()._beyond(null_value, side)
         half = self.p_of_none / 2
         return half if self.value * side > 0 else 1 - half
 

@@ -106,9 +106,9 @@ class VarianceEstimator:
 
     def _shares(self) -> FloatArray:
         assert self.clusters is not None
-        own = self.held if self.held is not None and self.held.any() else self.weight
-        own = np.ones(len(self.clusters.code)) if own is None else own
-        return np.asarray(own / own.sum())
+        denominator = self.held if self.held is not None and self.held.any() else self.weight
+        denominator = np.ones(len(self.clusters.code)) if denominator is None else denominator
+        return np.asarray(denominator / denominator.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,8 +147,8 @@ class TwoClassVariance(VarianceEstimator):
         return self.clusters.parts_by_class(column, self.positive, pairs=self.is_pairwise)
 
     def _correction(self, of_class: npt.NDArray[np.bool_]) -> float:
-        own = of_class.astype(np.float64) if self.weight is None else self.weight[of_class]
-        return _bessel_factor(effective_size_of(own))
+        weights = of_class.astype(np.float64) if self.weight is None else self.weight[of_class]
+        return _bessel_factor(effective_size_of(weights))
 
     def corrected_influence(self, column: FloatArray) -> FloatArray:
         """Return the influence times √(n/(n − 1)) of the class of each row, if independent."""
@@ -224,17 +224,17 @@ class MeanVariance(VarianceEstimator):
         """Return the influence of each row, w(x − mean)/Σw."""
         moments = self._moments(column)
         with np.errstate(divide="ignore", invalid="ignore"):  # infinite values, no weight
-            apart = (column - moments.mean) / moments.weight
+            deviations = (column - moments.mean) / moments.weight
             if self.weight is None:
-                return np.asarray(apart)
-            return np.where(self.weight > 0, apart * self.weight, 0.0)
+                return np.asarray(deviations)
+            return np.where(self.weight > 0, deviations * self.weight, 0.0)
 
     def corrected_influence(self, column: FloatArray) -> FloatArray:
         """Return the influence times √(n/(n − 1)); clusters have a correction of their own."""
-        moved = self.influence_values(column)
+        influence = self.influence_values(column)
         if self.clusters is not None:
-            return moved
-        return np.asarray(moved * np.sqrt(_bessel_factor(self._moments(column).effective_size)))
+            return influence
+        return np.asarray(influence * np.sqrt(_bessel_factor(self._moments(column).effective_size)))
 
     def _moments(self, column: FloatArray) -> Moments:
         return (
@@ -280,9 +280,9 @@ class Influence:
     @property
     def corrected(self) -> Influence:
         """The same influence with corrections included, to be added to any other of these rows."""
-        s = self.space
-        space = VarianceEstimator(s.weight, s.clusters, held=s.held)
-        return replace(self, column=s.corrected_influence(self.column), space=space)
+        estimator = self.space
+        space = VarianceEstimator(estimator.weight, estimator.clusters, held=estimator.held)
+        return replace(self, column=estimator.corrected_influence(self.column), space=space)
 
     @property
     def influence_values(self) -> FloatArray:
@@ -299,8 +299,8 @@ class Influence:
             return self.column if weight is None else self.column[weight > 0]
         if weight is None:
             return np.asarray(self.influence_values * total)
-        there = weight > 0
-        return np.asarray(self.influence_values[there] / weight[there] * total)
+        used_mask = weight > 0
+        return np.asarray(self.influence_values[used_mask] / weight[used_mask] * total)
 
     @property
     def error(self) -> StandardError:

@@ -46,20 +46,22 @@ class ComputeMetrics:
         return out
 
     def _evaluations(self, logits: FloatArray, truth: Any) -> Iterator[tuple[Names, Evaluation]]:
-        how: dict[str, Any] = {"curves": False, "measures": self.measures}
+        options: dict[str, Any] = {"curves": False, "measures": self.measures}
         if not self.intervals:
-            how["interval"] = "none"
+            options["interval"] = "none"
         if truth.shape == logits.shape and truth.ndim == 2 and np.isin(truth, (0, 1)).all():
-            said = 1 / (1 + np.exp(-logits))
-            made = multilabel(truth.astype(int), probability=said, labels=self.labels, **how)
-            yield self.measures, made
+            probability = 1 / (1 + np.exp(-logits))
+            evaluation = multilabel(
+                truth.astype(int), probability=probability, labels=self.labels, **options
+            )
+            yield self.measures, evaluation
         elif logits.ndim == 1 or logits.shape[-1] == 1 or truth.dtype.kind == "f":
-            yield self.measures, regression(np.squeeze(truth), np.squeeze(logits), **how)
+            yield self.measures, regression(np.squeeze(truth), np.squeeze(logits), **options)
         else:
-            yield from self._of_classes(logits, truth, how)
+            yield from self._of_classes(logits, truth, options)
 
     def _of_classes(
-        self, logits: FloatArray, truth: Any, how: dict[str, Any]
+        self, logits: FloatArray, truth: Any, options: dict[str, Any]
     ) -> Iterator[tuple[Names, Evaluation]]:
         """Evaluate classes, without tokens whose label is ignored."""
         k = logits.shape[-1]
@@ -68,23 +70,26 @@ class ComputeMetrics:
         names = [str(i) for i in range(k)] if self.labels is None else list(self.labels)
         if len(names) != k:
             raise InputError(f"labels: {len(names)} names for {k} logits a row")
-        power = np.exp(logits - logits.max(axis=1, keepdims=True))
-        p = power / power.sum(axis=1, keepdims=True)
-        called = np.array(names, object)[truth.astype(np.intp)]
+        exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
+        p = exponentials / exponentials.sum(axis=1, keepdims=True)
+        truth_names = np.array(names, object)[truth.astype(np.intp)]
         # Of two classes the second is positive; an average over both is one of several.
         viewed = {m: parse(m, TASKS["classification"]).viewed for m in self.measures}
-        plain = tuple(m for m in self.measures if k == 2 and not viewed[m])
-        rest = tuple(m for m in self.measures if m not in plain)
-        two = {"probability": p[:, -1], "positive": names[-1]}
-        for own, data in ((plain, two), (rest, {"probability": p})):
-            if own:
-                given = {**how, **data, "labels": names, "measures": own}
-                yield own, classification(called, **given)
+        binary_measures = tuple(m for m in self.measures if k == 2 and not viewed[m])
+        averaged_measures = tuple(m for m in self.measures if m not in binary_measures)
+        binary_data = {"probability": p[:, -1], "positive": names[-1]}
+        for measures, data in (
+            (binary_measures, binary_data),
+            (averaged_measures, {"probability": p}),
+        ):
+            if measures:
+                arguments = {**options, **data, "labels": names, "measures": measures}
+                yield measures, classification(truth_names, **arguments)
 
 
-def _main_output(given: Any) -> Any:
+def _main_output(outputs: Any) -> Any:
     """Return the logits or labels, which come first in the outputs of models with several."""
-    return given[0] if isinstance(given, tuple) else given
+    return outputs[0] if isinstance(outputs, tuple) else outputs
 
 
 def compute_metrics(

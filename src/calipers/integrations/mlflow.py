@@ -75,25 +75,29 @@ def to_metrics(evaluation: Evaluation) -> dict[str, float]:
     >>> to_metrics(cal.retrieval(qrels, run, measures=["nDCG@10"], interval="none"))
     {'nDCG_10': 1.0}
     """
-    taken: dict[str, float] = {}
-    for name, ends in _metric_names(evaluation):
-        own, copy = name, 1
-        while own in taken:
+    metrics: dict[str, float] = {}
+    for name, values_by_suffix in _metric_names(evaluation):
+        unique_name, copy = name, 1
+        while unique_name in metrics:
             copy += 1
-            own = f"{name}_{copy}"
-        taken |= {f"{own}{end}": value for end, value in ends.items() if math.isfinite(value)}
-    return taken
+            unique_name = f"{name}_{copy}"
+        metrics |= {
+            f"{unique_name}{suffix}": value
+            for suffix, value in values_by_suffix.items()
+            if math.isfinite(value)
+        }
+    return metrics
 
 
 def _metric_names(evaluation: Evaluation) -> Iterator[tuple[str, dict[str, float]]]:
-    several = len(evaluation.systems) > 1
-    for e in evaluation:
-        parts = [e.system, e.measure] if several else [e.measure]
+    has_multiple_systems = len(evaluation.systems) > 1
+    for estimate in evaluation:
+        parts = [estimate.system, estimate.measure] if has_multiple_systems else [estimate.measure]
         name = "/".join(map(_sanitize_name, parts))
-        yield name[:_LONGEST], {"": e.value, ".low": e.low, ".high": e.high}
+        yield name[:_LONGEST], {"": estimate.value, ".low": estimate.low, ".high": estimate.high}
 
 
 def _sanitize_name(name: str) -> str:
     """Return a name that MLflow allows, which is neither empty nor a folder."""
-    made = _NOT_ALLOWED.sub("_", name)
-    return made if made.strip(". ") else f"_{made}"
+    sanitized = _NOT_ALLOWED.sub("_", name)
+    return sanitized if sanitized.strip(". ") else f"_{sanitized}"

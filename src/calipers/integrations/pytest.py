@@ -52,13 +52,17 @@ def assert_not_worse(
     """
     __tracebackhide__ = True
     if isinstance(base, str) and base in new.systems:
-        both, name = new, base
+        evaluation, name = new, base
     else:
-        both = join_evaluations(new, base, on)
-        name = both.systems[-1]
-    by = "" if margin is None else f" by {margin!r}"
-    rulings = check_requirements(both, f"{on} not worse than {BASELINE}{by}", baseline=name)
-    _assert([replace(ruling, rule=f"{on} not worse than {name}{by}") for ruling in rulings])
+        evaluation = join_evaluations(new, base, on)
+        name = evaluation.systems[-1]
+    margin_text = "" if margin is None else f" by {margin!r}"
+    rulings = check_requirements(
+        evaluation, f"{on} not worse than {BASELINE}{margin_text}", baseline=name
+    )
+    _assert(
+        [replace(ruling, rule=f"{on} not worse than {name}{margin_text}") for ruling in rulings]
+    )
 
 
 def assert_met(evaluation: Evaluation, rules: str | Sequence[str], **options: str) -> None:

@@ -64,7 +64,7 @@ class ErrorComponent:
 
 
 def decompose_squared_error(
-    said: FloatArray,
+    predictions: FloatArray,
     truth: FloatArray,
     *,
     noise: float | None = None,
@@ -80,7 +80,7 @@ def decompose_squared_error(
 
     Parameters
     ----------
-    said : array of shape (training sets, rows)
+    predictions : array of shape (training sets, rows)
         Predictions.
     truth : array of shape (rows,)
         True values of the rows.
@@ -120,40 +120,48 @@ def decompose_squared_error(
 
     Source: Geman, Bienenstock and Doursat 1992, Neural Computation 4.
     """
-    sets = _make_sets(said)
-    apart = np.asarray(said, np.float64) - truth
-    own = np.square(apart).mean(axis=1)
+    sets = _make_sets(predictions)
+    deviations = np.asarray(predictions, np.float64) - truth
+    set_errors = np.square(deviations).mean(axis=1)
     # The error is the mean of the diagonal of apart·apartᵀ, bias² the mean of the rest of it.
-    across = apart @ apart.mean(axis=0) * sets / apart.shape[1] if apart.size else own
-    total, diagonal = float(across.sum()), float(own.sum())
+    across = (
+        deviations @ deviations.mean(axis=0) * sets / deviations.shape[1]
+        if deviations.size
+        else set_errors
+    )
+    total, diagonal = float(across.sum()), float(set_errors.sum())
     bias = (total - diagonal) / (sets * (sets - 1))
-    left = np.full(sets, math.nan)
+    loo_bias = np.full(sets, math.nan)
     if sets > 2:
-        left = (total - 2 * across + own - (diagonal - own)) / ((sets - 1) * (sets - 2))
-    error, left_error = diagonal / sets, (diagonal - own) / (sets - 1)
-    rows = apart.var(axis=0, ddof=1)
-    rows_bias = np.square(apart.mean(axis=0)) - rows / sets
-    made = _JackknifeMeans(sets, sampled, level)
-    known = 0.0 if noise is None else noise
-    more, less = (known, 0.0) if exact else (0.0, known)
-    found = {
-        ERROR: made.positive(error + more, left_error, rows + rows_bias),
-        BIAS_AND_NOISE: made.bias(bias - less, left, rows_bias),
-        VARIANCE: made.positive(error - bias, left_error - left, rows),
+        loo_bias = (total - 2 * across + set_errors - (diagonal - set_errors)) / (
+            (sets - 1) * (sets - 2)
+        )
+    error, loo_error = diagonal / sets, (diagonal - set_errors) / (sets - 1)
+    rows = deviations.var(axis=0, ddof=1)
+    rows_bias = np.square(deviations.mean(axis=0)) - rows / sets
+    jackknife = _JackknifeMeans(sets, sampled, level)
+    noise_variance = 0.0 if noise is None else noise
+    added_noise, removed_noise = (noise_variance, 0.0) if exact else (0.0, noise_variance)
+    components = {
+        ERROR: jackknife.positive(error + added_noise, loo_error, rows + rows_bias),
+        BIAS_AND_NOISE: jackknife.bias(bias - removed_noise, loo_bias, rows_bias),
+        VARIANCE: jackknife.positive(error - bias, loo_error - loo_bias, rows),
     }
     if noise is None and not exact:
-        return found
-    together = found.pop(BIAS_AND_NOISE)
-    parts = {ERROR: found[ERROR], BIAS: together, VARIANCE: found[VARIANCE]}
+        return components
+    bias_and_noise = components.pop(BIAS_AND_NOISE)
+    parts = {ERROR: components[ERROR], BIAS: bias_and_noise, VARIANCE: components[VARIANCE]}
     if noise is not None:
         parts[NOISE] = ErrorComponent(noise, no_interval("none", "known_constant"))
     return parts
 
 
-def _make_sets(said: npt.NDArray[Any]) -> int:
-    if np.ndim(said) != 2 or len(said) < 2:
-        raise ValueError(f"predictions have shape {np.shape(said)}, expected two sets or more")
-    return len(said)
+def _make_sets(predictions: npt.NDArray[Any]) -> int:
+    if np.ndim(predictions) != 2 or len(predictions) < 2:
+        raise ValueError(
+            f"predictions have shape {np.shape(predictions)}, expected two sets or more"
+        )
+    return len(predictions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,48 +172,48 @@ class _JackknifeMeans:
     sampled: bool
     level: float
 
-    def any(self, value: float, left_out: FloatArray, rows: FloatArray) -> ErrorComponent:
+    def any(self, value: float, loo_values: FloatArray, rows: FloatArray) -> ErrorComponent:
         """Return a component of any sign with its interval."""
-        if self.sets < FEWEST_SETS or np.isnan(left_out).any():
+        if self.sets < FEWEST_SETS or np.isnan(loo_values).any():
             return ErrorComponent(value, no_interval(_WAY, "too_few_units"))
-        apart = left_out - left_out.mean()
-        of_sets = (self.sets - 1) / self.sets * float(np.square(apart).sum())
+        deviations = loo_values - loo_values.mean()
+        of_sets = (self.sets - 1) / self.sets * float(np.square(deviations).sum())
         of_rows = float(rows.var(ddof=1)) / len(rows) if self.sampled and len(rows) > 1 else 0.0
         name = _WAY + _ROWS * self.sampled
         se = math.sqrt(of_sets + of_rows)
         if se <= ROUNDING * max(abs(value), 1e-300):
             return ErrorComponent(value, no_interval(name, "no_spread"))
         # Satterthwaite's degrees of freedom of a sum of two variances.
-        degrees = (of_sets + of_rows) ** 2 / (
+        df = (of_sets + of_rows) ** 2 / (
             of_sets**2 / (self.sets - 1) + of_rows**2 / max(len(rows) - 1, 1)
         )
-        made = intervals.student(value, se, degrees + 1, self.level)
-        return ErrorComponent(value, replace(made, method=name))
+        interval = intervals.student(value, se, df + 1, self.level)
+        return ErrorComponent(value, replace(interval, method=name))
 
-    def bias(self, value: float, left_out: FloatArray, rows: FloatArray) -> ErrorComponent:
+    def bias(self, value: float, loo_values: FloatArray, rows: FloatArray) -> ErrorComponent:
         """Return a squared bias, which is usually close to 0, with its interval."""
-        term = self.any(value, left_out, rows)
+        term = self.any(value, loo_values, rows)
         if term.interval.reason or self.sets >= FEW_SETS:
             return term
         return replace(term, interval=term.interval.add_caution("few training sets"))
 
-    def positive(self, value: float, left_out: FloatArray, rows: FloatArray) -> ErrorComponent:
+    def positive(self, value: float, loo_values: FloatArray, rows: FloatArray) -> ErrorComponent:
         """Return a positive component with its interval on the log scale."""
-        term = self.any(value, left_out, rows)
+        term = self.any(value, loo_values, rows)
         if term.interval.reason or not value > 0:
             return term
         half = term.interval.high - value
         low, high = SCALES["log"].symmetric_limits(value, half)
-        made = replace(term.interval, low=low, high=high, method=f"{term.interval.method}, log")
-        heavy = intervals.skewness(left_out.mean() - left_out) > HEAVY_TAIL
-        return ErrorComponent(value, made.add_caution("a heavy tail") if heavy else made)
+        interval = replace(term.interval, low=low, high=high, method=f"{term.interval.method}, log")
+        heavy = intervals.skewness(loo_values.mean() - loo_values) > HEAVY_TAIL
+        return ErrorComponent(value, interval.add_caution("a heavy tail") if heavy else interval)
 
 
 # --- 0–1 loss -------------------------------------------------------------------------------------
 
 
 def zero_one(
-    said: npt.NDArray[np.intp],
+    predictions: npt.NDArray[np.intp],
     truth: npt.NDArray[np.intp],
     classes: int,
     *,
@@ -225,7 +233,7 @@ def zero_one(
 
     Parameters
     ----------
-    said : array of int, shape (training sets, rows)
+    predictions : array of int, shape (training sets, rows)
         Predicted classes, from 0 to ``classes`` − 1.
     truth : array of int, shape (rows,)
         True classes of the rows.
@@ -266,11 +274,12 @@ def zero_one(
 
     Source: Domingos 2000, ICML.
     """
-    sets = _make_sets(said)
-    of_class = said[:, :, None] == np.arange(classes)
-    even = np.full((1, sets), 1 / sets)
+    sets = _make_sets(predictions)
+    of_class = predictions[:, :, None] == np.arange(classes)
+    equal_weights = np.full((1, sets), 1 / sets)
     values = {
-        name: float(rows.mean()) for name, rows in _main_components(even, of_class, truth).items()
+        name: float(rows.mean())
+        for name, rows in _main_components(equal_weights, of_class, truth).items()
     }
     if sets < FEWEST_SETS:
         return {
@@ -280,7 +289,7 @@ def zero_one(
         of_class, truth, sampled=sampled, n_resamples=n_resamples, seed=seed
     )
     name = _DRAWN + _ROWS * sampled
-    made = {}
+    components = {}
     for part, value in values.items():
         # As of a sample: n draws of n spread √((n − 1)/n) as much as it does.
         se = intervals.standard_deviation(replicates[part]) * math.sqrt(sets / (sets - 1))
@@ -288,8 +297,8 @@ def zero_one(
         if se > 0:
             interval = replace(intervals.student(value, se, sets, level), method=name)
             interval = interval.clip(-1.0 if part == VARIANCE else 0.0, 1.0)
-        made[part] = ErrorComponent(value, interval)
-    return made
+        components[part] = ErrorComponent(value, interval)
+    return components
 
 
 def _main_components(
@@ -297,17 +306,19 @@ def _main_components(
 ) -> Mapping[str, FloatArray]:
     """Return the components on each row, (replicates, rows), by weights of training sets."""
     sets, rows, classes = of_class.shape
-    shares = (weight @ of_class.reshape(sets, -1).astype(np.float64)).reshape(-1, rows, classes)
-    main = shares.argmax(axis=2)
+    proportions = (weight @ of_class.reshape(sets, -1).astype(np.float64)).reshape(
+        -1, rows, classes
+    )
+    main = proportions.argmax(axis=2)
     right = np.take_along_axis(
-        shares, np.broadcast_to(truth[:, None], (len(shares), rows, 1)), axis=2
+        proportions, np.broadcast_to(truth[:, None], (len(proportions), rows, 1)), axis=2
     )[..., 0]
-    wrong = main != truth
-    elsewhere = 1 - shares.max(axis=2)
-    unbiased, biased = np.where(wrong, 0.0, elsewhere), np.where(wrong, right, 0.0)
+    error_mask = main != truth
+    disagreement = 1 - proportions.max(axis=2)
+    unbiased, biased = np.where(error_mask, 0.0, disagreement), np.where(error_mask, right, 0.0)
     return {
         ERROR: 1 - right,
-        MAIN_BIAS: wrong.astype(np.float64),
+        MAIN_BIAS: error_mask.astype(np.float64),
         VARIANCE: unbiased - biased,
         UNBIASED: unbiased,
         BIASED: biased,
@@ -326,16 +337,16 @@ def _replicate_components(
     sets, rows, classes = of_class.shape
     random = np.random.Generator(np.random.Philox(seed))
     step = max(1, _AT_A_TIME // max(rows * classes, 1))
-    made: dict[str, list[FloatArray]] = {}
+    replicates_by_name: dict[str, list[FloatArray]] = {}
     for start in range(0, n_resamples, step):
-        number = min(step, n_resamples - start)
-        weight = random.multinomial(sets, np.full(sets, 1 / sets), number) / sets
-        of_rows = np.full((number, rows), 1 / rows)
+        n_replicates = min(step, n_resamples - start)
+        weight = random.multinomial(sets, np.full(sets, 1 / sets), n_replicates) / sets
+        of_rows = np.full((n_replicates, rows), 1 / rows)
         if sampled:
-            of_rows = random.multinomial(rows, of_rows[0], number) / rows
+            of_rows = random.multinomial(rows, of_rows[0], n_replicates) / rows
         for name, parts in _main_components(weight, of_class, truth).items():
-            made.setdefault(name, []).append((parts * of_rows).sum(axis=1))
-    return {name: np.concatenate(parts) for name, parts in made.items()}
+            replicates_by_name.setdefault(name, []).append((parts * of_rows).sum(axis=1))
+    return {name: np.concatenate(parts) for name, parts in replicates_by_name.items()}
 
 
 #: How many training sets there are where that is not said.
@@ -484,37 +495,39 @@ def bias_variance(
     if noise is not None and not 0 <= noise < math.inf:
         raise InputError(f"noise is {noise}, expected a variance: 0 or more")
     names, varied = _parameter_grid(estimator, param_name, param_range)
-    drawn = _make_training_sets(
+    design = _make_training_sets(
         X, y, generate, test, bootstrap, training_sets, seed, numbers=not classes
     )
     jobs = [
         FitJob(
-            estimator, train, (drawn.tested,), (place,), given,
-            f"{f'{param_name} {name}, ' * (param_name is not None)}training set {place + 1}",
+            estimator, train, (design.tested,), (index,), parameters,
+            f"{f'{param_name} {name}, ' * (param_name is not None)}training set {index + 1}",
         )
-        for place, train in enumerate(drawn.trained)
-        for name, given in zip(names, varied, strict=True)
+        for index, train in enumerate(design.trained)
+        for name, parameters in zip(names, varied, strict=True)
     ]  # fmt: skip
     fits: FitResults[Any] = fit_all(
-        jobs, drawn.material, seed=seed, n_jobs=n_jobs, what="fitting model"
+        jobs, design.material, seed=seed, n_jobs=n_jobs, label="fitting model"
     )
-    sets, notes = fits.done // len(names), list(drawn.notes)
+    sets, notes = fits.done // len(names), list(design.notes)
     if fits.interrupted:
         if sets < 2:
             raise KeyboardInterrupt
-        of = f"{sets} of {len(drawn.trained)} training sets"
-        notes.insert(0, f"Interrupted: these numbers are of {of}, which were finished.")
-        warnings.warn(f"bias_variance was interrupted after {of}", stacklevel=3)
-    said = np.array([fit.said[0] for fit in fits.all[: sets * len(names)] if fit is not None])
-    of_value = said.reshape(sets, len(names), -1).swapaxes(0, 1)
-    truth = np.asarray(drawn.material.target[drawn.tested])
+        progress = f"{sets} of {len(design.trained)} training sets"
+        notes.insert(0, f"Interrupted: these numbers are of {progress}, which were finished.")
+        warnings.warn(f"bias_variance was interrupted after {progress}", stacklevel=3)
+    predictions = np.array(
+        [fit.said[0] for fit in fits.all[: sets * len(names)] if fit is not None]
+    )
+    predictions_by_value = predictions.reshape(sets, len(names), -1).swapaxes(0, 1)
+    truth = np.asarray(design.material.target[design.tested])
     rows = []
-    for name, table in zip(names, of_value, strict=True):
+    for name, table in zip(names, predictions_by_value, strict=True):
         if classes:
-            known = encode_labels(np.concatenate([truth, table.ravel()]), "prediction")
-            codes = np.asarray(known.codes, np.intp)
+            labels = encode_labels(np.concatenate([truth, table.ravel()]), "prediction")
+            codes = np.asarray(labels.codes, np.intp)
             parts = zero_one(
-                codes[len(truth) :].reshape(table.shape), codes[: len(truth)], len(known.names),
+                codes[len(truth) :].reshape(table.shape), codes[: len(truth)], len(labels.names),
                 sampled=sampled, level=level, n_resamples=settings.n_resamples, seed=seed,
             )  # fmt: skip
         else:
@@ -522,11 +535,13 @@ def bias_variance(
                 table.astype(np.float64), truth.astype(np.float64), noise=noise, exact=exact,
                 sampled=sampled, level=level,
             )  # fmt: skip
-        made = {part: _estimate(part, term, name, level, sets) for part, term in parts.items()}
-        rows.append(BiasVarianceRow(name, made))
+        components = {
+            part: _estimate(part, term, name, level, sets) for part, term in parts.items()
+        }
+        rows.append(BiasVarianceRow(name, components))
     return BiasVariance(
-        "0-1" if classes else "squared", param_name or "", tuple(rows), level, drawn.source, sets,
-        len(drawn.trained[0]), len(drawn.tested), tuple(notes),
+        "0-1" if classes else "squared", param_name or "", tuple(rows), level, design.source, sets,
+        len(design.trained[0]), len(design.tested), tuple(notes),
         {
             **base_provenance(estimator, inputs), "seed": seed, "noise": noise, "exact": exact,
             "sampled": sampled, "n_resamples": n_resamples,
@@ -547,10 +562,10 @@ def _parameter_grid(
 
 
 def _estimate(part: str, term: ErrorComponent, name: str, level: float, sets: int) -> Estimate:
-    made = term.interval
+    interval = term.interval
     return Estimate(
-        part, term.value, made.low, made.high, level, made.method, n=sets, n_total=sets,
-        unit="training sets", interval_reason=made.reason, standard_error=made.se, system=name,
+        part, term.value, interval.low, interval.high, level, interval.method, n=sets, n_total=sets,
+        unit="training sets", interval_reason=interval.reason, standard_error=interval.se, system=name,
     )  # fmt: skip
 
 
@@ -581,56 +596,56 @@ def _make_training_sets(
 ) -> _TrainingSets:
     """Generate the training sets, or sample them from the rows."""
     source = GENERATED if generate is not None else BOOTSTRAP if bootstrap else DISJOINT
-    number = USUAL[source] if training_sets is None else training_sets
-    if number < FEWEST_SETS:
-        raise InputError(f"training_sets is {number}, expected {FEWEST_SETS} or more")
+    n_sets = USUAL[source] if training_sets is None else training_sets
+    if n_sets < FEWEST_SETS:
+        raise InputError(f"training_sets is {n_sets}, expected {FEWEST_SETS} or more")
     random = np.random.default_rng(seed)
     if generate is not None:
         if X is not None or y is not None or bootstrap:
             raise InputError("generate= draws the rows itself: leave out X, y and bootstrap=")
         if test is None:
             raise InputError("generate= needs test=, the (X, y) of the rows to be tested on")
-        made = [_pair(generate(random), "generate()") for _ in range(number)]
-        made.append(_pair(test, "test"))
-        material, places = _stack_pairs(made, numbers=numbers)
-        short = sorted({len(rows) for rows in places[:-1]})
+        pairs = [_pair(generate(random), "generate()") for _ in range(n_sets)]
+        pairs.append(_pair(test, "test"))
+        material, indices = _stack_pairs(pairs, numbers=numbers)
+        short = sorted({len(rows) for rows in indices[:-1]})
         if len(short) > 1:
             raise InputError(
                 f"generate() returned training sets of {short[0]} to {short[-1]} rows, expected "
                 "one size"
             )
-        return _TrainingSets(material, places[:-1], places[-1], source)
+        return _TrainingSets(material, indices[:-1], indices[-1], source)
     if X is None or y is None:
         raise InputError("give rows (X, y), or generate=, a function that draws training sets")
-    own = TrainingData(X, checked_target(X, y, classes=not numbers))
-    pool = random.permutation(len(own.target))
+    pool_data = TrainingData(X, checked_target(X, y, classes=not numbers))
+    pool = random.permutation(len(pool_data.target))
     if test is None:
         cut = max(1, round(TESTED * len(pool)))
-        tested, pool, material = np.sort(pool[:cut]), pool[cut:], own
+        tested, pool, material = np.sort(pool[:cut]), pool[cut:], pool_data
     else:
-        material, places = _stack_pairs([(X, y), _pair(test, "test")], numbers=numbers)
-        tested = places[1]
+        material, indices = _stack_pairs([(X, y), _pair(test, "test")], numbers=numbers)
+        tested = indices[1]
     if bootstrap:
         return _TrainingSets(
-            material, list(random.choice(pool, (number, len(pool)))), tested, source
+            material, list(random.choice(pool, (n_sets, len(pool)))), tested, source
         )
-    size = len(pool) // number
+    size = len(pool) // n_sets
     if size < 2:
         raise InputError(
-            f"{number} disjoint training sets of {len(pool)} rows have {size} each, expected 2 or "
+            f"{n_sets} disjoint training sets of {len(pool)} rows have {size} each, expected 2 or "
             "more; take fewer"
         )
     return _TrainingSets(
-        material, list(pool[: number * size].reshape(number, size)), tested, source
+        material, list(pool[: n_sets * size].reshape(n_sets, size)), tested, source
     )
 
 
-def _pair(given: Any, what: str) -> tuple[Any, Any]:
+def _pair(pair: Any, label: str) -> tuple[Any, Any]:
     """Return features and truth; raise InputError unless they are a pair."""
     try:
-        features, target = given
+        features, target = pair
     except (TypeError, ValueError):
-        raise InputError(f"{what}: expected a pair (X, y)") from None
+        raise InputError(f"{label}: expected a pair (X, y)") from None
     return features, target
 
 
@@ -654,6 +669,6 @@ def _stack_pairs(
                 f"training sets and test: features do not fit together: {error}"
             ) from None
     target = np.concatenate(targets)
-    ends = np.cumsum([len(own) for own in targets])
-    places = np.split(np.arange(ends[-1]), ends[:-1])
-    return TrainingData(features, target), places
+    stops = np.cumsum([len(set_target) for set_target in targets])
+    indices = np.split(np.arange(stops[-1]), stops[:-1])
+    return TrainingData(features, target), indices

@@ -279,12 +279,12 @@ def cross_validate(
     if y is not None and truth is not None:
         raise InputError("y= and truth= are the same; give one")
     rows = collect_columns(columns, data=data)
-    made = dict(rows.columns)
-    asked = _Options(
-        made, task, interval, settings, baseline, curves, n_jobs,
+    checked_columns = dict(rows.columns)
+    options = _Options(
+        checked_columns, task, interval, settings, baseline, curves, n_jobs,
         {"measures": measures, "inputs": add_files(inputs, data)},
         {"positive": positive, "threshold": threshold, "undefined": undefined},
-        _SingleSplit(made.pop("part", part), on), inner_cv,
+        _SingleSplit(checked_columns.pop("part", part), on), inner_cv,
     )  # fmt: skip
     divided = {"cv": cv, "n_repeats": n_repeats, "stratify": stratify, "time": time}
     if estimator is None:
@@ -293,10 +293,10 @@ def cross_validate(
                 "give (estimator, X, y), or predictions with fold=, the fold of each, or with "
                 "part=, the part of each"
             )
-        for name, given in {**divided, "inner_cv": inner_cv}.items():
-            if given is not None:
+        for name, value in {**divided, "inner_cv": inner_cv}.items():
+            if value is not None:
                 raise InputError(f"{name}= goes with an estimator, not with predictions")
-        return asked.of_predictions(train)
+        return options.of_predictions(train)
     for name in ("predicted", "score", "probability", "fold", "repetition"):
         if columns[name] is not None:
             raise InputError(f"{name}= goes with predictions made elsewhere, not with an estimator")
@@ -304,7 +304,7 @@ def cross_validate(
         raise InputError("train= goes with predictions made elsewhere, not with an estimator")
     if X is None or columns["truth"] is None:
         raise InputError("cross-validation of an estimator takes its features and a truth: X and y")
-    return asked.of_estimators(estimator, X, cv, n_repeats, stratify, time)
+    return options.of_estimators(estimator, X, cv, n_repeats, stratify, time)
 
 
 class _SingleSplit(NamedTuple):
@@ -315,8 +315,8 @@ class _SingleSplit(NamedTuple):
 
     def split(self, rows: int) -> tuple[Split, str]:
         """Return the division, and the name of the measured part."""
-        made = to_split(self.part, rows)
-        return made, self.on or ("test" if len(made.test) else "validation")
+        row_split = to_split(self.part, rows)
+        return row_split, self.on or ("test" if len(row_split.test) else "validation")
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,41 +346,52 @@ class _Options:
         """Return the evaluation of external predictions."""
         if self.interval == "nested":
             raise InputError("nested cross-validation fits models itself: give (estimator, X, y)")
-        c = self.columns
-        if c["truth"] is None:
+        input_columns = self.columns
+        if input_columns["truth"] is None:
             raise InputError("truth= is missing")
-        said = {name: c[name] for name in ("predicted", "score", "probability")}
-        classes = self._classes(said)
-        number = n_rows(c["truth"]) or len(to_array(c["truth"], "truth"))
-        weight, group = self._beside(number)
-        design = self._given_design(number, train)
-        made = {"truth": c["truth"], **(said if classes else {"predicted": said["predicted"]})}
+        prediction_columns = {
+            name: input_columns[name] for name in ("predicted", "score", "probability")
+        }
+        classes = self._classes(prediction_columns)
+        n = n_rows(input_columns["truth"]) or len(to_array(input_columns["truth"], "truth"))
+        weight, group = self._beside(n)
+        design = self._given_design(n, train)
+        task_columns = {
+            "truth": input_columns["truth"],
+            **(prediction_columns if classes else {"predicted": prediction_columns["predicted"]}),
+        }
         tuned: Mapping[str, TunedThresholds] = {}
-        tuning, told = self._tuning(c["truth"], None, classes=classes), self
+        tuning, options = self._tuning(input_columns["truth"], None, classes=classes), self
         if tuning is not None:
-            made["predicted"], tuned = tuned_elsewhere(tuning, design, c["truth"], said, weight)
-            told = self._about(tuning.names[1], known := _only_thresholds(design, tuned))
-            labels = {n: of for n, of in made["predicted"].items() if n not in known}
-            made["predicted"] = labels or None
-        where = [part.test for part in design.parts]
+            task_columns["predicted"], tuned = tuned_elsewhere(
+                tuning, design, input_columns["truth"], prediction_columns, weight
+            )
+            options = self._about(tuning.names[1], known := _only_thresholds(design, tuned))
+            labels = {
+                n: column for n, column in task_columns["predicted"].items() if n not in known
+            }
+            task_columns["predicted"] = labels or None
+        fold_indices = [part.test for part in design.parts]
         tested = np.sort(np.concatenate([part.test for part in design.first]))
         if design.split is not None:  # the other rows have predictions as well
-            where = [np.arange(len(tested))]
+            fold_indices = [np.arange(len(tested))]
 
-        def evaluate(part: Places | None, **how: Any) -> Evaluation:
+        def evaluate(part: Places | None, **task_options: Any) -> Evaluation:
             rows = part if design.split is None else tested if part is None else tested[part]
-            beside = {"weight": weight, "cluster": group, **made}
+            row_columns = {"weight": weight, "cluster": group, **task_columns}
             if rows is not None:
-                beside = {name: _take_rows(values, rows, name) for name, values in beside.items()}
-            return told._evaluated(classes, **beside, **how)
+                row_columns = {
+                    name: _take_rows(values, rows, name) for name, values in row_columns.items()
+                }
+            return options._evaluated(classes, **row_columns, **task_options)
 
-        first = tested if design.split is None else where[0]
+        first = tested if design.split is None else fold_indices[0]
         words = "the other folds" if design.split is None else _validation_rows(design)
         cluster = None if group is None else group[design.parts[0].test]
         gains = None
         if tuning is not None:
             gains = self._gains(tuning, tuned, words, design, cluster, None)
-        return told._together(design, where, first, evaluate, (), gains=gains)
+        return options._together(design, fold_indices, first, evaluate, (), gains=gains)
 
     def _given_design(self, rows: int, train: float | None) -> SplitDesign:
         """Return the design of rows with predictions, from a column of folds or a single split."""
@@ -409,8 +420,10 @@ class _Options:
             )
         if len(getattr(truth, "shape", ())) > 1:
             raise InputError("threshold= is about two classes; rows have several labels")
-        how: dict[str, Any] = {"stratify": stratify, "seed": self.settings.seed}
-        return ThresholdTuning.of(threshold, truth, self.of_classes["positive"], self.inner, **how)
+        options: dict[str, Any] = {"stratify": stratify, "seed": self.settings.seed}
+        return ThresholdTuning.of(
+            threshold, truth, self.of_classes["positive"], self.inner, **options
+        )
 
     def _about(self, positive: str, thresholds: Mapping[str, float]) -> _Options:
         """Return options with known thresholds, or for labels at tuned thresholds."""
@@ -427,12 +440,16 @@ class _Options:
         time: Any,
     ) -> ThresholdGains:  # fmt: skip
         """Return the object that estimates the gains of tuned thresholds."""
-        s = self.settings
-        beside: dict[str, Any] = {"level": s.level, "seed": s.seed}
+        settings = self.settings
+        interval_options: dict[str, Any] = {"level": settings.level, "seed": settings.seed}
         if design.once:
-            beside |= {"cluster": cluster, "time": time, "n_resamples": s.n_resamples}
+            interval_options |= {
+                "cluster": cluster,
+                "time": time,
+                "n_resamples": settings.n_resamples,
+            }
         return ThresholdGains(
-            tuning, tuned, chosen_on, None if design.once else design.sizes, beside
+            tuning, tuned, chosen_on, None if design.once else design.sizes, interval_options
         )
 
     def of_estimators(
@@ -445,7 +462,7 @@ class _Options:
         time: Any,
     ) -> Evaluation:
         """Return the evaluation of estimators, which are fitted here."""
-        c, models, seed = (
+        input_columns, models, seed = (
             self.columns,
             predictions.check_named_estimators(estimator),
             self.settings.seed,
@@ -453,13 +470,17 @@ class _Options:
         classes = (
             self.task == "classification" if self.task else predictions.are_classifiers(models)
         )
-        several = len(getattr(c["truth"], "shape", ())) == 2
-        target = np.asarray(c["truth"]) if several else to_array(c["truth"], "y")
-        if classes and not several:
+        is_multilabel = len(getattr(input_columns["truth"], "shape", ())) == 2
+        target = (
+            np.asarray(input_columns["truth"])
+            if is_multilabel
+            else to_array(input_columns["truth"], "y")
+        )
+        if classes and not is_multilabel:
             encode_labels(target, "y")  # which says what is odd about it
-        number = None if isinstance(X, Mapping) else n_rows(X)
-        if number != len(target):
-            has = f"{format_value(X)}" if number is None else f"{number:,} rows"
+        n = None if isinstance(X, Mapping) else n_rows(X)
+        if n != len(target):
+            has = f"{format_value(X)}" if n is None else f"{n:,} rows"
             raise InputError(
                 f"X: {has}, expected a table of {len(target):,} rows, as many as y has"
             )
@@ -471,50 +492,67 @@ class _Options:
         else:
             others = {"cv": folds, "n_repeats": repeats, "stratify": stratify}
             design = divided_once(*self.once.split(len(target)), known, others)
-        tuning = self._tuning(c["truth"], stratify, classes=classes)
+        tuning = self._tuning(input_columns["truth"], stratify, classes=classes)
         pairs = (
             nested_cv.make_fold_pairs(design, known, weight) if self.interval == "nested" else ()
         )
         ask = predictions.predict_classifier if classes else predictions.predict_regressor
-        made = fit_folds(models, material, design, pairs, ask, seed, self.n_jobs, tuning, known)
+        fold_predictions = fit_folds(
+            models, material, design, pairs, ask, seed, self.n_jobs, tuning, known
+        )
         times = known.times if design.once else None
-        known_thresholds = _only_thresholds(made.design, made.tuned)
-        told = self if tuning is None else self._about(tuning.names[1], known_thresholds)
+        known_thresholds = _only_thresholds(fold_predictions.design, fold_predictions.tuned)
+        options = self if tuning is None else self._about(tuning.names[1], known_thresholds)
 
         def evaluate(
-            part: Places | None, said: Said = made.said, rows: Places = made.rows, **how: Any
+            part: Places | None,
+            predictions_by_name: Said = fold_predictions.said,
+            rows: Places = fold_predictions.rows,
+            **task_options: Any,
         ) -> Evaluation:
-            places = np.arange(len(rows)) if part is None else part
-            of = rows[places]
-            taken = {name: one.taken(places) for name, one in said.items()}
+            indices = np.arange(len(rows)) if part is None else part
+            row_indices = rows[indices]
+            selected = {name: model.taken(indices) for name, model in predictions_by_name.items()}
             columns: dict[str, Any] = {
-                "truth": taken, "predicted": np.arange(len(of)), "y": target[of]
+                "truth": selected, "predicted": np.arange(len(row_indices)), "y": target[row_indices]
             }  # fmt: skip
             if is_verb(self.task):
-                said_of = {name: one.predict(None) for name, one in taken.items()}
-                columns = {"truth": target[of], "predicted": said_of}
+                predicted = {name: model.predict(None) for name, model in selected.items()}
+                columns = {"truth": target[row_indices], "predicted": predicted}
             if tuning is not None:
-                columns = {"truth": target[of], **_columns(taken, tuning.names[1])}
+                columns = {"truth": target[row_indices], **_columns(selected, tuning.names[1])}
                 if known_thresholds:
                     del columns["predicted"]
-            return told._evaluated(
-                classes, **columns, weight=None if weight is None else weight[of],
-                cluster=None if group is None else group[of],
-                **({} if times is None else {"time": times[of]}), **how,
+            return options._evaluated(
+                classes, **columns, weight=None if weight is None else weight[row_indices],
+                cluster=None if group is None else group[row_indices],
+                **({} if times is None else {"time": times[row_indices]}), **task_options,
             )  # fmt: skip
 
-        first = np.arange(sum(len(part.test) for part in made.design.first))
+        first = np.arange(sum(len(part.test) for part in fold_predictions.design.first))
         inner = None
-        if made.within is not None:
+        if fold_predictions.within is not None:
             rows = np.concatenate([np.concatenate(pair.asked) for pair in pairs])
-            inner = partial(evaluate, None, made.within, rows), pairs
+            inner = partial(evaluate, None, fold_predictions.within, rows), pairs
         gains = None
         if tuning is not None:
             words = _validation_rows(design) if design.spare else tuning.within_folds
-            rows = made.rows[made.where[0]]
-            own = [None if of is None else of[rows] for of in (group, times)]
-            gains = self._gains(tuning, made.tuned, words, made.design, *own)
-        return told._together(made.design, made.where, first, evaluate, made.notes, inner, gains)
+            rows = fold_predictions.rows[fold_predictions.where[0]]
+            cluster_and_time = [
+                None if column is None else column[rows] for column in (group, times)
+            ]
+            gains = self._gains(
+                tuning, fold_predictions.tuned, words, fold_predictions.design, *cluster_and_time
+            )
+        return options._together(
+            fold_predictions.design,
+            fold_predictions.where,
+            first,
+            evaluate,
+            fold_predictions.notes,
+            inner,
+            gains,
+        )
 
     def _beside(self, rows: int) -> tuple[Any, Any]:
         """Return the weight and the group of each row, checked."""
@@ -529,11 +567,11 @@ class _Options:
             check_length(group, rows, "group")
         return weight, group
 
-    def _classes(self, said: Mapping[str, Any]) -> bool:
+    def _classes(self, prediction_columns: Mapping[str, Any]) -> bool:
         """Return whether external predictions are classes."""
         if self.task is not None:
             return bool(self.task == "classification")
-        if said["score"] is not None or said["probability"] is not None:
+        if prediction_columns["score"] is not None or prediction_columns["probability"] is not None:
             return True
         if np.ndim(self.columns["truth"]) == 1:
             kind = to_array(self.columns["truth"], "truth").dtype.kind
@@ -546,18 +584,18 @@ class _Options:
 
     # --- What is made of them ---------------------------------------------------------------------
 
-    def _evaluated(self, classes: bool, **how: Any) -> Evaluation:
+    def _evaluated(self, classes: bool, **task_options: Any) -> Evaluation:
         """Evaluate all rows, or some."""
-        own = {**self.options, **(self.of_classes if classes else {}), **how}
+        arguments = {**self.options, **(self.of_classes if classes else {}), **task_options}
         if is_verb(self.task):
-            made: Evaluation = self.task(**own)
-            return made
-        return (classification if classes else regression)(**own)
+            evaluation: Evaluation = self.task(**arguments)
+            return evaluation
+        return (classification if classes else regression)(**arguments)
 
     def _together(
         self,
         design: SplitDesign,
-        where: Sequence[Places],
+        fold_indices: Sequence[Places],
         first: Places,
         evaluate: Callable[..., Evaluation],
         notes: Sequence[str],
@@ -570,45 +608,53 @@ class _Options:
         folds that nested cross-validation leaves out, and ``gains`` estimate the gains of tuned
         thresholds.
         """
-        s, wanted = self.settings, self.interval != "none"
-        how = {"level": s.level, "n_resamples": s.n_resamples, "seed": s.seed}
+        settings, needs_intervals = self.settings, self.interval != "none"
+        inference_options = {
+            "level": settings.level,
+            "n_resamples": settings.n_resamples,
+            "seed": settings.seed,
+        }
         if design.once:
             return self._of_rows(design, evaluate, notes, gains)
-        pooled = evaluate(None, interval="none", curves=self.curves, **how)
+        pooled = evaluate(None, interval="none", curves=self.curves, **inference_options)
         other = None
         if inner is not None:
-            within = inner[0](interval="none", curves=False, **how)
-            other = nested_cv.NestedIntervals(pooled, within, design, where, inner[1], s.level)
+            within = inner[0](interval="none", curves=False, **inference_options)
+            other = nested_cv.NestedIntervals(
+                pooled, within, design, fold_indices, inner[1], settings.level
+            )
             notes = [*notes, *other.notes]
-        averages = FoldAverages.of(pooled, design, where)
-        folds = averages.folds(s)
+        averages = FoldAverages.of(pooled, design, fold_indices)
+        folds = averages.folds(settings)
         comparison: Comparison | None = None
-        if len(pooled.systems) > 1 and folds.better and len(where) > 1 and wanted:
+        if len(pooled.systems) > 1 and folds.better and len(fold_indices) > 1 and needs_intervals:
             comparison = folds.compare(baseline=self.baseline)
-        of_rows = pooled.findings
-        if wanted:
-            again = {**how, "level": widened_level(s.level, design)}
-            of_rows = evaluate(first, interval="auto", curves=False, **again).findings
+        row_findings = pooled.findings
+        if needs_intervals:
+            widened_options = {**inference_options, "level": widened_level(settings.level, design)}
+            row_findings = evaluate(
+                first, interval="auto", curves=False, **widened_options
+            ).findings
         thresholds = () if gains is None else gains.told(pooled.sources.measures)
-        told = dict(pooled.provenance)
+        provenance = dict(pooled.provenance)
         conventions = _conventions(pooled, design)
         return replace(
             pooled,
-            level=s.level,
-            estimates=tuple(averages.estimates(s.level, other, wanted=wanted)),
+            level=settings.level,
+            estimates=tuple(averages.estimates(settings.level, other, needs_intervals=needs_intervals)),
             comparison=comparison,
             curves=(
                 CurvesWithoutBands(pooled.curves) if isinstance(pooled.curves, LazyCurves) else ()
             ),
             per_unit=averages.per_fold,
-            findings=fold_findings(of_rows, comparison, s.level),
-            notes=(*_read_me(design, len(np.concatenate(where))),
-                   *(one.sentence for one in thresholds), *notes, *design.notes,
+            findings=fold_findings(row_findings, comparison, settings.level),
+            notes=(*_read_me(design, len(np.concatenate(fold_indices))),
+                   *(threshold.sentence for threshold in thresholds), *notes, *design.notes,
                    *pooled.notes, *(folds.notes if comparison is not None else ())),
             tuned_thresholds=thresholds,
             provenance={
-                **told,
-                **inference_provenance(s),
+                **provenance,
+                **inference_provenance(settings),
                 "interval": self.interval,
                 "conventions": conventions,
             },
@@ -623,30 +669,36 @@ class _Options:
         gains: ThresholdGains | None,
     ) -> Evaluation:
         """Return the evaluation of a single split, with intervals of the measured rows."""
-        s, wanted = self.settings, self.interval != "none"
-        made = evaluate(
-            None, interval="auto" if wanted else "none", curves=self.curves, level=s.level,
-            n_resamples=s.n_resamples, seed=s.seed, baseline=self.baseline,
+        settings, needs_intervals = self.settings, self.interval != "none"
+        evaluation = evaluate(
+            None, interval="auto" if needs_intervals else "none", curves=self.curves, level=settings.level,
+            n_resamples=settings.n_resamples, seed=settings.seed, baseline=self.baseline,
         )  # fmt: skip
-        thresholds = () if gains is None else gains.told(made.sources.measures)
-        one = (
+        thresholds = () if gains is None else gains.told(evaluation.sources.measures)
+        split_note = (
             f"One split: models are trained on {design.sizes[0]:,.0f} rows and measured on "
             f"{design.sizes[1]:,.0f} others. Intervals are those of the rows measured, of the "
             "models as they were fitted; how much models of other training rows would differ one "
             "split cannot tell."
         )
         return replace(
-            made,
-            notes=(one, *(t.sentence for t in thresholds), *notes, *design.notes, *made.notes),
+            evaluation,
+            notes=(
+                split_note,
+                *(t.sentence for t in thresholds),
+                *notes,
+                *design.notes,
+                *evaluation.notes,
+            ),
             tuned_thresholds=thresholds,
-            provenance={**made.provenance, "conventions": _conventions(made, design)},
+            provenance={**evaluation.provenance, "conventions": _conventions(evaluation, design)},
         )
 
 
-def _conventions(of: Evaluation, design: SplitDesign) -> dict[str, Any]:
+def _conventions(evaluation: Evaluation, design: SplitDesign) -> dict[str, Any]:
     """Return the conventions of the provenance, including the design of the splits."""
     return {
-        **of.provenance["conventions"],
+        **evaluation.provenance["conventions"],
         "cross-validation": design.called,
         "folds": len(design.parts),
         "repetitions": design.repetitions,
@@ -665,50 +717,54 @@ def _only_thresholds(design: SplitDesign, tuned: Mapping[str, TunedThresholds]) 
     With several folds there are labels instead. A threshold that predicts no row positive is
     infinite and cannot be passed on.
     """
-    known = {name: own.choices[0].threshold for name, own in tuned.items()} if design.once else {}
+    known = (
+        {name: thresholds.choices[0].threshold for name, thresholds in tuned.items()}
+        if design.once
+        else {}
+    )
     return known if all(map(math.isfinite, known.values())) else {}
 
 
-def _columns(said: Said, positive: str) -> dict[str, Any]:
+def _columns(predictions_by_name: Said, positive: str) -> dict[str, Any]:
     """Return labels, and probabilities or scores of the positive class."""
-    made: dict[str, dict[str, Any]] = {"predicted": {}, "probability": {}, "score": {}}
-    for name, one in said.items():
-        made["predicted"][name] = one.said.labels
-        kind = "score" if one.said.probability is None else "probability"
-        table = one.said.scores if one.said.probability is None else one.said.probability
-        classes = [label_name(label) for label in one.said.classes]
-        made[kind][name] = positive_column(table, classes, positive)
-    return {kind: columns or None for kind, columns in made.items()}
+    columns_by_kind: dict[str, dict[str, Any]] = {"predicted": {}, "probability": {}, "score": {}}
+    for name, model in predictions_by_name.items():
+        columns_by_kind["predicted"][name] = model.said.labels
+        kind = "score" if model.said.probability is None else "probability"
+        table = model.said.scores if model.said.probability is None else model.said.probability
+        classes = [label_name(label) for label in model.said.classes]
+        columns_by_kind[kind][name] = positive_column(table, classes, positive)
+    return {kind: columns or None for kind, columns in columns_by_kind.items()}
 
 
-def _read_me(design: SplitDesign, predictions: int) -> list[str]:
+def _read_me(design: SplitDesign, n_predictions: int) -> list[str]:
     """Return notes that explain the values."""
-    called = f"{design.called[:1].upper()}{design.called[1:]}"
-    what = (
-        f"{called}: values are averaged over {len(design.parts)} folds; pooled values, tables and "
-        f"curves are of {predictions:,} out-of-fold predictions together."
+    design_name = f"{design.called[:1].upper()}{design.called[1:]}"
+    averaging_note = (
+        f"{design_name}: values are averaged over {len(design.parts)} folds; pooled values, tables and "
+        f"curves are of {n_predictions:,} out-of-fold predictions together."
     )
-    why = (
+    interval_note = (
         "Pooled values and curves have no intervals or bands: models of different folds share "
         "training rows, so that those of independent rows would be too short. Findings rest on "
         "such, lengthened as the corrected t over folds is."
     )
-    return [what, why]
+    return [averaging_note, interval_note]
 
 
-def _take_rows(values: Any, part: Places, what: str) -> Any:
+def _take_rows(values: Any, part: Places, label: str) -> Any:
     """Return some rows of a column, or of several."""
     if values is None:
         return None
     if isinstance(values, Mapping):
         return {
-            name: _take_rows(column, part, f"{what} {name!r}") for name, column in values.items()
+            name: _take_rows(column, part, f"{label} {name!r}") for name, column in values.items()
         }
-    number = n_rows(values)
-    if number is None:
-        raise InputError(f"{what}: {format_value(values)}, expected a column")
-    if number <= part.max(initial=-1):
-        raise InputError(f"{what}: has {number} rows, expected {part.max() + 1} or more")
+    n = n_rows(values)
+    if n is None:
+        raise InputError(f"{label}: {format_value(values)}, expected a column")
+    if n <= part.max(initial=-1):
+        raise InputError(f"{label}: has {n} rows, expected {part.max() + 1} or more")
     return take_rows(values, part)
 
 
@@ -746,74 +802,86 @@ class FoldAverages:
     reasons: Reasons
 
     @classmethod
-    def of(cls, pooled: Evaluation, design: SplitDesign, where: Sequence[Places]) -> FoldAverages:
+    def of(
+        cls, pooled: Evaluation, design: SplitDesign, fold_indices: Sequence[Places]
+    ) -> FoldAverages:
         """Compute all measures on all folds."""
         source = pooled.sources
         plain = replace(source.settings, interval="none", methods=())
         names = [str(measure) for measure in source.measures]
-        values = {s: {m: np.full(len(where), math.nan) for m in names} for s in source.by_name}
+        values = {
+            s: {m: np.full(len(fold_indices), math.nan) for m in names} for s in source.by_name
+        }
         reasons: dict[str, dict[str, dict[str, list[int]]]] = {
             s: {m: {} for m in names} for s in source.by_name
         }
-        for system, whole in source.by_name.items():
-            under = whole.with_settings(plain)
-            for fold, places in enumerate(where):
-                mask = np.zeros(whole.n_rows, np.bool_)
-                mask[places] = True
-                part = under.take_rows(mask)
+        for system, full_system in source.by_name.items():
+            plain_system = full_system.with_settings(plain)
+            for fold, indices in enumerate(fold_indices):
+                mask = np.zeros(full_system.n_rows, np.bool_)
+                mask[indices] = True
+                part = plain_system.take_rows(mask)
                 for measure, name in zip(source.measures, names, strict=True):
-                    reading = part.point_estimate(measure)
-                    values[system][name][fold] = reading.value
-                    if math.isnan(reading.value):
-                        for why in reading.undefined or {"undefined": 1}:
-                            reasons[system][name].setdefault(why, []).append(fold)
+                    point_estimate = part.point_estimate(measure)
+                    values[system][name][fold] = point_estimate.value
+                    if math.isnan(point_estimate.value):
+                        for reason in point_estimate.undefined or {"undefined": 1}:
+                            reasons[system][name].setdefault(reason, []).append(fold)
         return cls(pooled, design, values, reasons)
 
-    def estimates(self, level: float, other: Others | None, *, wanted: bool) -> list[Estimate]:
+    def estimates(
+        self, level: float, other: Others | None, *, needs_intervals: bool
+    ) -> list[Estimate]:
         """Return the average of each measure over the folds with its interval.
 
         An average is undefined if a fold has no value. The interval is the corrected t unless
-        ``other`` returns another one; there are none unless ``wanted``.
+        ``other`` returns another one; there are none unless ``needs_intervals``.
         """
         bounds = {str(m): m.definition.range for m in self.pooled.sources.measures}
         return [
-            self._estimate(e, level, bounds[e.measure], other, wanted=wanted)
+            self._estimate(e, level, bounds[e.measure], other, needs_intervals=needs_intervals)
             for e in self.pooled
             if e.measure in bounds
         ]
 
     def _estimate(
-        self, pooled: Estimate, level: float, bounds: Any, other: Others | None, *, wanted: bool
+        self,
+        pooled: Estimate,
+        level: float,
+        bounds: Any,
+        other: Others | None,
+        *,
+        needs_intervals: bool,
     ) -> Estimate:
         column = self.values[pooled.system][pooled.measure]
         # (A mean of the others would leave out the very folds where a model fails.)
         value = float(column.mean())
-        if not wanted:
-            made = intervals.no_interval("none", "not_requested")
+        if not needs_intervals:
+            interval = intervals.no_interval("none", "not_requested")
         elif math.isnan(value):
-            made = intervals.no_interval("none", "undefined_value")
+            interval = intervals.no_interval("none", "undefined_value")
         elif other is not None:
-            made = other(pooled.system, pooled.measure)
+            interval = other(pooled.system, pooled.measure)
         elif len(column) < 2:
-            made = intervals.no_interval(CORRECTED, "too_few_folds")
+            interval = intervals.no_interval(CORRECTED, "too_few_folds")
         else:
             train, test = self.design.sizes
-            made = resampled_tests.corrected_t(column, train, test, level=level).interval
-        made = made.clip(*map(float, bounds))
-        why = self.reasons[pooled.system][pooled.measure]
+            interval = resampled_tests.corrected_t(column, train, test, level=level).interval
+        interval = interval.clip(*map(float, bounds))
+        folds_by_reason = self.reasons[pooled.system][pooled.measure]
         return Estimate(
             measure=pooled.measure,
             value=value,
-            low=made.low,
-            high=made.high,
+            low=interval.low,
+            high=interval.high,
             level=level,
-            method=made.method,
+            method=interval.method,
             n=0 if math.isnan(value) else len(column),
             n_total=len(column),
             unit="folds",
-            undefined={reason: len(folds) for reason, folds in why.items()},
-            interval_reason=made.reason,
-            standard_error=made.se,
+            undefined={reason: len(folds) for reason, folds in folds_by_reason.items()},
+            interval_reason=interval.reason,
+            standard_error=interval.se,
             no_skill=pooled.no_skill,
             system=pooled.system,
             pooled=pooled.value,
@@ -840,22 +908,32 @@ class FoldAverages:
         )
 
 
-def compare_folds(of: FoldValues, **asked: Any) -> Comparison:
+def compare_folds(fold_values: FoldValues, **options: Any) -> Comparison:
     """Compare the systems over folds."""
     return compare_split_values(
-        of.values, of.better, of.pooled_values, of.notes, of.design, *of.sizes, **asked
+        fold_values.values,
+        fold_values.better,
+        fold_values.pooled_values,
+        fold_values.notes,
+        fold_values.design,
+        *fold_values.sizes,
+        **options,
     )
 
 
 def fold_findings(
-    of_rows: Sequence[Finding], comparison: Comparison | None, level: float
+    row_findings: Sequence[Finding], comparison: Comparison | None, level: float
 ) -> tuple[Finding, ...]:
     """Return the findings, with those of comparisons replaced by the comparison over folds."""
-    own = {one.kind for one in findings.RULES.values() if ComparisonResults in one.needs}
-    made = [finding for finding in of_rows if finding.kind not in own]
+    comparison_kinds = {
+        rule.kind for rule in findings.RULES.values() if ComparisonResults in rule.needs
+    }
+    combined = [finding for finding in row_findings if finding.kind not in comparison_kinds]
     if comparison is not None:
-        made += findings.find_all([findings.Subject(None, level, (ComparisonResults(comparison),))])
-    return tuple(sorted(made, key=lambda finding: SEVERITIES.index(finding.severity)))
+        combined += findings.find_all(
+            [findings.Subject(None, level, (ComparisonResults(comparison),))]
+        )
+    return tuple(sorted(combined, key=lambda finding: SEVERITIES.index(finding.severity)))
 
 
 #: Models by name.
@@ -901,57 +979,69 @@ def fit_folds(
     jobs = [
         FitJob(
             model, part.train, (part.test, *spare), (part.repetition, part.fold),
-            name=f"{name}, {where_of.format(called)}",
+            name=f"{name}, {where_of.format(fold_name)}",
         )
-        for part, called in zip(design.parts, design.names, strict=True)
+        for part, fold_name in zip(design.parts, design.names, strict=True)
         for name, model in models.items()
     ]  # fmt: skip
     inner = [[] if tuning is None or spare else tuning.jobs(job, known) for job in jobs]
-    more = nested_cv.make_jobs(pairs, models)
+    pair_jobs = nested_cv.make_jobs(pairs, models)
     # What chooses a threshold comes before the fit that it is for: of those finished all is there.
-    ordered = [one for job, own in zip(jobs, inner, strict=True) for one in (*own, job)]
-    every = fit_all([*ordered, *more], material, ask, seed=seed, n_jobs=n_jobs, what="fit")
-    ends = np.cumsum([len(own) + 1 for own in inner])
+    ordered = [
+        fit_job for job, members in zip(jobs, inner, strict=True) for fit_job in (*members, job)
+    ]
+    all_fits = fit_all([*ordered, *pair_jobs], material, ask, seed=seed, n_jobs=n_jobs, label="fit")
+    stops = np.cumsum([len(members) + 1 for members in inner])
     fits = FitResults(
-        (*(every.all[e - 1] for e in ends), *every.all[len(ordered) :]), every.interrupted
+        (*(all_fits.all[e - 1] for e in stops), *all_fits.all[len(ordered) :]), all_fits.interrupted
     )
     tuned: dict[str, TunedThresholds] = {}
     if tuning is not None:
-        of_inner = [every.all[e - 1 - len(own) : e - 1] for e, own in zip(ends, inner, strict=True)]
-        fits = _apply_thresholds(tuning, jobs, inner, of_inner, fits, material, list(models), tuned)
+        inner_fits = [
+            all_fits.all[e - 1 - len(members) : e - 1]
+            for e, members in zip(stops, inner, strict=True)
+        ]
+        fits = _apply_thresholds(
+            tuning, jobs, inner, inner_fits, fits, material, list(models), tuned
+        )
     done = min(fits.done, len(jobs)) // len(models)
     if not done:  # not even one fold of every model
         raise KeyboardInterrupt
     notes = _unweighted_notes(models) if material.weight is not None else []
     if fits.interrupted:
-        of = f"{done} of {len(design.parts)} folds"
-        notes.insert(0, f"Interrupted: these numbers are of {of}, which were finished.")
-        warnings.warn(f"interrupted: the numbers are of {of}", stacklevel=2)
+        progress = f"{done} of {len(design.parts)} folds"
+        notes.insert(0, f"Interrupted: these numbers are of {progress}, which were finished.")
+        warnings.warn(f"interrupted: the numbers are of {progress}", stacklevel=2)
         design = replace(design, parts=design.parts[:done])
-    rows, where = tested_rows([(part.repetition, part.test) for part in design.parts])
-    said = {}
-    for place, name in enumerate(models):
-        own = [fit.said[0] for fit in _model_fits(fits, place, len(models), 0, done * len(models))]
-        said[name] = OutOfFoldModel.of(name, own, where)
-        if said[name].lacking:
+    rows, fold_indices = tested_rows([(part.repetition, part.test) for part in design.parts])
+    predictions_by_name = {}
+    for model_index, name in enumerate(models):
+        members = [
+            fit.said[0]
+            for fit in _model_fits(fits, model_index, len(models), 0, done * len(models))
+        ]
+        predictions_by_name[name] = OutOfFoldModel.of(name, members, fold_indices)
+        if predictions_by_name[name].lacking:
             notes.append(
-                f"{name}: {said[name].lacking} of {done} models were trained on rows of fewer "
+                f"{name}: {predictions_by_name[name].lacking} of {done} models were trained on rows of fewer "
                 "classes than there are, and give the others no probability."
             )
     within = None
     if pairs and not fits.interrupted:
         within = {
-            name: _concatenate_folds(name, _model_fits(fits, place, len(models), len(jobs), None))
-            for place, name in enumerate(models)
+            name: _concatenate_folds(
+                name, _model_fits(fits, model_index, len(models), len(jobs), None)
+            )
+            for model_index, name in enumerate(models)
         }
-    return FoldPredictions(design, rows, where, said, notes, within, tuned)
+    return FoldPredictions(design, rows, fold_indices, predictions_by_name, notes, within, tuned)
 
 
 def _apply_thresholds(
     tuning: ThresholdTuning,
     jobs: Sequence[FitJob],
     inner: Sequence[Sequence[FitJob]],
-    of_inner: Sequence[Sequence[FitResult[ModelPredictions] | None]],
+    inner_fits: Sequence[Sequence[FitResult[ModelPredictions] | None]],
     fits: FitResults[ModelPredictions],
     material: TrainingData,
     names: Sequence[str],
@@ -959,43 +1049,44 @@ def _apply_thresholds(
 ) -> FitResults[ModelPredictions]:
     """Return the fits with labels at the tuned thresholds, which are added to ``tuned``."""
 
-    def scored(said: ModelPredictions, rows: Places, name: str) -> ScoredRows:
+    def scored(model_predictions: ModelPredictions, rows: Places, name: str) -> ScoredRows:
         weight = None if material.weight is None else material.weight[rows]
-        return tuning.scored(said, material.target[rows], weight, name)
+        return tuning.scored(model_predictions, material.target[rows], weight, name)
 
-    made = []
-    for place, job in enumerate(jobs):
-        fit = fits.all[place]
+    relabeled = []
+    for index, job in enumerate(jobs):
+        fit = fits.all[index]
         if fit is None:
             break
         tested, *others = (
-            scored(said, rows, job.name) for said, rows in zip(fit.said, job.asked, strict=True)
+            scored(part_predictions, rows, job.name)
+            for part_predictions, rows in zip(fit.said, job.asked, strict=True)
         )
-        for one, own in zip(inner[place], of_inner[place], strict=True):
-            assert own is not None
-            others.append(scored(own.said[0], one.asked[0], one.name))
+        for inner_job, inner_fit in zip(inner[index], inner_fits[index], strict=True):
+            assert inner_fit is not None
+            others.append(scored(inner_fit.said[0], inner_job.asked[0], inner_job.name))
         choice = tuning.chosen(concat_rows(others), job.name)
-        into = tuned.setdefault(names[place % len(names)], TunedThresholds([], []))
+        into = tuned.setdefault(names[index % len(names)], TunedThresholds([], []))
         into.choices.append(choice)
         into.tested.append(tested)
         labels = tuning.labels(fit.said[0], tested.score >= choice.threshold)
-        made.append(replace(fit, said=(fit.said[0]._replace(labels=labels),)))
-    return FitResults((*made, *fits.all[len(made) :]), fits.interrupted)
+        relabeled.append(replace(fit, said=(fit.said[0]._replace(labels=labels),)))
+    return FitResults((*relabeled, *fits.all[len(relabeled) :]), fits.interrupted)
 
 
 def _model_fits(
-    fits: FitResults[ModelPredictions], place: int, models: int, begin: int, end: int | None
+    fits: FitResults[ModelPredictions], model_index: int, models: int, begin: int, end: int | None
 ) -> list[FitResult[ModelPredictions]]:
     """Return the fits of one model in a range of all fits."""
-    return [fit for fit in fits.all[begin:end][place::models] if fit is not None]
+    return [fit for fit in fits.all[begin:end][model_index::models] if fit is not None]
 
 
 def _concatenate_folds(name: str, fits: Sequence[FitResult[ModelPredictions]]) -> OutOfFoldModel:
     """Concatenate the predictions for the parts of all fits."""
-    said = [part for fit in fits for part in fit.said]
-    ends = np.cumsum([0, *(len(part.labels) for part in said)])
-    places = [np.arange(a, b) for a, b in pairwise(ends)]
-    return OutOfFoldModel.of(name, said, places)
+    parts = [part for fit in fits for part in fit.said]
+    stops = np.cumsum([0, *(len(part.labels) for part in parts)])
+    indices = [np.arange(a, b) for a, b in pairwise(stops)]
+    return OutOfFoldModel.of(name, parts, indices)
 
 
 def _unweighted_notes(models: Mapping[str, Any]) -> list[str]:

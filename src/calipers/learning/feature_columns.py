@@ -52,7 +52,7 @@ class FeatureColumns:
     def of(cls, features: Any) -> FeatureColumns:
         """Return the columns of a table, or of an array of rows and columns."""
         if is_frame(features):
-            own = [(str(name), features[name]) for name in column_names(features)]
+            columns = [(str(name), features[name]) for name in column_names(features)]
         else:
             try:
                 table = np.asarray(features)
@@ -62,12 +62,12 @@ class FeatureColumns:
                 raise InputError(
                     f"X: has {table.ndim} dimensions, expected a table of rows and columns"
                 )
-            own = [(f"column {k + 1}", table[:, k]) for k in range(table.shape[1])]
-        if not own or not len(own[0][1]):
+            columns = [(f"column {k + 1}", table[:, k]) for k in range(table.shape[1])]
+        if not columns or not len(columns[0][1]):
             raise InputError("X: is empty, expected rows and columns")
-        made = [_column(name, values) for name, values in own]
-        numbers, codes, numeric = zip(*made, strict=True)
-        names = tuple(name for name, _ in own)
+        encoded = [_column(name, values) for name, values in columns]
+        numbers, codes, numeric = zip(*encoded, strict=True)
+        names = tuple(name for name, _ in columns)
         return cls(names, np.column_stack(numbers), np.column_stack(codes), np.array(numeric))
 
     def same_rows(self, target: Any = None) -> Places:
@@ -75,9 +75,11 @@ class FeatureColumns:
         table = self.codes
         if target is not None:
             table = np.column_stack([table, np.unique(target, return_inverse=True)[1]])
-        whole = np.ascontiguousarray(table)
-        each = whole.view(np.dtype((np.void, whole.dtype.itemsize * whole.shape[1]))).ravel()
-        return np.unique(each, return_inverse=True)[1]
+        contiguous = np.ascontiguousarray(table)
+        row_keys = contiguous.view(
+            np.dtype((np.void, contiguous.dtype.itemsize * contiguous.shape[1]))
+        ).ravel()
+        return np.unique(row_keys, return_inverse=True)[1]
 
     def numberings(self) -> Iterator[int]:
         """Yield the columns whose values are consecutive integers, each of which occurs once."""
@@ -104,11 +106,11 @@ class FeatureColumns:
                 if not len(first) or not len(second):
                     yield ColumnShift(1.0, "all missing")
                     continue
-                a, b = np.median(first), np.median(second)
-                found = ks_2samp(first, second, method="asymp")
+                train_median, test_median = np.median(first), np.median(second)
+                ks_test = ks_2samp(first, second, method="asymp")
                 yield ColumnShift(
-                    float(found.pvalue),
-                    f"median {format_number(a)} in training, {format_number(b)} in test",
+                    float(ks_test.pvalue),
+                    f"median {format_number(train_median)} in training, {format_number(test_median)} in test",
                 )
             else:
                 yield _shares(self.codes[train, column], self.codes[test, column])
@@ -124,18 +126,20 @@ def time_ranks(time: Any) -> Places:
 
 def _column(name: str, values: Any) -> tuple[FloatArray, Places, bool]:
     """Return a column's numbers, its codes, and whether it is numeric."""
-    where = f"X, {name}"
-    there = np.flatnonzero(~missing_mask(values, where))
+    label = f"X, {name}"
+    present_indices = np.flatnonzero(~missing_mask(values, label))
     codes = np.full(len(values), -1, np.intp)
     numbers = np.full(len(values), np.nan)
-    if not len(there):
+    if not len(present_indices):
         return numbers, codes, True
-    array = to_array(take_rows(values, there), where)
+    array = to_array(take_rows(values, present_indices), label)
     if array.dtype.kind == "O" and all(isinstance(v, int | float | np.number) for v in array):
         array = array.astype(np.float64)
     numeric = array.dtype.kind in "fiub"
-    codes[there] = np.unique(array if numeric else array.astype(str), return_inverse=True)[1]
-    numbers[there] = array if numeric else codes[there]
+    codes[present_indices] = np.unique(
+        array if numeric else array.astype(str), return_inverse=True
+    )[1]
+    numbers[present_indices] = array if numeric else codes[present_indices]
     return numbers, codes, numeric
 
 
@@ -145,18 +149,22 @@ def _shares(first: Places, second: Places) -> ColumnShift:
 
     values, codes = np.unique(np.concatenate([first, second]), return_inverse=True)
     counts = np.stack(
-        [np.bincount(of, minlength=len(values)) for of in np.split(codes, [len(first)])]
+        [
+            np.bincount(part_codes, minlength=len(values))
+            for part_codes in np.split(codes, [len(first)])
+        ]
     )
-    least = counts.sum(axis=0) * min(len(first), len(second)) / len(codes)
-    rare = least < _RARE
+    min_expected = counts.sum(axis=0) * min(len(first), len(second)) / len(codes)
+    rare = min_expected < _RARE
     if rare.any():
         counts = np.column_stack([counts[:, ~rare], counts[:, rare].sum(axis=1)])
         counts = counts[:, counts.sum(axis=0) > 0]
     if counts.shape[1] < 2:
         return ColumnShift(1.0, "one value")
     p = float(chi2_contingency(counts, correction=False).pvalue)
-    shares = counts / counts.sum(axis=1, keepdims=True)
-    most = int(np.abs(shares[0] - shares[1]).argmax())
+    proportions = counts / counts.sum(axis=1, keepdims=True)
+    max_index = int(np.abs(proportions[0] - proportions[1]).argmax())
     return ColumnShift(
-        p, f"one value: {shares[0, most]:.0%} in training, {shares[1, most]:.0%} in test"
+        p,
+        f"one value: {proportions[0, max_index]:.0%} in training, {proportions[1, max_index]:.0%} in test",
     )

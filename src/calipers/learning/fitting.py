@@ -89,7 +89,7 @@ def fit_all(
     *,
     seed: int = 0,
     n_jobs: int | None = 1,
-    what: str = "fitting",
+    label: str = "fitting",
     keep: bool = False,
 ) -> FitResults[T]:
     """Fit all jobs, and call ``ask(model, features)`` for each of their parts.
@@ -107,7 +107,7 @@ def fit_all(
     n_jobs : int, default=1
         Number of parallel jobs as in joblib: -1 for all processors. They are processes, unless
         ``joblib.parallel_config`` selects another backend. Results are the same for all values.
-    what : str, default="fitting"
+    label : str, default="fitting"
         Name of the work in progress messages.
     keep : bool, default=False
         Whether results include the fitted models.
@@ -137,7 +137,7 @@ def fit_all(
     require_sklearn()
     if n_jobs == 0:
         raise InputError("n_jobs is 0, expected 1 or more, or -1 for all processors")
-    made, interrupted = [], False
+    fits, interrupted = [], False
     home = os.getpid()
     # Clones are made here, so that estimators that share a generator do not take turns at it.
     ready = [(_prepare_estimator(job, seed), job) for job in jobs]
@@ -145,13 +145,13 @@ def fit_all(
     with _one_thread():
         results = _iterate_results(calls, n_jobs)
         try:
-            for fit in track(results, what, len(jobs)):
-                made.append(fit)  # noqa: PERF402 (what is there stays where this is interrupted)
+            for fit in track(results, label, len(jobs)):
+                fits.append(fit)  # noqa: PERF402 (what is there stays where this is interrupted)
         except KeyboardInterrupt:
-            if not made:
+            if not fits:
                 raise
             interrupted = True
-    return FitResults((*made, *[None] * (len(jobs) - len(made))), interrupted)
+    return FitResults((*fits, *[None] * (len(jobs) - len(fits))), interrupted)
 
 
 def _iterate_results(calls: Iterable[tuple[Any, ...]], n_jobs: int | None) -> Iterable[Any]:
@@ -160,10 +160,10 @@ def _iterate_results(calls: Iterable[tuple[Any, ...]], n_jobs: int | None) -> It
         return (_fit(*call) for call in calls)
     from sklearn.utils.parallel import Parallel, delayed
 
-    made: Iterable[Any] = Parallel(n_jobs=n_jobs, return_as="generator")(
+    results: Iterable[Any] = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(_fit)(*call) for call in calls
     )
-    return made
+    return results
 
 
 def _fit(
@@ -195,17 +195,19 @@ def _fit_here(
         # Models without a target (densities, anomalies) are fitted on features alone.
         model.fit(features, **weights) if target is None else model.fit(features, target, **weights)
         fitted = perf_counter()
-        said = tuple(
+        part_predictions = tuple(
             ask(model, _safe_split(model, material.features, None, part, job.train)[0])
             for part in job.asked
         )
     except Exception as error:  # whatever somebody's estimator raises
-        where = f"{job.name}: " if job.name else ""
+        prefix = f"{job.name}: " if job.name else ""
         raise InputError(
-            f"{where}fitting {type(model).__name__} on {len(job.train)} rows failed: "
+            f"{prefix}fitting {type(model).__name__} on {len(job.train)} rows failed: "
             f"{fit_error_message(error)}"
         ) from error
-    return FitResult(said, fitted - begun, perf_counter() - fitted, model if keep else None)
+    return FitResult(
+        part_predictions, fitted - begun, perf_counter() - fitted, model if keep else None
+    )
 
 
 def fit_error_message(error: Exception) -> str:
@@ -233,8 +235,8 @@ def _prepare_estimator(job: FitJob, seed: int) -> Any:
         if value is None and (name == "random_state" or name.endswith("__random_state"))
     ]
     if open_states:
-        drawn = np.random.SeedSequence((seed, *job.key)).generate_state(len(open_states))
-        seeds = (drawn >> 1).tolist()  # scikit-learn takes 31 bits
+        raw_seeds = np.random.SeedSequence((seed, *job.key)).generate_state(len(open_states))
+        seeds = (raw_seeds >> 1).tolist()  # scikit-learn takes 31 bits
         model.set_params(**dict(zip(open_states, seeds, strict=True)))
     return model
 
@@ -267,14 +269,14 @@ def _one_thread() -> AbstractContextManager[Any]:
     """
     from threadpoolctl import threadpool_limits
 
-    made: AbstractContextManager[Any] = threadpool_limits(1)
-    return made
+    limits: AbstractContextManager[Any] = threadpool_limits(1)
+    return limits
 
 
-def require_sklearn(what: str = "fitting models") -> None:
-    """Raise InputError if scikit-learn, which ``what`` requires, cannot be imported."""
+def require_sklearn(purpose: str = "fitting models") -> None:
+    """Raise InputError if scikit-learn, which ``purpose`` requires, cannot be imported."""
     try:
         import sklearn  # noqa: F401
     except ImportError:
         command = install_command("learn")
-        raise InputError(f"{what} takes scikit-learn: {command}") from None
+        raise InputError(f"{purpose} takes scikit-learn: {command}") from None

@@ -100,13 +100,13 @@ def fit(sizes: FloatArray, errors: FloatArray, weights: FloatArray, form: str) -
     """
     decay, offset = FORMS[form]
     unit = float(sizes.max())
-    of = _DECAYS[decay]
+    decay_function = _DECAYS[decay]
     scaled = sizes / unit
 
     def solved(rate: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         # Decays are 1 at the smallest size, so that fast ones do not vanish.
-        start = of(scaled.min(), rate)[..., None]
-        x = of(scaled, rate[..., None]) / start
+        start = decay_function(scaled.min(), rate)[..., None]
+        x = decay_function(scaled, rate[..., None]) / start
         a, b, loss = _line(x, errors, weights, offset=offset)
         return a, b / start[..., 0], loss
 
@@ -139,11 +139,11 @@ def _line(
     if not offset:
         return none, through, loss(none, through)
     total = weights.sum()
-    mean_x, mean_y = ((weights * of).sum(axis=1) / total for of in (x, y))
+    mean_x, mean_y = ((weights * values).sum(axis=1) / total for values in (x, y))
     spread = (weights * np.square(x - mean_x[:, None])).sum(axis=1)
-    both = (weights * (x - mean_x[:, None]) * (y - mean_y[:, None])).sum(axis=1)
+    covariance = (weights * (x - mean_x[:, None]) * (y - mean_y[:, None])).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        b = np.where(spread > 0, both / spread, 0.0)
+        b = np.where(spread > 0, covariance / spread, 0.0)
     a = mean_y - b * mean_x
     level = np.maximum(mean_y, 0.0)
     # Where either is below 0, the best has it at 0.
@@ -227,31 +227,35 @@ def extrapolate(
     if not np.isfinite(errors).all():
         return Extrapolation(size, reason="some errors are undefined")
     random = np.random.Generator(np.random.Philox(seed))
-    number = len(errors)
+    n_splits = len(errors)
     mean = errors.mean(axis=0)
-    weight = random.multinomial(number, np.full(number, 1 / number), n_resamples) / number
+    weight = random.multinomial(n_splits, np.full(n_splits, 1 / n_splits), n_resamples) / n_splits
     # As Student's t is wider than the normal distribution, for few splits.
-    wider = math.sqrt(number / (number - 1) * (1 + number * overlap))
-    wider *= to_student(1.0, number - 1, level)
+    wider = math.sqrt(n_splits / (n_splits - 1) * (1 + n_splits * overlap))
+    wider *= to_student(1.0, n_splits - 1, level)
     draws = np.vstack([mean, mean + wider * (weight @ errors - mean)])
     spread = errors.var(axis=0, ddof=1)
     if not (spread > 0).all():
         return Extrapolation(size, reason="errors do not vary from split to split")
     data = sizes.astype(np.float64), draws, 1 / spread
-    foretold = [form for form in FORMS if _is_extrapolable(*data, form, level)]
-    if not foretold:
+    usable_forms = [form for form in FORMS if _is_extrapolable(*data, form, level)]
+    if not usable_forms:
         return Extrapolation(
             size, reason="no curve predicts the errors at the largest sizes from the smaller ones"
         )
     band, saved, values = [], [], []
-    for form in foretold:
-        for made in _fits(*data, form):
-            at, now = made.at(size), made.at(float(sizes[-1]))
-            band.append(_limits(at[1:], level))
-            saved.append(_limits((now - at)[1:], level))
-            values.append((_misfit(made, *data), float(at[0]), float((now - at)[0])))
-    _, value, less = min(values)
-    return Extrapolation(size, value, *_widest(band), less, *_widest(saved), forms=tuple(foretold))
+    for form in usable_forms:
+        for curves in _fits(*data, form):
+            predicted, current = curves.at(size), curves.at(float(sizes[-1]))
+            band.append(_limits(predicted[1:], level))
+            saved.append(_limits((current - predicted)[1:], level))
+            values.append(
+                (_misfit(curves, *data), float(predicted[0]), float((current - predicted)[0]))
+            )
+    _, value, reduction = min(values)
+    return Extrapolation(
+        size, value, *_widest(band), reduction, *_widest(saved), forms=tuple(usable_forms)
+    )
 
 
 def _fits(
@@ -266,16 +270,18 @@ def _is_extrapolable(
     sizes: FloatArray, draws: FloatArray, weights: FloatArray, form: str, level: float
 ) -> bool:
     """Return whether a form predicts the error at the largest size from the smaller sizes."""
-    hidden, at = draws[:, -1], float(sizes[-1])
-    made = _fits(sizes[:-1], draws[:, :-1], weights[:-1], form)
-    low, high = _widest([_limits((of.at(at) - hidden)[1:], level) for of in made])
+    hidden, largest_size = draws[:, -1], float(sizes[-1])
+    fits = _fits(sizes[:-1], draws[:, :-1], weights[:-1], form)
+    low, high = _widest([_limits((curves.at(largest_size) - hidden)[1:], level) for curves in fits])
     return low <= 0 <= high
 
 
-def _misfit(made: FittedCurves, sizes: FloatArray, draws: FloatArray, weights: FloatArray) -> float:
+def _misfit(
+    curves: FittedCurves, sizes: FloatArray, draws: FloatArray, weights: FloatArray
+) -> float:
     """Return the weighted sum of squared residuals of the curve of the means."""
-    told = np.array([float(made.at(float(size))[0]) for size in sizes])
-    return float((weights * np.square(told - draws[0])).sum())
+    predicted = np.array([float(curves.at(float(size))[0]) for size in sizes])
+    return float((weights * np.square(predicted - draws[0])).sum())
 
 
 def _limits(values: FloatArray, level: float) -> tuple[float, float]:
@@ -453,17 +459,17 @@ def validation_curve(
     tested = () if split is None or not len(split.test) else (split.test,)
     jobs = [
         FitJob(
-            estimator, one.train, (one.train, one.test, *tested), (one.repetition, one.fold),
+            estimator, pair.train, (pair.train, pair.test, *tested), (pair.repetition, pair.fold),
             {param_name: value}, f"{param_name} {name}, {task.split_name(fold)}",
         )
-        for one, fold in zip(task.design.parts, task.design.names, strict=True)
+        for pair, fold in zip(task.design.parts, task.design.names, strict=True)
         for name, value in zip(names, param_range, strict=True)
     ]  # fmt: skip
-    made = task.measured(jobs, len(names), n_jobs, "validation_curve")
-    task, (training, validation) = made.task, made.values[:2]
+    scores = task.measured(jobs, len(names), n_jobs, "validation_curve")
+    task, (training, validation) = scores.task, scores.values[:2]
     rows = [
         ValidationCurveRow(
-            name, made.training(i, name), made.validation(i, name),
+            name, scores.training(i, name), scores.validation(i, name),
             training_values=training[:, i], validation_values=validation[:, i],
         )
         for i, name in enumerate(names)
@@ -471,23 +477,23 @@ def validation_curve(
     errors = -task.scorer.sign * validation.mean(axis=0)
     spreads = np.array([row.validation.standard_error for row in rows])
     best, chosen = int(np.argmin(errors)), one_standard_error(errors, spreads)
-    apart = made.differences(names, best)
+    differences = scores.differences(names, best)
     of_training = -task.scorer.sign * training.mean(axis=0)
     marked = [
         replace(
-            row, difference=apart.get(row.value),
-            region=_region(apart.get(row.value), i < best, of_training[i] > of_training[best]),
+            row, difference=differences.get(row.value),
+            region=_region(differences.get(row.value), i < best, of_training[i] > of_training[best]),
         )
         for i, row in enumerate(rows)
     ]  # fmt: skip
-    called = f"{param_name.rpartition('__')[2]} {names[chosen]}"
-    tuned = made.tuned(chosen, called, which=2 if tested else 1)
+    chosen_name = f"{param_name.rpartition('__')[2]} {names[chosen]}"
+    tuned = scores.tuned(chosen, chosen_name, which=2 if tested else 1)
     return ValidationCurve(
         param_name, task.measure, tuple(marked), names[best], names[chosen], level,
         task.higher_is_better, task.design.called,
-        (*made.notes, *task.design.notes, *(of.sentence for of in tuned)),
+        (*scores.notes, *task.design.notes, *(tuned_threshold.sentence for tuned_threshold in tuned)),
         task.told(inputs, param_name=param_name, param_range=names),
-        made.on_part(2, chosen, names[chosen]) if tested else None, tuned,
+        scores.on_part(2, chosen, names[chosen]) if tested else None, tuned,
     )  # fmt: skip
 
 
@@ -645,65 +651,67 @@ def learning_curve(
     task = ScoringTask.of(
         estimator, X, y, measure=measure, positive=positive, folds=cv, repeats=n_repeats,
         stratify=stratify, group=group, time=time, weight=weight, level=level, seed=seed,
-        part=part, on=("validation", "test"), threshold=threshold, inner=inner_cv, usual=(5, 5),
+        part=part, on=("validation", "test"), threshold=threshold, inner=inner_cv, defaults=(5, 5),
     )  # fmt: skip
-    number = _parse_sizes(train_sizes, min(len(one.train) for one in task.design.parts))
-    farthest = math.floor(FARTHEST * number[-1])
-    asked = farthest if extrapolate_to is None else extrapolate_to
-    if not number[-1] < asked <= farthest:
+    sizes = _parse_sizes(train_sizes, min(len(pair.train) for pair in task.design.parts))
+    farthest = math.floor(FARTHEST * sizes[-1])
+    target_size = farthest if extrapolate_to is None else extrapolate_to
+    if not sizes[-1] < target_size <= farthest:
         raise InputError(
-            f"extrapolate_to is {asked:,}, expected more than the largest of the sizes, "
-            f"{number[-1]:,}, and "
+            f"extrapolate_to is {target_size:,}, expected more than the largest of the sizes, "
+            f"{sizes[-1]:,}, and "
             f"at most {farthest:,}, twice as many: farther on nothing can be told"
         )
     jobs = []
-    for one, fold in zip(task.design.parts, task.design.names, strict=True):
-        key = (one.repetition, one.fold)
-        order = _order_rows(task, one.train, np.random.default_rng((seed, *key)))
+    for pair, fold in zip(task.design.parts, task.design.names, strict=True):
+        key = (pair.repetition, pair.fold)
+        order = _order_rows(task, pair.train, np.random.default_rng((seed, *key)))
         jobs += [
             FitJob(
-                estimator, order[:n], (order[:n], one.test), key,
+                estimator, order[:n], (order[:n], pair.test), key,
                 name=f"{n} rows, {task.split_name(fold)}",
             )
-            for n in number
+            for n in sizes
         ]  # fmt: skip
-    made = task.measured(jobs, len(number), n_jobs, "learning_curve")
-    task, (training, validation) = made.task, made.values
+    scores = task.measured(jobs, len(sizes), n_jobs, "learning_curve")
+    task, (training, validation) = scores.task, scores.values
     rows = tuple(
         LearningCurveRow(
-            n, made.training(i, str(n)), made.validation(i, str(n)), training[:, i],
+            n, scores.training(i, str(n)), scores.validation(i, str(n)), training[:, i],
             validation[:, i],
         )
-        for i, n in enumerate(number)
+        for i, n in enumerate(sizes)
     )  # fmt: skip
-    last = len(number) - 1
-    tuned = made.tuned(last, f"{number[last]:,} rows")
+    last = len(sizes) - 1
+    tuned = scores.tuned(last, f"{sizes[last]:,} rows")
     return LearningCurve(
-        task.measure, rows, _extrapolate_size(task, number, validation, asked, n_resamples), level,
+        task.measure, rows, _extrapolate_size(task, sizes, validation, target_size, n_resamples), level,
         task.higher_is_better, task.design.called,
-        (*made.notes, *task.design.notes, *(of.sentence for of in tuned)),
+        (*scores.notes, *task.design.notes, *(tuned_threshold.sentence for tuned_threshold in tuned)),
         task.told(inputs, n_resamples=n_resamples), tuned,
     )  # fmt: skip
 
 
-def _parse_sizes(sizes: Sequence[Any] | None, most: int) -> list[int]:
+def _parse_sizes(sizes: Sequence[Any] | None, max_size: int) -> list[int]:
     """Return the sizes as numbers of rows."""
     if sizes is None:
-        found = np.geomspace(max(SMALLEST * most, 2), most, SIZES).round().astype(int).tolist()
-        return sorted(set(found))
-    made = []
+        default_sizes = (
+            np.geomspace(max(SMALLEST * max_size, 2), max_size, SIZES).round().astype(int).tolist()
+        )
+        return sorted(set(default_sizes))
+    row_counts = []
     for size in sizes:
-        share = isinstance(size, float) and 0 < size <= 1
-        n = round(size * most) if share else size
-        if not 1 <= n <= most or n != int(n):
+        is_proportion = isinstance(size, float) and 0 < size <= 1
+        n = round(size * max_size) if is_proportion else size
+        if not 1 <= n <= max_size or n != int(n):
             raise InputError(
                 f"sizes: {size!r} is neither a share between 0 and 1 nor a number of rows up to "
-                f"{most:,}, which the smallest training part has"
+                f"{max_size:,}, which the smallest training part has"
             )
-        made.append(int(n))
-    if len(made) < 2 or any(b <= a for a, b in pairwise(made)):
+        row_counts.append(int(n))
+    if len(row_counts) < 2 or any(b <= a for a, b in pairwise(row_counts)):
         raise InputError("sizes: expected two or more, ascending")
-    return made
+    return row_counts
 
 
 def _order_rows(task: ScoringTask, train: Places, random: np.random.Generator) -> Places:
@@ -713,40 +721,46 @@ def _order_rows(task: ScoringTask, train: Places, random: np.random.Generator) -
     order = random.permutation(train)
     if task.known.group is not None:  # whole groups, one after another
         codes = np.unique(task.known.group[order], return_inverse=True)[1]
-        turn = random.permutation(int(codes.max()) + 1)
-        return order[np.argsort(turn[codes], kind="stable")]
+        group_order = random.permutation(int(codes.max()) + 1)
+        return order[np.argsort(group_order[codes], kind="stable")]
     if not task.known.classes:
         return order
     codes = np.unique(task.material.target[order], return_inverse=True)[1]
-    place = np.empty(len(order))
+    sort_keys = np.empty(len(order))
     for code in np.unique(codes):
-        own = np.flatnonzero(codes == code)
-        place[own] = (np.arange(len(own)) + random.random()) / len(own)
-    return order[np.argsort(place, kind="stable")]
+        class_indices = np.flatnonzero(codes == code)
+        sort_keys[class_indices] = (np.arange(len(class_indices)) + random.random()) / len(
+            class_indices
+        )
+    return order[np.argsort(sort_keys, kind="stable")]
 
 
 def _extrapolate_size(
-    task: ScoringTask, number: Sequence[int], validation: FloatArray, asked: int, n_resamples: int
+    task: ScoringTask,
+    sizes: Sequence[int],
+    validation: FloatArray,
+    target_size: int,
+    n_resamples: int,
 ) -> LearningCurveExtrapolation:
-    """Extrapolate the measure to ``asked`` rows.
+    """Extrapolate the measure to ``target_size`` rows.
 
     Errors are deviations from the best possible value of the measure.
     """
     perfect = task.scorer.measure.definition.perfect
     if perfect is None:
         return LearningCurveExtrapolation(
-            asked, reason=f"the best possible {task.measure} is unknown"
+            target_size, reason=f"the best possible {task.measure} is unknown"
         )
     sign = -task.scorer.sign
     train, test = task.sizes
-    found: Extrapolation = extrapolate(
-        np.array(number, np.float64), sign * (validation - perfect), float(asked),
+    extrapolation: Extrapolation = extrapolate(
+        np.array(sizes, np.float64), sign * (validation - perfect), float(target_size),
         overlap=test / train, level=task.level, n_resamples=n_resamples, seed=task.seed,
     )  # fmt: skip
-    if found.reason is not None:
-        return LearningCurveExtrapolation(asked, reason=found.reason)
-    ends = [perfect + sign * error for error in (found.low, found.high)]
+    if extrapolation.reason is not None:
+        return LearningCurveExtrapolation(target_size, reason=extrapolation.reason)
+    limits = [perfect + sign * error for error in (extrapolation.low, extrapolation.high)]
     return LearningCurveExtrapolation(
-        asked, perfect + sign * found.value, min(ends), max(ends),
-        found.saved, found.saved_low, found.saved_high, found.forms,
+        target_size, perfect + sign * extrapolation.value, min(limits), max(limits),
+        extrapolation.saved, extrapolation.saved_low, extrapolation.saved_high, extrapolation.forms,
     )  # fmt: skip

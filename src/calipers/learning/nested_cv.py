@@ -85,9 +85,11 @@ def nested_interval(
     within = np.concatenate([fold.within for fold in outer])
     mean, spread = float(within.mean()), float(within.std(ddof=1))
     plain = float(np.concatenate([fold.out for fold in outer]).mean())
-    apart = [(float(fold.within.mean()) - float(fold.out.mean())) ** 2 for fold in outer]
+    squared_differences = [
+        (float(fold.within.mean()) - float(fold.out.mean())) ** 2 for fold in outer
+    ]
     noise = [_variance(fold.out) / len(fold.out) for fold in outer]
-    mse = float(np.mean(apart) - np.mean(noise))
+    mse = float(np.mean(squared_differences) - np.mean(noise))
     bias = (1 + (folds - 2) / folds) * (mean - plain)
     if not spread > 0:
         nothing = Interval(math.nan, math.nan, NAME, reason="no_spread")
@@ -126,14 +128,14 @@ def make_fold_pairs(
         If rows are not tested once a repetition, are weighted, or have groups or times: the
         interval is that of independent rows.
     """
-    for name, given in (("group", known.group), ("time", known.time), ("weight", weight)):
-        if given is not None:
+    for name, value in (("group", known.group), ("time", known.time), ("weight", weight)):
+        if value is not None:
             raise InputError(
                 f"interval='nested' is of independent rows of equal weight: no {name}="
             )
     out = []
-    for number in range(design.repetitions):
-        parts = [part for part in design.parts if part.repetition == number]
+    for repetition in range(design.repetitions):
+        parts = [part for part in design.parts if part.repetition == repetition]
         tested = np.sort(np.concatenate([part.test for part in parts]))
         if len(parts) < 3 or not np.array_equal(tested, np.arange(known.rows)):
             raise InputError(
@@ -141,7 +143,7 @@ def make_fold_pairs(
             )
         for a, b in combinations(parts, 2):
             train = np.setdiff1d(a.train, b.test)
-            out.append(FoldPair(number, a.fold, b.fold, train, (a.test, b.test)))
+            out.append(FoldPair(repetition, a.fold, b.fold, train, (a.test, b.test)))
     return tuple(out)
 
 
@@ -165,19 +167,19 @@ class NestedIntervals:
     """
 
     def __init__(
-        self, pooled: Evaluation, within: Evaluation, design: SplitDesign, where: Sequence[Places],
+        self, pooled: Evaluation, within: Evaluation, design: SplitDesign, fold_indices: Sequence[Places],
         pairs: Sequence[FoldPair], level: float,
     ) -> None:  # fmt: skip
-        self.design, self.where, self.pairs, self.level = design, where, pairs, level
+        self.design, self.where, self.pairs, self.level = design, fold_indices, pairs, level
         self.folds = len(design.first)
         self.found: dict[tuple[str, str], NestedCvInterval] = {}
         for name, system in pooled.sources.by_name.items():
-            other = within.sources.by_name[name]
+            within_system = within.sources.by_name[name]
             for measure in pooled.sources.measures:
                 value = pooled[name, str(measure)].value
                 losses = _losses(system, measure, value)
                 if losses is not None:
-                    inner = _losses(other, measure, within[name, str(measure)].value)
+                    inner = _losses(within_system, measure, within[name, str(measure)].value)
                     if inner is not None:
                         self.found[name, str(measure)] = self._of(losses, inner)
         if not self.found:
@@ -188,36 +190,38 @@ class NestedIntervals:
 
     def __call__(self, system: str, measure: str) -> Interval:
         """Return the interval of a measure, undefined if the measure is not a mean loss."""
-        made = self.found.get((system, measure))
-        return intervals.no_interval(NAME, "no_mean_of_losses") if made is None else made.interval
+        nested = self.found.get((system, measure))
+        return (
+            intervals.no_interval(NAME, "no_mean_of_losses") if nested is None else nested.interval
+        )
 
     @property
     def notes(self) -> list[str]:
         """Notes on the values that each interval is based on."""
         return [
-            f"{measure} of {system}: {made.within:.6g} within folds, {made.plain:.6g} by ordinary "
-            f"cross-validation, bias {made.bias:.3g}; the interval is {made.inflation:.3g} times "
+            f"{measure} of {system}: {nested.within:.6g} within folds, {nested.plain:.6g} by ordinary "
+            f"cross-validation, bias {nested.bias:.3g}; the interval is {nested.inflation:.3g} times "
             "as long as that of independent rows"
             + (
                 ", as its mean squared error came out below 0: more repeats would tell."
-                if made.mse <= 0
+                if nested.mse <= 0
                 else "."
             )
-            for (system, measure), made in self.found.items()
+            for (system, measure), nested in self.found.items()
         ]
 
     def _of(self, losses: FloatArray, inner: FloatArray) -> NestedCvInterval:
         within: dict[tuple[int, int], list[FloatArray]] = {}
-        begun = 0
+        offset = 0
         for pair in self.pairs:
             # A fold that the model was asked about counts for the other one, held out with it.
             for held_out, part in zip((pair.second, pair.first), pair.asked, strict=True):
-                own = inner[begun : begun + len(part)]
-                within.setdefault((pair.repetition, held_out), []).append(own)
-                begun += len(part)
+                fold_losses = inner[offset : offset + len(part)]
+                within.setdefault((pair.repetition, held_out), []).append(fold_losses)
+                offset += len(part)
         outer = [
-            OuterFold(losses[places], np.concatenate(within[part.repetition, part.fold]))
-            for part, places in zip(self.design.parts, self.where, strict=True)
+            OuterFold(losses[indices], np.concatenate(within[part.repetition, part.fold]))
+            for part, indices in zip(self.design.parts, self.where, strict=True)
         ]
         rows = sum(len(part.test) for part in self.design.first)
         return nested_interval(outer, rows, self.folds, self.level)

@@ -47,23 +47,23 @@ class OutOfFoldModel:
     that were trained on rows of fewer classes than all models together.
     """
 
-    def __init__(self, said: ModelPredictions, lacking: int = 0) -> None:
-        self.said, self.lacking = said, lacking
-        if said.classes is not None:
-            self.classes_ = said.classes
-        if said.probability is not None:
-            self.predict_proba = lambda features: said.probability
-        if said.scores is not None:
-            self.decision_function = lambda features: said.scores
+    def __init__(self, predictions: ModelPredictions, lacking: int = 0) -> None:
+        self.said, self.lacking = predictions, lacking
+        if predictions.classes is not None:
+            self.classes_ = predictions.classes
+        if predictions.probability is not None:
+            self.predict_proba = lambda features: predictions.probability
+        if predictions.scores is not None:
+            self.decision_function = lambda features: predictions.scores
 
     @classmethod
     def of(
-        cls, name: str, parts: Sequence[ModelPredictions], where: Sequence[Places]
+        cls, name: str, parts: Sequence[ModelPredictions], fold_indices: Sequence[Places]
     ) -> OutOfFoldModel:
-        """Combine the predictions of each part, whose rows have the indices ``where``."""
-        order = np.argsort(np.concatenate(where), kind="stable")
-        known = [part.classes for part in parts if part.classes is not None]
-        classes = np.unique(np.concatenate(known)) if known else None
+        """Combine the predictions of each part, whose rows have the indices ``fold_indices``."""
+        order = np.argsort(np.concatenate(fold_indices), kind="stable")
+        class_lists = [part.classes for part in parts if part.classes is not None]
+        classes = np.unique(np.concatenate(class_lists)) if class_lists else None
 
         def together(column: str) -> Any:
             tables = [(part.classes, getattr(part, column)) for part in parts]
@@ -72,7 +72,11 @@ class OutOfFoldModel:
             return np.concatenate([_expand_columns(name, classes, *pair) for pair in tables])[order]
 
         labels = np.concatenate([part.labels for part in parts])[order]
-        lacking = 0 if classes is None else sum(len(own) < len(classes) for own in known)
+        lacking = (
+            0
+            if classes is None
+            else sum(len(fold_classes) < len(classes) for fold_classes in class_lists)
+        )
         return cls(
             ModelPredictions(labels, together("probability"), together("scores"), classes), lacking
         )
@@ -88,35 +92,39 @@ class OutOfFoldModel:
         return self.said.labels
 
 
-def _expand_columns(name: str, classes: Any, own: Any, table: Any) -> Any:
+def _expand_columns(name: str, classes: Any, model_classes: Any, table: Any) -> Any:
     """Expand a table to a column for each class, also for those absent from the training rows."""
-    if own is None or len(own) == len(classes):
+    if model_classes is None or len(model_classes) == len(classes):
         return table
-    if table.ndim != 2 or len(own) != table.shape[1] or not np.allclose(table.sum(axis=1), 1):
-        absent = [label_name(c) for c in classes if c not in own]
+    if (
+        table.ndim != 2
+        or len(model_classes) != table.shape[1]
+        or not np.allclose(table.sum(axis=1), 1)
+    ):
+        absent = [label_name(c) for c in classes if c not in model_classes]
         raise InputError(
             f"{name}: a model was trained on no row of class {', '.join(absent)}, so that its "
             "scores are not those of the others; take fewer folds, or stratified ones"
         )
     wide = np.zeros((len(table), len(classes)))
-    wide[:, np.searchsorted(classes, own)] = table
+    wide[:, np.searchsorted(classes, model_classes)] = table
     return wide
 
 
 def check_named_estimators(estimator: Any) -> dict[str, Any]:
     """Return unfitted estimators by name; raise InputError if one is not an estimator."""
-    given = estimator if isinstance(estimator, Mapping) else {"": estimator}
-    if not given:
+    estimators = estimator if isinstance(estimator, Mapping) else {"": estimator}
+    if not estimators:
         raise InputError("estimator: an empty dict, expected at least one estimator")
-    for name, one in given.items():
-        if isinstance(one, type):
+    for name, model in estimators.items():
+        if isinstance(model, type):
             raise InputError(
-                f"estimator {name or one.__name__!r} is a class, expected an object of it, as in "
-                f"{one.__name__}()"
+                f"estimator {name or model.__name__!r} is a class, expected an object of it, as in "
+                f"{model.__name__}()"
             )
-        if not (hasattr(one, "fit") and hasattr(one, "predict")):
+        if not (hasattr(model, "fit") and hasattr(model, "predict")):
             raise InputError(
-                f"estimator {name or type(one).__name__!r} has no fit() and predict(), which the "
+                f"estimator {name or type(model).__name__!r} has no fit() and predict(), which the "
                 "estimators of scikit-learn have"
             )
     return named_estimators(estimator)
@@ -127,12 +135,12 @@ def are_classifiers(estimators: Mapping[str, Any]) -> bool:
     from sklearn.base import is_classifier, is_regressor
 
     kinds = {}
-    for name, one in estimators.items():
-        if not is_classifier(one) and not is_regressor(one):
+    for name, model in estimators.items():
+        if not is_classifier(model) and not is_regressor(model):
             raise InputError(
                 f"{name} says neither that it is a classifier nor a regressor; give task="
             )
-        kinds[name] = bool(is_classifier(one))
+        kinds[name] = bool(is_classifier(model))
     if len(set(kinds.values())) > 1:
         first = {kind: name for name, kind in kinds.items()}
         raise InputError(
@@ -149,17 +157,18 @@ def tested_rows(parts: Sequence[tuple[int, Places]]) -> tuple[Places, list[Place
     repetition and the rows tested in it.
     """
     rows: list[Places] = []
-    where: list[Places] = []
-    begun = 0
-    for number in dict.fromkeys(repetition for repetition, _ in parts):
-        own = [test for repetition, test in parts if repetition == number]
-        together = np.concatenate(own)
+    fold_indices: list[Places] = []
+    offset = 0
+    for current_repetition in dict.fromkeys(repetition for repetition, _ in parts):
+        test_parts = [test for repetition, test in parts if repetition == current_repetition]
+        together = np.concatenate(test_parts)
         order = np.argsort(together, kind="stable")
-        place = np.empty(len(together), np.intp)
-        place[order] = np.arange(len(together))
-        where += [
-            begun + test for test in np.split(place, np.cumsum([len(test) for test in own])[:-1])
+        positions = np.empty(len(together), np.intp)
+        positions[order] = np.arange(len(together))
+        fold_indices += [
+            offset + test
+            for test in np.split(positions, np.cumsum([len(test) for test in test_parts])[:-1])
         ]
         rows.append(together[order])
-        begun += len(together)
-    return np.concatenate(rows), where
+        offset += len(together)
+    return np.concatenate(rows), fold_indices

@@ -175,26 +175,26 @@ def select_model(
     within = INNER if inner_cv is None else inner_cv
     jobs = [
         job
-        for number, one in enumerate(task.design.parts)
-        for job in _make_jobs(task, number, one, models, within, stratify, validation)
+        for number, item in enumerate(task.design.parts)
+        for job in _make_jobs(task, number, item, models, within, stratify, validation)
     ]
-    made = task.measured(jobs, len(jobs) // len(task.design.parts), n_jobs, "select")
-    found = (_single_selection if task.design.once else _nested_selection)(made, list(models))
+    scores = task.measured(jobs, len(jobs) // len(task.design.parts), n_jobs, "select")
+    result = (_single_selection if task.design.once else _nested_selection)(scores, list(models))
     names = list(models)
-    best = names.index(found.best)
-    tuned = made.tuned(best * (made.each // len(models)), found.best)
+    best = names.index(result.best)
+    tuned = scores.tuned(best * (scores.each // len(models)), result.best)
     return Selection(
         task.measure,
-        found.candidates,
-        found.best,
-        found.honest,
-        found.optimism,
+        result.candidates,
+        result.best,
+        result.honest,
+        result.optimism,
         level,
         task.higher_is_better,
-        (*made.notes, *found.notes, *task.design.notes, *(one.sentence for one in tuned)),
+        (*scores.notes, *result.notes, *task.design.notes, *(item.sentence for item in tuned)),
         {
-            **made.task.told(inputs, inner_cv=within),
-            "estimator": {n: repr(one) for n, one in models.items()},
+            **scores.task.told(inputs, inner_cv=within),
+            "estimator": {n: repr(item) for n, item in models.items()},
         },
         tuned,
     )
@@ -210,11 +210,11 @@ class _SelectionResult(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def _nested_selection(made: ScoreArray, names: list[str]) -> _SelectionResult:
+def _nested_selection(scores: ScoreArray, names: list[str]) -> _SelectionResult:
     """Compute the selection over outer splits: each choice is measured on held-out rows."""
-    task, m = made.task, len(names)
-    splits = made.values.shape[1]
-    table = made.values[1].reshape(splits, m, -1)
+    task, m = scores.task, len(names)
+    splits = scores.values.shape[1]
+    table = scores.values[1].reshape(splits, m, -1)
     outer, within = table[:, :, 0], table[:, :, 1:].mean(axis=2)
     picked = np.argmax(task.scorer.sign * within, axis=1)
     nested = outer[np.arange(splits), picked]
@@ -231,52 +231,54 @@ def _nested_selection(made: ScoreArray, names: list[str]) -> _SelectionResult:
     )
 
 
-def _single_selection(made: ScoreArray, names: list[str]) -> _SelectionResult:
+def _single_selection(scores: ScoreArray, names: list[str]) -> _SelectionResult:
     """Compute the selection with a single division, measured on its test rows."""
-    task, m = made.task, len(names)
+    task, m = scores.task, len(names)
     split = task.design.split
-    every = made.each // m
+    every = scores.each // m
     if every > 1:  # by folds within the rows trained on
-        shown = [_inner_estimate(made, i * every, every, name) for i, name in enumerate(names)]
-        where = f"{every - 1} folds within the {len(made.jobs[0].train):,} rows trained on"
+        apparent = [_inner_estimate(scores, i * every, every, name) for i, name in enumerate(names)]
+        comparison_rows = (
+            f"{every - 1} folds within the {len(scores.jobs[0].train):,} rows trained on"
+        )
     else:
-        shown = [made.on_part(2, i, name) for i, name in enumerate(names)]
+        apparent = [scores.on_part(2, i, name) for i, name in enumerate(names)]
         assert split is not None
-        where = f"{len(split.validation):,} validation rows"
-    values = task.scorer.sign * np.array([one.value for one in shown])
+        comparison_rows = f"{len(split.validation):,} validation rows"
+    values = task.scorer.sign * np.array([estimate.value for estimate in apparent])
     best = int(np.argmax(values))
-    honest = replace(made.on_part(1, best * every, names[best]), system="chosen")
-    optimism = _unpaired_optimism(task, shown[best], honest)
+    corrected = replace(scores.on_part(1, best * every, names[best]), system="chosen")
+    optimism = _unpaired_optimism(task, apparent[best], corrected)
     note = (
-        f"Compared on {where}; the best is measured on {len(made.jobs[0].asked[1]):,} other rows, "
-        f"as it was fitted on {len(made.jobs[0].train):,}. Intervals of rows do not tell how much "
+        f"Compared on {comparison_rows}; the best is measured on {len(scores.jobs[0].asked[1]):,} other rows, "
+        f"as it was fitted on {len(scores.jobs[0].train):,}. Intervals of rows do not tell how much "
         "models of other training rows would differ."
     )
-    candidates = (Candidate(name, shown[i], float(i == best)) for i, name in enumerate(names))
-    return _SelectionResult(tuple(candidates), names[best], honest, optimism, (note,))
+    candidates = (Candidate(name, apparent[i], float(i == best)) for i, name in enumerate(names))
+    return _SelectionResult(tuple(candidates), names[best], corrected, optimism, (note,))
 
 
-def _inner_estimate(made: ScoreArray, first: int, every: int, name: str) -> Estimate:
+def _inner_estimate(scores: ScoreArray, first: int, every: int, name: str) -> Estimate:
     """Return the mean over the folds within the training rows of the only split."""
-    inner = made.jobs[first + 1 : first + every]
+    inner = scores.jobs[first + 1 : first + every]
     sizes = sum(len(job.train) for job in inner), sum(len(job.asked[1]) for job in inner)
-    values = made.values[1][0, first + 1 : first + every]
-    return made.task.estimated(values, (float(sizes[0]), float(sizes[1])), name)
+    values = scores.values[1][0, first + 1 : first + every]
+    return scores.task.estimated(values, (float(sizes[0]), float(sizes[1])), name)
 
 
-def _unpaired_optimism(task: ScoringTask, shown: Estimate, honest: Estimate) -> Estimate:
+def _unpaired_optimism(task: ScoringTask, apparent: Estimate, corrected: Estimate) -> Estimate:
     """Estimate the optimism from two values of independent rows, by their intervals."""
     sign = task.scorer.sign
     pair = [
-        Interval(one.low, one.high, one.method, one.interval_reason, one.standard_error)
-        for one in (shown, honest)
+        Interval(item.low, item.high, item.method, item.interval_reason, item.standard_error)
+        for item in (apparent, corrected)
     ]
-    missing = next((one for one in pair if one.reason is not None), None)
-    made = missing or intervals.difference(shown.value, pair[0], honest.value, pair[1])
-    low, high = sorted((sign * made.low, sign * made.high))
+    missing = next((item for item in pair if item.reason is not None), None)
+    interval = missing or intervals.difference(apparent.value, pair[0], corrected.value, pair[1])
+    low, high = sorted((sign * interval.low, sign * interval.high))
     return Estimate(
-        task.measure, sign * (shown.value - honest.value), low, high, task.level, made.method,
-        n=honest.n, n_total=honest.n_total, unit=honest.unit, interval_reason=made.reason,
+        task.measure, sign * (apparent.value - corrected.value), low, high, task.level, interval.method,
+        n=corrected.n, n_total=corrected.n_total, unit=corrected.unit, interval_reason=interval.reason,
         system="optimism",
     )  # fmt: skip
 
@@ -296,24 +298,24 @@ def _make_jobs(
         folds = make_design(
             inner, 1, task.known.of(rows), None, stratify=stratify, seed=task.seed + number + 1
         ).parts
-    made = []
+    jobs = []
     for name, model in models.items():
-        where = f"{name}, {task.split_name(str(number + 1))}"
+        label = f"{name}, {task.split_name(str(number + 1))}"
         key = (part.repetition, part.fold)
-        made.append(FitJob(model, rows, (part.train, part.test, *validation), key, name=where))
-        for one in folds:
-            train, test = rows[one.train], rows[one.test]
-            again = (*key, one.fold)
-            made.append(FitJob(model, train, (train, test), again, name=f"{where}, within"))
-    return made
+        jobs.append(FitJob(model, rows, (part.train, part.test, *validation), key, name=label))
+        for fold in folds:
+            train, test = rows[fold.train], rows[fold.test]
+            fold_key = (*key, fold.fold)
+            jobs.append(FitJob(model, train, (train, test), fold_key, name=f"{label}, within"))
+    return jobs
 
 
 def _paired_optimism(task: ScoringTask, differences: FloatArray) -> Estimate:
     """Estimate the optimism as the mean paired difference over the outer splits."""
-    found = corrected_t(differences, *task.sizes, level=task.level)
-    made = found.interval
+    split_test = corrected_t(differences, *task.sizes, level=task.level)
+    interval = split_test.interval
     return Estimate(
-        task.measure, found.value, made.low, made.high, task.level, made.method,
-        n=found.splits, n_total=found.splits, unit="splits", interval_reason=made.reason,
-        standard_error=made.se, system="optimism",
+        task.measure, split_test.value, interval.low, interval.high, task.level, interval.method,
+        n=split_test.splits, n_total=split_test.splits, unit="splits", interval_reason=interval.reason,
+        standard_error=interval.se, system="optimism",
     )  # fmt: skip

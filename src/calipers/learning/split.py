@@ -63,13 +63,14 @@ class Split:
     @property
     def parts(self) -> Mapping[str, Places]:
         """Parts that have rows, by name."""
-        named = {"train": self.train, "validation": self.validation, "test": self.test}
-        return {name: rows for name, rows in named.items() if len(rows)}
+        rows_by_name = {"train": self.train, "validation": self.validation, "test": self.test}
+        return {name: rows for name, rows in rows_by_name.items() if len(rows)}
 
     def __str__(self) -> str:
         rows = sum(map(len, self.parts.values()))
         each = ", ".join(
-            f"{name} {len(of):,} ({len(of) / rows:.0%})" for name, of in self.parts.items()
+            f"{name} {len(indices):,} ({len(indices) / rows:.0%})"
+            for name, indices in self.parts.items()
         )
         return f"{rows:,} rows, {self.made}: {each}"
 
@@ -139,33 +140,36 @@ def split(
     >>> len(train), len(validation), len(test)
     (120, 30, 50)
     """
-    for name, share, least in (("test", test, "above 0"), ("validation", validation, "from 0")):
-        if not (0 < share < 1 or (share == 0 and name == "validation")):
-            raise InputError(f"{name} is {share}, expected a share {least} and below 1")
+    for name, proportion, lower_bound in (
+        ("test", test, "above 0"),
+        ("validation", validation, "from 0"),
+    ):
+        if not (0 < proportion < 1 or (proportion == 0 and name == "validation")):
+            raise InputError(f"{name} is {proportion}, expected a share {lower_bound} and below 1")
     if not 0 <= seed < 2**32:
         raise InputError(f"seed is {seed}, expected a whole number from 0 to 2^32 - 1")
-    number = _number(rows)
-    given = {"stratify": stratify, "group": group, "time": time}
-    if any(isinstance(column, str) for column in given.values()):
-        given = dict(collect_columns(given, data=rows).columns)
+    n = _number(rows)
+    columns = {"stratify": stratify, "group": group, "time": time}
+    if any(isinstance(column, str) for column in columns.values()):
+        columns = dict(collect_columns(columns, data=rows).columns)
     checked = {
-        name: None if column is None else to_array(column, name) for name, column in given.items()
+        name: None if column is None else to_array(column, name) for name, column in columns.items()
     }
     for name, column in checked.items():
         if column is not None:
-            check_length(column, number, name, "of")
-    shares = ((1 - test) * (1 - validation), (1 - test) * validation, test)
+            check_length(column, n, name, "of")
+    proportions = ((1 - test) * (1 - validation), (1 - test) * validation, test)
     if checked["time"] is not None:
         if checked["stratify"] is not None:
             raise InputError("stratify= and time= exclude each other: time decides the parts")
-        return _time_split(checked["time"], checked["group"], shares)
+        return _time_split(checked["time"], checked["group"], proportions)
     classes = _classes(checked["stratify"])
     if checked["group"] is not None:
-        return _group_split(checked["group"], classes, shares, seed)
-    return _random_split(number, classes, shares, seed)
+        return _group_split(checked["group"], classes, proportions, seed)
+    return _random_split(n, classes, proportions, seed)
 
 
-def to_split(given: Any, rows: int, what: str = "part", *, second: str = "validation") -> Split:
+def to_split(division: Any, rows: int, label: str = "part", *, second: str = "validation") -> Split:
     """Convert a given division of ``rows`` rows to a checked :class:`Split`.
 
     It is a :class:`Split`, a column with the part of each row, or index arrays of the parts, by
@@ -177,61 +181,68 @@ def to_split(given: Any, rows: int, what: str = "part", *, second: str = "valida
         If the name of a part is unknown, an index is not that of a row, a row is in two parts,
         there are no training rows, or there are no other rows.
     """
-    if isinstance(given, Split):
-        made = given
-    elif isinstance(given, Mapping):
-        strange = [str(name) for name in given if name not in PARTS]
+    if isinstance(division, Split):
+        row_split = division
+    elif isinstance(division, Mapping):
+        strange = [str(name) for name in division if name not in PARTS]
         if strange:
-            raise InputError(f"{what}: {_unknown_part_message(strange[0])}")
-        named = {
-            str(name): _to_indices(of, what, rows) for name, of in given.items() if of is not None
+            raise InputError(f"{label}: {_unknown_part_message(strange[0])}")
+        indices_by_name = {
+            str(name): _to_indices(indices, label, rows)
+            for name, indices in division.items()
+            if indices is not None
         }
-        made = _make_split(named)
-    elif _is_places(given):
-        if len(given) not in (2, 3):
+        row_split = _make_split(indices_by_name)
+    elif _is_places(division):
+        if len(division) not in (2, 3):
             raise InputError(
-                f"{what}: there are {len(given)} arrays, expected the places of the rows to train "
+                f"{label}: there are {len(division)} arrays, expected the places of the rows to train "
                 "on, to validate on and to test on"
             )
-        names = PARTS if len(given) == 3 else ("train", second)
-        made = _make_split(
-            {n: _to_indices(of, what, rows) for n, of in zip(names, given, strict=True)}
+        names = PARTS if len(division) == 3 else ("train", second)
+        row_split = _make_split(
+            {
+                n: _to_indices(indices, label, rows)
+                for n, indices in zip(names, division, strict=True)
+            }
         )
     else:
-        made = _parse_column(given, what, rows)
-    return _check_split(made, what, rows)
+        row_split = _parse_column(division, label, rows)
+    return _check_split(row_split, label, rows)
 
 
-def _is_places(given: Any) -> bool:
+def _is_places(division: Any) -> bool:
     """Return whether these are index arrays of the parts rather than a column."""
-    if not isinstance(given, tuple | list):
+    if not isinstance(division, tuple | list):
         return False
-    return any(np.ndim(one) == 1 for one in given if not isinstance(one, str | bytes))
+    return any(
+        np.ndim(element) == 1 for element in division if not isinstance(element, str | bytes)
+    )
 
 
-def _to_indices(given: Any, what: str, rows: int) -> Places:
-    made = np.asarray(given)
-    if made.ndim != 1 or (len(made) and made.dtype.kind not in "iu"):
+def _to_indices(values: Any, label: str, rows: int) -> Places:
+    indices = np.asarray(values)
+    if indices.ndim != 1 or (len(indices) and indices.dtype.kind not in "iu"):
         raise InputError(
-            f"{what}: {format_value(given)}, expected the places of rows, whole numbers from 0 to "
+            f"{label}: {format_value(values)}, expected the places of rows, whole numbers from 0 to "
             f"{rows - 1}"
         )
-    return made.astype(np.intp)
+    return indices.astype(np.intp)
 
 
-def _make_split(places: Mapping[str, Places]) -> Split:
+def _make_split(indices_by_name: Mapping[str, Places]) -> Split:
     none = np.zeros(0, np.intp)
-    train, validation, test = (places.get(name, none) for name in PARTS)
+    train, validation, test = (indices_by_name.get(name, none) for name in PARTS)
     return Split(train, validation, test, "as given")
 
 
-def _parse_column(given: Any, what: str, rows: int) -> Split:
-    column = encode_labels(given, what)
-    check_length(column.codes, rows, what, "X has")
+def _parse_column(values: Any, label: str, rows: int) -> Split:
+    column = encode_labels(values, label)
+    check_length(column.codes, rows, label, "X has")
     names = [str(name) for name in column.names]
     strange = [name for name in names if name not in PARTS]
     if strange:
-        raise InputError(f"{what}: {_unknown_part_message(min(strange))}")
+        raise InputError(f"{label}: {_unknown_part_message(min(strange))}")
     return _make_split({name: np.flatnonzero(column.codes == k) for k, name in enumerate(names)})
 
 
@@ -239,19 +250,19 @@ def _unknown_part_message(name: str) -> str:
     return f"holds {format_value(name)}, expected 'train', 'validation' or 'test'"
 
 
-def _check_split(made: Split, what: str, rows: int) -> Split:
+def _check_split(row_split: Split, label: str, rows: int) -> Split:
     """Check that indices are valid and unique, with rows to train and to measure on."""
-    if not len(made.train):
-        raise InputError(f"{what}: no row to train on")
-    if not len(made.validation) and not len(made.test):
-        raise InputError(f"{what}: every row is trained on, none is left to validate or test on")
-    together = np.concatenate([made.train, made.validation, made.test])
-    if together.min() < 0 or together.max() >= rows:
-        raise InputError(f"{what}: hold places outside of the {rows} rows of X")
-    times = np.bincount(together)
-    if times.max() > 1:
-        raise InputError(f"{what}: row {int(times.argmax())} stands in them more than once")
-    return made
+    if not len(row_split.train):
+        raise InputError(f"{label}: no row to train on")
+    if not len(row_split.validation) and not len(row_split.test):
+        raise InputError(f"{label}: every row is trained on, none is left to validate or test on")
+    all_indices = np.concatenate([row_split.train, row_split.validation, row_split.test])
+    if all_indices.min() < 0 or all_indices.max() >= rows:
+        raise InputError(f"{label}: hold places outside of the {rows} rows of X")
+    counts = np.bincount(all_indices)
+    if counts.max() > 1:
+        raise InputError(f"{label}: row {int(counts.argmax())} stands in them more than once")
+    return row_split
 
 
 def _number(rows: Any) -> int:
@@ -280,60 +291,70 @@ def _classes(stratify: Any) -> Places | None:
     return codes
 
 
-def _parts_to_split(part: Places, made: str) -> Split:
+def _parts_to_split(part: Places, description: str) -> Split:
     """Convert the part code of each row to a Split."""
     train, validation, test = (np.flatnonzero(part == k) for k in range(3))
     for name, rows in (("train", train), ("test", test)):
         if not len(rows):
             raise InputError(f"no row is left to {name} on; take another share")
-    return Split(train, validation, test, made)
+    return Split(train, validation, test, description)
 
 
-def _random_split(rows: int, classes: Places | None, shares: tuple[float, ...], seed: int) -> Split:
+def _random_split(
+    rows: int, classes: Places | None, proportions: tuple[float, ...], seed: int
+) -> Split:
     require_sklearn("dividing rows at random")
     from sklearn.model_selection import train_test_split
 
-    counts = [round(rows * share) for share in shares[1:]]
-    for name, share, count in zip(("validation", "test"), shares[1:], counts, strict=True):
-        if share and not count:
-            raise InputError(f"of {rows} rows, {share:.3g} are none to use for {name}")
+    counts = [round(rows * proportion) for proportion in proportions[1:]]
+    for name, proportion, count in zip(
+        ("validation", "test"), proportions[1:], counts, strict=True
+    ):
+        if proportion and not count:
+            raise InputError(f"of {rows} rows, {proportion:.3g} are none to use for {name}")
     part = np.zeros(rows, np.intp)
-    left = np.arange(rows)
+    remaining = np.arange(rows)
     for number, count in ((2, counts[1]), (1, counts[0])):
         if not count:
             continue
-        own = None if classes is None else classes[left]
+        remaining_classes = None if classes is None else classes[remaining]
         try:
-            left, held = train_test_split(left, test_size=count, stratify=own, random_state=seed)
+            remaining, held_out = train_test_split(
+                remaining, test_size=count, stratify=remaining_classes, random_state=seed
+            )
         except ValueError as error:
             raise InputError(f"rows cannot be divided so: {error}") from None
-        part[held] = number
+        part[held_out] = number
     return _parts_to_split(part, "at random" if classes is None else "at random within classes")
 
 
-def _group_split(group: Any, classes: Places | None, shares: tuple[float, ...], seed: int) -> Split:
+def _group_split(
+    group: Any, classes: Places | None, proportions: tuple[float, ...], seed: int
+) -> Split:
     codes = encode_labels(group, "group").codes.astype(np.intp)
     number = int(codes.max()) + 1
-    held = [k for k, share in enumerate(shares) if share]
+    used_parts = [k for k, proportion in enumerate(proportions) if proportion]
     labels = np.zeros(len(codes), np.intp) if classes is None else classes
     counts = class_counts(labels, codes, number)
-    of_group = assign_groups(counts, [shares[k] for k in held], np.random.RandomState(seed))
+    of_group = assign_groups(
+        counts, [proportions[k] for k in used_parts], np.random.RandomState(seed)
+    )
     even = "" if classes is None else ", classes spread as evenly as these allow"
-    return _parts_to_split(np.asarray(held)[of_group][codes], f"in whole groups{even}")
+    return _parts_to_split(np.asarray(used_parts)[of_group][codes], f"in whole groups{even}")
 
 
-def _time_split(time: Any, group: Any, shares: tuple[float, ...]) -> Split:
+def _time_split(time: Any, group: Any, proportions: tuple[float, ...]) -> Split:
     """Split by time, the latest rows last; raise InputError if a cut divides a group."""
     moment = time_ranks(time)
     if moment.max() == 0:
         raise InputError("time: all rows are from the same, expected several")
-    ends = np.cumsum([0.0, *shares])[1:-1]
-    seen = np.cumsum(np.bincount(moment)) / len(moment)
+    stops = np.cumsum([0.0, *proportions])[1:-1]
+    cumulative = np.cumsum(np.bincount(moment)) / len(moment)
     # A time goes to the part in which the middle of its rows falls.
-    middle = seen - np.bincount(moment) / len(moment) / 2
-    of_time = np.searchsorted(ends, middle, side="right")
+    middle = cumulative - np.bincount(moment) / len(moment) / 2
+    of_time = np.searchsorted(stops, middle, side="right")
     part = of_time[moment]
-    made = "the latest rows tested"
+    description = "the latest rows tested"
     if group is not None:
         codes = encode_labels(group, "group").codes
         across = int(sum(len(np.unique(part[codes == k])) > 1 for k in range(int(codes.max()) + 1)))
@@ -342,4 +363,4 @@ def _time_split(time: Any, group: Any, shares: tuple[float, ...]) -> Split:
                 f"group: {across} groups have rows on both sides of a cut in time; leave out "
                 "group= or time="
             )
-    return _parts_to_split(part, made)
+    return _parts_to_split(part, description)

@@ -68,15 +68,17 @@ class SplitCheck:
         """Return plain data for JSON."""
         return {
             "checked": list(self.checked),
-            "findings": [one.to_dict() for one in self.findings],
-            "examples": {kind: [to_python(e) for e in of] for kind, of in self.examples.items()},
+            "findings": [finding.to_dict() for finding in self.findings],
+            "examples": {
+                kind: [to_python(e) for e in values] for kind, values in self.examples.items()
+            },
             "notes": list(self.notes),
         }
 
     def __str__(self) -> str:
         looked = f"Checked: {', '.join(self.checked)}."
-        found = [f"{one.severity}: {one.message}" for one in self.findings]
-        return "\n".join([*(found or ["No problem was found."]), looked, *self.notes])
+        lines = [f"{finding.severity}: {finding.message}" for finding in self.findings]
+        return "\n".join([*(lines or ["No problem was found."]), looked, *self.notes])
 
     __repr__ = __str__
 
@@ -154,20 +156,26 @@ def check_split(
     """
     require_sklearn("checking a split")
     columns = FeatureColumns.of(X)
-    made = to_split(parts, columns.rows, "parts", second="test")
-    for name, of in (("train", made.train), ("test", made.test)):
-        if not len(of):
+    row_split = to_split(parts, columns.rows, "parts", second="test")
+    for name, indices in (("train", row_split.train), ("test", row_split.test)):
+        if not len(indices):
             raise InputError(f"parts: no row to {name} on")
-    known = {
-        name: None if given is None else to_array(given, name)
-        for name, given in {"y": y, "group": group, "time": time}.items()
+    arrays_by_name = {
+        name: None if values is None else to_array(values, name)
+        for name, values in {"y": y, "group": group, "time": time}.items()
     }
-    for name, given in known.items():
-        if given is not None:
-            check_length(given, columns.rows, name, "X has")
-    scoring = None if y is None else ModelScorer.of(columns, known["y"], X, estimator, task, seed)
+    for name, values in arrays_by_name.items():
+        if values is not None:
+            check_length(values, columns.rows, name, "X has")
+    scoring = (
+        None
+        if y is None
+        else ModelScorer.of(columns, arrays_by_name["y"], X, estimator, task, seed)
+    )
     target = None if scoring is None else scoring.target
-    asked = SplitData(columns, made, scoring, target, known["group"], known["time"], seed)
+    split_data = SplitData(
+        columns, row_split, scoring, target, arrays_by_name["group"], arrays_by_name["time"], seed
+    )
     looks: dict[str, Callable[[SplitData], Iterator[SplitFault]]] = {"copies": copies}
     if group is not None:
         looks["shared-groups"] = shared_groups
@@ -176,27 +184,27 @@ def check_split(
     if scoring is not None:
         looks |= {"gives-away": target_leakage, "row-numbers": row_index_leakage}
     looks["shift"] = distribution_shift
-    found = [(kind, one) for kind, look in looks.items() for one in look(asked)]
-    found.sort(key=lambda pair: ("warning", "caution", "information").index(pair[1].severity))
+    faults = [(kind, fault) for kind, look in looks.items() for fault in look(split_data)]
+    faults.sort(key=lambda pair: ("warning", "caution", "information").index(pair[1].severity))
     notes = [] if scoring is not None else ["No model was scored, since y= was not given."]
     return SplitCheck(
         tuple(looks),
-        tuple(_finding(kind, one) for kind, one in found),
+        tuple(_finding(kind, fault) for kind, fault in faults),
         tuple(notes),
-        {kind: one.examples for kind, one in found},
+        {kind: fault.examples for kind, fault in faults},
     )
 
 
-def _finding(kind: str, one: SplitFault) -> Finding:
-    valued = {n: v for n, v in one.numbers.items() if isinstance(v, IntervalNumber)}
+def _finding(kind: str, fault: SplitFault) -> Finding:
+    valued = {n: v for n, v in fault.numbers.items() if isinstance(v, IntervalNumber)}
     return Finding(
         kind=kind,
-        message=one.sentence,
+        message=fault.sentence,
         criterion=CHECKS[kind],
-        severity=one.severity,
+        severity=fault.severity,
         values={
             n: float(v.value if isinstance(v, IntervalNumber) else v)
-            for n, v in one.numbers.items()
+            for n, v in fault.numbers.items()
         },
         intervals={n: (v.low, v.high) for n, v in valued.items() if not math.isnan(v.low)},
     )
@@ -261,8 +269,8 @@ class SplitFault:
 def _format_values(values: Any) -> str:
     """Format the first examples."""
     first = [str(to_python(value)) for value in values[:_SHOWN]]
-    more = ", …" if len(values) > _SHOWN else ""
-    return ", ".join(first) + more
+    suffix = ", …" if len(values) > _SHOWN else ""
+    return ", ".join(first) + suffix
 
 
 def to_python(value: Any) -> Any:
@@ -273,83 +281,91 @@ def to_python(value: Any) -> Any:
 # ------------------------------------------------------------------------------ rows on both sides
 
 
-def copies(a: SplitData) -> Iterator[SplitFault]:
+def copies(data: SplitData) -> Iterator[SplitFault]:
     """Find test rows that are duplicates of training rows."""
-    rows = a.columns.same_rows(a.target)
+    rows = data.columns.same_rows(data.target)
     # Features with few values produce duplicates by chance.
-    if len(np.unique(rows[a.train])) < len(a.train) / 2:
+    if len(np.unique(rows[data.train])) < len(data.train) / 2:
         return
-    copied = np.isin(rows[a.test], rows[a.train])
+    copied = np.isin(rows[data.test], rows[data.train])
     count = int(copied.sum())
-    if count < max(_COPIES, _SHARE * len(a.test)):
+    if count < max(_COPIES, _SHARE * len(data.test)):
         return
-    where = a.test[copied]
-    same = "features and target" if a.target is not None else "features"
+    copied_rows = data.test[copied]
+    same = "features and target" if data.target is not None else "features"
     sentence = (
-        f"{count:,} of {len(a.test):,} test rows ({count / len(a.test):.1%}) duplicate training "
-        f"rows (same {same}; rows {_format_values(where)})."
+        f"{count:,} of {len(data.test):,} test rows ({count / len(data.test):.1%}) duplicate training "
+        f"rows (same {same}; rows {_format_values(copied_rows)})."
     )
     numbers: dict[str, float | IntervalNumber] = {"copies": count}
-    if a.scoring is not None and count < len(a.test):
-        with_, without = a.scoring.on(a.train, a.test), a.scoring.on(a.train, a.test[~copied])
-        numbers |= {f"{a.scoring.name} with": with_, f"{a.scoring.name} without": without}
-        sentence += f" {a.scoring.called} is {with_}, and {without} without them."
+    if data.scoring is not None and count < len(data.test):
+        full_score, distinct_score = (
+            data.scoring.on(data.train, data.test),
+            data.scoring.on(data.train, data.test[~copied]),
+        )
+        numbers |= {
+            f"{data.scoring.name} with": full_score,
+            f"{data.scoring.name} without": distinct_score,
+        }
+        sentence += f" {data.scoring.called} is {full_score}, and {distinct_score} without them."
     sentence += " Remove duplicates before splitting."
-    yield SplitFault(sentence, "warning", numbers, tuple(where[:_SHOWN].tolist()))
+    yield SplitFault(sentence, "warning", numbers, tuple(copied_rows[:_SHOWN].tolist()))
 
 
-def shared_groups(a: SplitData) -> Iterator[SplitFault]:
+def shared_groups(data: SplitData) -> Iterator[SplitFault]:
     """Find groups with rows in both parts; score a split that keeps groups together."""
-    groups = encode_labels(a.group, "group")
-    shared = np.intersect1d(groups.codes[a.train], groups.codes[a.test])
+    groups = encode_labels(data.group, "group")
+    shared = np.intersect1d(groups.codes[data.train], groups.codes[data.test])
     if not len(shared):
         return
     names = [groups.names[k] for k in shared]
-    rows = int(np.isin(groups.codes[a.test], shared).sum())
+    rows = int(np.isin(groups.codes[data.test], shared).sum())
     sentence = (
         f"{len(shared):,} of {len(groups.names):,} groups have rows in both parts "
-        f"({_format_values(names)}), including {rows:,} of {len(a.test):,} test rows."
+        f"({_format_values(names)}), including {rows:,} of {len(data.test):,} test rows."
     )
     numbers: dict[str, float | IntervalNumber] = {"groups": len(shared), "rows": rows}
-    if a.scoring is not None and len(groups.names) > 1:
-        used = np.sort(np.concatenate([a.train, a.test]))
-        whole = split(
+    if data.scoring is not None and len(groups.names) > 1:
+        used = np.sort(np.concatenate([data.train, data.test]))
+        grouped_split = split(
             len(used),
-            test=len(a.test) / len(used),
+            test=len(data.test) / len(used),
             group=groups.codes[used],
-            stratify=a.target[used] if a.scoring.classes else None,
-            seed=a.seed,
+            stratify=data.target[used] if data.scoring.classes else None,
+            seed=data.seed,
         )
-        here = a.scoring.on(a.train, a.test)
-        there = a.scoring.on(used[whole.train], used[whole.test])
-        numbers |= {f"{a.scoring.name} with": here, f"{a.scoring.name} without": there}
-        sentence += (
-            f" {a.scoring.called} is {here}, and {there} on a split that keeps groups together."
-        )
+        current_score = data.scoring.on(data.train, data.test)
+        grouped_score = data.scoring.on(used[grouped_split.train], used[grouped_split.test])
+        numbers |= {
+            f"{data.scoring.name} with": current_score,
+            f"{data.scoring.name} without": grouped_score,
+        }
+        sentence += f" {data.scoring.called} is {current_score}, and {grouped_score} on a split that keeps groups together."
     sentence += " Split by group (group=)."
     yield SplitFault(sentence, "warning", numbers, tuple(names[:_SHOWN]))
 
 
-def future_rows(a: SplitData) -> Iterator[SplitFault]:
+def future_rows(data: SplitData) -> Iterator[SplitFault]:
     """Find training rows that are not earlier than the test rows; score a split by time."""
-    moment = time_ranks(a.time)
-    late = a.train[moment[a.train] >= moment[a.test].min()]
+    moment = time_ranks(data.time)
+    late = data.train[moment[data.train] >= moment[data.test].min()]
     if not len(late):
         return
     sentence = (
-        f"{len(late):,} of {len(a.train):,} training rows are not earlier than the first test row "
-        f"({a.time[a.test[moment[a.test].argmin()]]}): rows {_format_values(late)}."
+        f"{len(late):,} of {len(data.train):,} training rows are not earlier than the first test row "
+        f"({data.time[data.test[moment[data.test].argmin()]]}): rows {_format_values(late)}."
     )
     numbers: dict[str, float | IntervalNumber] = {"rows": len(late)}
-    if a.scoring is not None:
-        used = np.sort(np.concatenate([a.train, a.test]))
-        forward = split(len(used), test=len(a.test) / len(used), time=a.time[used])
-        here = a.scoring.on(a.train, a.test)
-        there = a.scoring.on(used[forward.train], used[forward.test])
-        numbers |= {f"{a.scoring.name} with": here, f"{a.scoring.name} without": there}
-        sentence += (
-            f" {a.scoring.called} is {here}, and {there} if the latest rows are the test set."
-        )
+    if data.scoring is not None:
+        used = np.sort(np.concatenate([data.train, data.test]))
+        forward = split(len(used), test=len(data.test) / len(used), time=data.time[used])
+        current_score = data.scoring.on(data.train, data.test)
+        forward_score = data.scoring.on(used[forward.train], used[forward.test])
+        numbers |= {
+            f"{data.scoring.name} with": current_score,
+            f"{data.scoring.name} without": forward_score,
+        }
+        sentence += f" {data.scoring.called} is {current_score}, and {forward_score} if the latest rows are the test set."
     sentence += " Split by time (time=)."
     yield SplitFault(sentence, "warning", numbers, tuple(late[:_SHOWN].tolist()))
 
@@ -357,45 +373,52 @@ def future_rows(a: SplitData) -> Iterator[SplitFault]:
 # -------------------------------------------------------------------------------------- features
 
 
-def target_leakage(a: SplitData) -> Iterator[SplitFault]:
+def target_leakage(data: SplitData) -> Iterator[SplitFault]:
     """Find a feature that alone leaves almost no error, unlike the others."""
-    assert a.scoring is not None
-    for column in range(len(a.columns.names)):
-        if a.scoring.alone(a.train, a.test, column) > _LEFT or len(a.columns.names) < 2:
+    assert data.scoring is not None
+    for column in range(len(data.columns.names)):
+        if data.scoring.alone(data.train, data.test, column) > _LEFT or len(data.columns.names) < 2:
             continue
-        if a.scoring.left(a.train, a.test, without=column) < _LOST + max(
-            _LEFT, a.scoring.left(a.train, a.test)
+        if data.scoring.left(data.train, data.test, excluded=column) < _LOST + max(
+            _LEFT, data.scoring.left(data.train, data.test)
         ):
             continue
-        here = a.scoring.on(a.train, a.test)
-        there = a.scoring.on(a.train, a.test, without=column)
-        name, score = a.columns.names[column], a.scoring.name
+        full_score = data.scoring.on(data.train, data.test)
+        reduced_score = data.scoring.on(data.train, data.test, excluded=column)
+        name, score = data.columns.names[column], data.scoring.name
         yield SplitFault(
             f"{name} leaks the target: alone it leaves less than 1% of the error of the best "
-            f"constant prediction on {len(a.test):,} test rows. {a.scoring.called} is {here}, and "
-            f"{there} without it. Check whether it is known at prediction time.",
+            f"constant prediction on {len(data.test):,} test rows. {data.scoring.called} is {full_score}, and "
+            f"{reduced_score} without it. Check whether it is known at prediction time.",
             "warning",
-            {f"{score} with": here, f"{score} without": there},
+            {f"{score} with": full_score, f"{score} without": reduced_score},
             (name,),
         )
 
 
-def row_index_leakage(a: SplitData) -> Iterator[SplitFault]:
+def row_index_leakage(data: SplitData) -> Iterator[SplitFault]:
     """Find a feature that numbers the rows and predicts the target."""
-    assert a.scoring is not None
-    for column in a.columns.numberings():
-        p = a.scoring.p_alone(a.train, a.test, column)
+    assert data.scoring is not None
+    for column in data.columns.numberings():
+        p = data.scoring.p_alone(data.train, data.test, column)
         if not p < _SURE:
             continue
-        here = a.scoring.on(a.train, a.test)
-        there = a.scoring.on(a.train, a.test, without=column) if len(a.columns.names) > 1 else None
-        name, score = a.columns.names[column], a.scoring.name
-        alone = f", and {there} without it" if there is not None else ""
+        full_score = data.scoring.on(data.train, data.test)
+        reduced_score = (
+            data.scoring.on(data.train, data.test, excluded=column)
+            if len(data.columns.names) > 1
+            else None
+        )
+        name, score = data.columns.names[column], data.scoring.name
+        alone = f", and {reduced_score} without it" if reduced_score is not None else ""
         yield SplitFault(
-            f"{name} numbers the {a.columns.rows:,} rows but predicts the target, so their order "
-            f"has information that new rows lack. {a.scoring.called} is {here}{alone}. Exclude it.",
+            f"{name} numbers the {data.columns.rows:,} rows but predicts the target, so their order "
+            f"has information that new rows lack. {data.scoring.called} is {full_score}{alone}. Exclude it.",
             "warning",
-            {f"{score} with": here, **({} if there is None else {f"{score} without": there})},
+            {
+                f"{score} with": full_score,
+                **({} if reduced_score is None else {f"{score} without": reduced_score}),
+            },
             (name,),
         )
 
@@ -403,40 +426,44 @@ def row_index_leakage(a: SplitData) -> Iterator[SplitFault]:
 # ----------------------------------------------------------------------------------- unlike parts
 
 
-def distribution_shift(a: SplitData) -> Iterator[SplitFault]:
+def distribution_shift(data: SplitData) -> Iterator[SplitFault]:
     """Find columns whose distribution differs between the parts."""
     from calipers.inference.multiplicity import holm
 
-    train, test = (_one_a_group(rows, a.group) for rows in (a.train, a.test))
-    columns = list(a.columns.compared(train, test))
-    names = list(a.columns.names)
-    if a.target is not None:
-        columns += list(FeatureColumns.of(np.asarray(a.target)[:, None]).compared(train, test))
+    train, test = (_one_a_group(rows, data.group) for rows in (data.train, data.test))
+    columns = list(data.columns.compared(train, test))
+    names = list(data.columns.names)
+    if data.target is not None:
+        columns += list(FeatureColumns.of(np.asarray(data.target)[:, None]).compared(train, test))
         names.append("the target")
-    p = holm(np.array([one.p for one in columns]))
+    p = holm(np.array([shift.p for shift in columns]))
     differ = [k for k in np.argsort(p, kind="stable") if p[k] < _SURE]
-    apart = _separability(a, train, test)
-    if not differ and not (apart is not None and apart.low > 0.5):
+    auc = _separability(data, train, test)
+    if not differ and not (auc is not None and auc.low > 0.5):
         return
-    unit = "groups" if a.group is not None else "rows"
-    told = ""
+    unit = "groups" if data.group is not None else "rows"
+    auc_sentence = ""
     numbers: dict[str, float | IntervalNumber] = {"columns": len(differ)}
-    if apart is not None:
-        numbers["AUC"] = apart
-        told = f" A classifier distinguishes them with an AUC of {apart}."
+    if auc is not None:
+        numbers["AUC"] = auc
+        auc_sentence = f" A classifier distinguishes them with an AUC of {auc}."
     listed = ", ".join(f"{names[k]} ({columns[k].said})" for k in differ[:_SHOWN])
-    more = f" and {len(differ) - _SHOWN} more" if len(differ) > _SHOWN else ""
-    which = f"in {listed}{more}" if differ else "in several columns jointly"
+    suffix = f" and {len(differ) - _SHOWN} more" if len(differ) > _SHOWN else ""
+    which = f"in {listed}{suffix}" if differ else "in several columns jointly"
     sentence = (
         f"The {len(test):,} test {unit} and the {len(train):,} training {unit} differ "
-        f"significantly {which}.{told} The score applies to rows like the test rows."
+        f"significantly {which}.{auc_sentence} The score applies to rows like the test rows."
     )
-    if a.scoring is not None:
-        here, there = a.scoring.on(a.train, a.test), a.scoring.within(a.train)
-        numbers |= {f"{a.scoring.name} tested": here, f"{a.scoring.name} within": there}
-        sentence += (
-            f" {a.scoring.called} is {here}, and {there} on rows held out of the training set."
+    if data.scoring is not None:
+        test_score, held_out_score = (
+            data.scoring.on(data.train, data.test),
+            data.scoring.within(data.train),
         )
+        numbers |= {
+            f"{data.scoring.name} tested": test_score,
+            f"{data.scoring.name} within": held_out_score,
+        }
+        sentence += f" {data.scoring.called} is {test_score}, and {held_out_score} on rows held out of the training set."
     yield SplitFault(sentence, "caution", numbers, tuple(names[k] for k in differ[:_SHOWN]))
 
 
@@ -448,7 +475,7 @@ def _one_a_group(rows: Places, group: Any) -> Places:
     return rows[np.sort(first)]
 
 
-def _separability(a: SplitData, train: Places, test: Places) -> IntervalNumber | None:
+def _separability(data: SplitData, train: Places, test: Places) -> IntervalNumber | None:
     """Return the AUC of a classifier of the two parts on held-out rows."""
     from calipers.evaluate.classification import classification
 
@@ -456,19 +483,19 @@ def _separability(a: SplitData, train: Places, test: Places) -> IntervalNumber |
         return None
     rows = np.concatenate([train, test])
     tested = np.repeat([False, True], [len(train), len(test)])
-    learned = split(len(rows), test=0.5, stratify=tested, seed=a.seed)
-    model = default_model(len(rows), a.seed, classes=True)
+    learned = split(len(rows), test=0.5, stratify=tested, seed=data.seed)
+    model = default_model(len(rows), data.seed, classes=True)
     job = FitJob(model, learned.train, (learned.test,), name="the classifier of the parts")
     fit: FitResult[Any] | None = fit_all(
-        [job], TrainingData(a.columns.numbers[rows], tested), _positive_probability
+        [job], TrainingData(data.columns.numbers[rows], tested), _positive_probability
     ).all[0]
     assert fit is not None
-    (said,) = fit.said
-    made = classification(
-        tested[learned.test], score=said, positive=True, measures="AUC", level=1 - _SURE,
+    (scores,) = fit.said
+    evaluation = classification(
+        tested[learned.test], score=scores, positive=True, measures="AUC", level=1 - _SURE,
         curves=False,
     )  # fmt: skip
-    return IntervalNumber.of(made["AUC"])
+    return IntervalNumber.of(evaluation["AUC"])
 
 
 def _positive_probability(model: Any, features: Any) -> Any:
@@ -509,9 +536,11 @@ class ModelScorer:
             raise report_missing("y", np.flatnonzero(absent), len(absent))
         classes = _is_classes(target) if task is None else task == "classification"
         y = encode_labels(target, "y").codes.astype(np.intp) if classes else to_numbers(target, "y")
-        given = estimator is not None
-        estimator = estimator if given else default_model(len(y), seed, classes=classes)
-        return cls(columns, features if given else columns.numbers, y, classes, estimator, seed)
+        has_estimator = estimator is not None
+        estimator = estimator if has_estimator else default_model(len(y), seed, classes=classes)
+        return cls(
+            columns, features if has_estimator else columns.numbers, y, classes, estimator, seed
+        )
 
     @property
     def name(self) -> str:
@@ -523,29 +552,34 @@ class ModelScorer:
         """Name of the score at the start of a sentence."""
         return "Accuracy" if self.classes else "RMSE"
 
-    def on(self, train: Places, test: Places, without: int | None = None) -> IntervalNumber:
+    def on(self, train: Places, test: Places, excluded: int | None = None) -> IntervalNumber:
         """Return the score with its interval."""
         from calipers.evaluate.classification import classification
         from calipers.evaluate.regression import regression
 
-        said, truth = self._said(train, test, without), self.target[test]
-        shown: dict[str, Any] = {"measures": self.name, "curves": False, "seed": self.seed}
+        predictions, truth = self._said(train, test, excluded), self.target[test]
+        options: dict[str, Any] = {"measures": self.name, "curves": False, "seed": self.seed}
         if self.classes:  # right or wrong, also where the rows tested have one class alone
-            right = (said == truth).astype(np.intp)
-            made = classification(np.ones_like(right), right, labels=[0, 1], positive=1, **shown)
-            return IntervalNumber.of(made[self.name])
-        return IntervalNumber.of(regression(truth, said, **shown)[self.name])
+            right = (predictions == truth).astype(np.intp)
+            evaluation = classification(
+                np.ones_like(right), right, labels=[0, 1], positive=1, **options
+            )
+            return IntervalNumber.of(evaluation[self.name])
+        return IntervalNumber.of(regression(truth, predictions, **options)[self.name])
 
-    def left(self, train: Places, test: Places, without: int | None = None) -> float:
+    def left(self, train: Places, test: Places, excluded: int | None = None) -> float:
         """Return the error of the model relative to the best constant prediction."""
-        return self._share(train, test, self._said(train, test, without))
+        return self._share(train, test, self._said(train, test, excluded))
 
     def alone(self, train: Places, test: Places, column: int) -> float:
         """Return the error of one feature alone relative to the best constant prediction.
 
         It is the error of a tree, or of a linear regression if that is smaller.
         """
-        return min(self._share(train, test, said) for said in self._by_one(train, test, column))
+        return min(
+            self._share(train, test, predictions)
+            for predictions in self._by_one(train, test, column)
+        )
 
     def p_alone(self, train: Places, test: Places, column: int) -> float:
         """Return the p-value that a tree on one feature beats the best constant prediction.
@@ -554,14 +588,20 @@ class ModelScorer:
         """
         from scipy.stats import binomtest, ttest_rel
 
-        said = self._by_one(train, test, column)[0]
-        own, constant = self._losses(test, said), self._losses(test, self._constant(train))
+        predictions = self._by_one(train, test, column)[0]
+        model_losses, constant_losses = (
+            self._losses(test, predictions),
+            self._losses(test, self._constant(train)),
+        )
         if self.classes:
-            better, worse = int((own < constant).sum()), int((own > constant).sum())
+            better, worse = (
+                int((model_losses < constant_losses).sum()),
+                int((model_losses > constant_losses).sum()),
+            )
             if better + worse == 0:
                 return 1.0
             return float(binomtest(better, better + worse, alternative="greater").pvalue)
-        return float(ttest_rel(constant, own, alternative="greater").pvalue)
+        return float(ttest_rel(constant_losses, model_losses, alternative="greater").pvalue)
 
     def within(self, train: Places) -> IntervalNumber:
         """Return the score on a quarter of the rows, fitted to the others."""
@@ -570,10 +610,10 @@ class ModelScorer:
 
     # ----------------------------------------------------------------------------------------- fits
 
-    def _said(self, train: Places, test: Places, without: int | None) -> Any:
-        key = train.tobytes(), test.tobytes(), without
+    def _said(self, train: Places, test: Places, excluded: int | None) -> Any:
+        key = train.tobytes(), test.tobytes(), excluded
         if key not in self._kept:
-            features = self.features if without is None else _drop_column(self.features, without)
+            features = self.features if excluded is None else _drop_column(self.features, excluded)
             self._kept[key] = self._fitted(self.estimator, features, train, test)
         return self._kept[key]
 
@@ -585,11 +625,11 @@ class ModelScorer:
         key = train.tobytes(), test.tobytes(), "alone", column
         if key not in self._kept:
             tree = DecisionTreeClassifier if self.classes else DecisionTreeRegressor
-            one = self.columns.numbers[:, [column]]
+            feature = self.columns.numbers[:, [column]]
             models = [tree(max_leaf_nodes=_LEAVES, min_samples_leaf=2, random_state=self.seed)]
-            if not self.classes and np.isfinite(one).all():
+            if not self.classes and np.isfinite(feature).all():
                 models.append(LinearRegression())
-            self._kept[key] = [self._fitted(model, one, train, test) for model in models]
+            self._kept[key] = [self._fitted(model, feature, train, test) for model in models]
         return list(self._kept[key])
 
     def _fitted(self, model: Any, features: Any, train: Places, test: Places) -> Any:
@@ -603,18 +643,18 @@ class ModelScorer:
     # --------------------------------------------------------------------------------------- losses
 
     def _constant(self, train: Places) -> Any:
-        own = self.target[train]
-        return np.bincount(own).argmax() if self.classes else own.mean()
+        train_target = self.target[train]
+        return np.bincount(train_target).argmax() if self.classes else train_target.mean()
 
-    def _losses(self, test: Places, said: Any) -> FloatArray:
+    def _losses(self, test: Places, predictions: Any) -> FloatArray:
         truth = self.target[test]
-        made = truth != said if self.classes else np.square(truth - said)
-        return np.asarray(made, np.float64)
+        losses = truth != predictions if self.classes else np.square(truth - predictions)
+        return np.asarray(losses, np.float64)
 
-    def _share(self, train: Places, test: Places, said: Any) -> float:
-        constant = float(self._losses(test, self._constant(train)).mean())
-        own = float(self._losses(test, said).mean())
-        return own / constant if constant else 1.0
+    def _share(self, train: Places, test: Places, predictions: Any) -> float:
+        constant_loss = float(self._losses(test, self._constant(train)).mean())
+        model_loss = float(self._losses(test, predictions).mean())
+        return model_loss / constant_loss if constant_loss else 1.0
 
 
 def default_model(rows: int, seed: int, *, classes: bool) -> Any:
@@ -634,8 +674,8 @@ def default_model(rows: int, seed: int, *, classes: bool) -> Any:
 def _is_classes(target: Any) -> bool:
     if target.dtype.kind not in "fiu":
         return True
-    whole = target.dtype.kind != "f" or bool((target == np.floor(target)).all())
-    return whole and len(np.unique(target)) <= _CLASSES
+    is_integral = target.dtype.kind != "f" or bool((target == np.floor(target)).all())
+    return is_integral and len(np.unique(target)) <= _CLASSES
 
 
 def _drop_column(features: Any, column: int) -> Any:

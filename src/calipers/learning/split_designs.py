@@ -76,11 +76,11 @@ class SplitDesign:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the folds."""
-        one = self.repetitions == 1
-        own = [p.name or str(p.fold + 1) for p in self.parts]
+        is_unrepeated = self.repetitions == 1
+        fold_names = [p.name or str(p.fold + 1) for p in self.parts]
         return tuple(
-            name if one else f"{p.repetition + 1}/{name}"
-            for p, name in zip(self.parts, own, strict=True)
+            name if is_unrepeated else f"{p.repetition + 1}/{name}"
+            for p, name in zip(self.parts, fold_names, strict=True)
         )
 
     @property
@@ -99,31 +99,31 @@ class SplitDesign:
 
     @classmethod
     def of(
-        cls, pairs: Iterable[tuple[Places, Places]], called: str, notes: tuple[str, ...] = ()
+        cls, pairs: Iterable[tuple[Places, Places]], description: str, notes: tuple[str, ...] = ()
     ) -> SplitDesign:
         """Return the design of pairs of training and test rows.
 
         A new repetition begins where a row is tested again.
         """
         parts: list[TrainTestIndices] = []
-        seen: set[int] = set()
+        visited: set[int] = set()
         for train, test in pairs:
-            own = test
-            if not len(own) or not len(train):
+            test_rows = test
+            if not len(test_rows) or not len(train):
                 raise InputError(
                     f"folds: split {len(parts) + 1} has {len(train)} rows to train on and "
-                    f"{len(own)} to test on, expected some of both"
+                    f"{len(test_rows)} to test on, expected some of both"
                 )
-            last = parts[-1] if parts else TrainTestIndices(own, own, 0, -1)
-            tested = set(own.tolist())
-            again = not seen.isdisjoint(tested)
-            seen = tested if again else seen | tested
-            at = (last.repetition + 1, 0) if again else (last.repetition, last.fold + 1)
-            parts.append(TrainTestIndices(train, own, *at))
+            last = parts[-1] if parts else TrainTestIndices(test_rows, test_rows, 0, -1)
+            tested = set(test_rows.tolist())
+            is_repeat = not visited.isdisjoint(tested)
+            visited = tested if is_repeat else visited | tested
+            position = (last.repetition + 1, 0) if is_repeat else (last.repetition, last.fold + 1)
+            parts.append(TrainTestIndices(train, test_rows, *position))
         if not parts:
             raise InputError("folds: there are no splits")
         sizes = sum(len(p.train) for p in parts), sum(len(p.test) for p in parts)
-        return cls(tuple(parts), called, (float(sizes[0]), float(sizes[1])), notes)
+        return cls(tuple(parts), description, (float(sizes[0]), float(sizes[1])), notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,22 +160,22 @@ def make_design(
     *,
     stratify: bool | None,
     seed: int,
-    usual: tuple[int, int] = (10, 1),
+    defaults: tuple[int, int] = (10, 1),
 ) -> SplitDesign:
     """Return the design for ``folds``: a number, a splitter, or pairs of training and test rows.
 
-    ``usual`` are the defaults of folds and repeats.
+    ``defaults`` are the defaults of folds and repeats.
     """
     if folds is None:
-        folds = usual[0]
+        folds = defaults[0]
     if repeats is None:
         one_order = known.time is not None or not isinstance(folds, int | np.integer)
-        repeats = 1 if one_order else usual[1]
-    made = _make_design(folds, repeats, known, features, stratify=stratify, seed=seed)
-    if made.once:
-        train, test = (f"{int(size):,}" for size in made.sizes)
-        return replace(made, called=f"one split, trained on {train} rows, measured on {test}")
-    return made
+        repeats = 1 if one_order else defaults[1]
+    design = _make_design(folds, repeats, known, features, stratify=stratify, seed=seed)
+    if design.once:
+        train, test = (f"{int(size):,}" for size in design.sizes)
+        return replace(design, called=f"one split, trained on {train} rows, measured on {test}")
+    return design
 
 
 def _make_design(
@@ -189,8 +189,8 @@ def _make_design(
 ) -> SplitDesign:
     if isinstance(folds, int | np.integer) and not isinstance(folds, bool):
         return _choose_splitter(int(folds), repeats, known, stratify=stratify, seed=seed)
-    odd = isinstance(folds, str | bytes) or getattr(folds, "shape", None) == ()
-    if odd or not (hasattr(folds, "split") or isinstance(folds, Iterable)):
+    is_invalid = isinstance(folds, str | bytes) or getattr(folds, "shape", None) == ()
+    if is_invalid or not (hasattr(folds, "split") or isinstance(folds, Iterable)):
         raise InputError(
             f"cv is {format_value(folds)}, expected how many, a splitter of scikit-learn, or "
             "pairs of "
@@ -204,8 +204,10 @@ def _make_design(
         target = None if known.target is None else np.asarray(known.target)
         pairs, notes = _collect_splits(lambda: folds.split(features, target, known.group))
         return SplitDesign.of(pairs, format_value(folds), notes)
-    given = (_check_pair(pair, known.rows, place) for place, pair in enumerate(folds, 1))
-    return SplitDesign.of(given, "given splits")
+    checked_pairs = (
+        _check_pair(pair, known.rows, split_number) for split_number, pair in enumerate(folds, 1)
+    )
+    return SplitDesign.of(checked_pairs, "given splits")
 
 
 #: What the parts are for.
@@ -234,12 +236,12 @@ def divided_once(
     measured = split.parts.get(on)
     if measured is None:
         raise InputError(f"part: no row is of part {on!r}, {_NEEDED[on]}")
-    called = f"one split, trained on {len(split.train):,} rows, measured on {len(measured):,} "
-    called += f"{on} rows"
+    description = f"one split, trained on {len(split.train):,} rows, measured on {len(measured):,} "
+    description += f"{on} rows"
     notes = [*_shared_groups(split, known), *_out_of_order(split, known, on)]
     sizes = float(len(split.train)), float(len(measured))
     part = TrainTestIndices(split.train, measured, 0, 0, on)
-    return SplitDesign((part,), called, sizes, tuple(notes), split)
+    return SplitDesign((part,), description, sizes, tuple(notes), split)
 
 
 def _shared_groups(split: Split, known: RowConstraints) -> list[str]:
@@ -248,7 +250,7 @@ def _shared_groups(split: Split, known: RowConstraints) -> list[str]:
         return []
     group = np.asarray(known.group)
     parts = [set(group[rows].tolist()) for rows in split.parts.values()]
-    shared = {one for a, b in combinations(parts, 2) for one in a & b}
+    shared = {group_code for a, b in combinations(parts, 2) for group_code in a & b}
     if not shared:
         return []
     number = f"{len(shared):,} groups have" if len(shared) > 1 else "One group has"
@@ -266,24 +268,24 @@ def _out_of_order(split: Split, known: RowConstraints, on: str) -> list[str]:
     return [f"{later:,} rows trained on are from no earlier than the first row measured on."]
 
 
-def _check_pair(pair: Any, rows: int, place: int) -> tuple[Places, Places]:
+def _check_pair(pair: Any, rows: int, split_number: int) -> tuple[Places, Places]:
     """Return the training and test rows of a given split, checked."""
-    wrong = InputError(
-        f"folds: split {place} is {format_value(pair)}, expected the places of the rows trained on "
+    error = InputError(
+        f"folds: split {split_number} is {format_value(pair)}, expected the places of the rows trained on "
         "and of "
         f"those tested on, from 0 to {rows - 1}"
     )
     if isinstance(pair, str | bytes | Mapping):
-        raise wrong
+        raise error
     try:
         train, test = (np.asarray(part) for part in pair)
     except (TypeError, ValueError):
-        raise wrong from None
+        raise error from None
     for part in (train, test):
         if part.ndim != 1 or (len(part) and part.dtype.kind not in "iu"):
-            raise wrong
+            raise error
         if len(part) and not (part.min() >= 0 and part.max() < rows):
-            raise wrong
+            raise error
     return train.astype(np.intp), test.astype(np.intp)
 
 
@@ -305,20 +307,20 @@ def _choose_splitter(
     spread = known.classes if stratify is None else stratify
     spread = spread and not leave_one_out
     target = known.target if known.classes or not spread else strata(known.target)
-    again = repeats > 1
-    more = {"n_repeats": repeats} if again else {"shuffle": True}
+    is_repeated = repeats > 1
+    split_options = {"n_repeats": repeats} if is_repeated else {"shuffle": True}
     group = known.group
     if group is None:
         kinds = {
             (True, True): has.RepeatedStratifiedKFold, (True, False): has.RepeatedKFold,
             (False, True): has.StratifiedKFold, (False, False): has.KFold,
         }  # fmt: skip
-        cv = kinds[again, spread](n_splits=folds, random_state=seed, **more)
-    elif again:
-        made = RepeatedStratifiedGroupKFold if spread else RepeatedGroupKFold
-        cv = made(folds, n_repeats=repeats, random_state=seed)
+        cv = kinds[is_repeated, spread](n_splits=folds, random_state=seed, **split_options)
+    elif is_repeated:
+        splitter_class = RepeatedStratifiedGroupKFold if spread else RepeatedGroupKFold
+        cv = splitter_class(folds, n_repeats=repeats, random_state=seed)
     elif spread:
-        cv = has.StratifiedGroupKFold(n_splits=folds, random_state=seed, **more)
+        cv = has.StratifiedGroupKFold(n_splits=folds, random_state=seed, **split_options)
     else:  # unshuffled, folds are as equal in size as groups allow
         cv = has.GroupKFold(n_splits=folds)
     pairs, notes = _collect_splits(lambda: cv.split(np.zeros(known.rows), target, group))
@@ -327,8 +329,10 @@ def _choose_splitter(
         *(["grouped"] if group is not None else []),
         "leave-one-out" if leave_one_out else f"{folds}-fold",
     ]
-    called = " ".join([*words, "cross-validation"]) + (f", {repeats} times" if again else "")
-    return SplitDesign.of(pairs, called, notes)
+    description = " ".join([*words, "cross-validation"]) + (
+        f", {repeats} times" if is_repeated else ""
+    )
+    return SplitDesign.of(pairs, description, notes)
 
 
 def _forward_splits(
@@ -348,28 +352,30 @@ def _forward_splits(
     group = None if known.group is None else np.asarray(known.group)[order]
     cv: Any = TimeSeriesSplit(folds) if group is None else GroupTimeSeriesSplit(folds)
     pairs, notes = _collect_splits(lambda: cv.split(order, groups=group))
-    made, dropped = [], 0
+    forward_pairs, dropped = [], 0
     for train, test in ((order[a], order[b]) for a, b in pairs):
         before = train[time[train] < time[test].min()]
         dropped += len(train) - len(before)
-        made.append((before, test))
+        forward_pairs.append((before, test))
     if dropped:
-        why = "as its time is that of the first row tested"
-        notes += (f"{dropped:,} times a row was not trained on, {why}.",)
+        reason = "as its time is that of the first row tested"
+        notes += (f"{dropped:,} times a row was not trained on, {reason}.",)
     grouped = "" if group is None else "grouped "
-    return SplitDesign.of(made, f"{grouped}cross-validation forward in time, {folds} splits", notes)
+    return SplitDesign.of(
+        forward_pairs, f"{grouped}cross-validation forward in time, {folds} splits", notes
+    )
 
 
 def _collect_splits(split: Any) -> tuple[list[tuple[Places, Places]], tuple[str, ...]]:
     """Return the splits of a splitter, and its warnings as notes; its errors become InputError."""
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always")
         try:
             pairs = list(split())
         except Exception as error:  # whatever somebody's splitter raises
             raise InputError(f"folds: {fit_error_message(error)}") from error
-    made = [(np.asarray(train, np.intp), np.asarray(test, np.intp)) for train, test in pairs]
-    return made, tuple(dict.fromkeys(str(warning.message) for warning in said))
+    index_pairs = [(np.asarray(train, np.intp), np.asarray(test, np.intp)) for train, test in pairs]
+    return index_pairs, tuple(dict.fromkeys(str(warning.message) for warning in caught_warnings))
 
 
 def design_from_columns(fold: Any, repetition: Any, rows: int, train: float | None) -> SplitDesign:
@@ -380,24 +386,34 @@ def design_from_columns(fold: Any, repetition: Any, rows: int, train: float | No
     """
     codes = encode_labels(fold, "fold")
     check_length(codes.codes, rows, "fold")
-    again = None if repetition is None else encode_labels(repetition, "repetition")
-    if again is not None:
-        check_length(again.codes, rows, "repetition")
-    of = np.zeros(rows, np.intp) if again is None else again.codes
+    repetition_labels = None if repetition is None else encode_labels(repetition, "repetition")
+    if repetition_labels is not None:
+        check_length(repetition_labels.codes, rows, "repetition")
+    repetition_codes = (
+        np.zeros(rows, np.intp) if repetition_labels is None else repetition_labels.codes
+    )
     parts: list[TrainTestIndices] = []
-    everything = np.arange(rows)
-    for number in np.unique(of):
-        own = everything[of == number]
-        folds = np.unique(codes.codes[own])
+    all_rows = np.arange(rows)
+    for number in np.unique(repetition_codes):
+        repetition_rows = all_rows[repetition_codes == number]
+        folds = np.unique(codes.codes[repetition_rows])
         if len(folds) < 2 and train is None:
             raise InputError(
                 f"fold: there is one, {codes.names[folds[0]]!r}, expected two or more; or give "
                 "train=, the number of rows that models were trained on"
             )
-        for place, name in enumerate(folds):
-            tested = codes.codes[own] == name
-            called = codes.names[name]
-            parts.append(TrainTestIndices(own[~tested], own[tested], int(number), place, called))
+        for fold_index, name in enumerate(folds):
+            tested = codes.codes[repetition_rows] == name
+            fold_name = codes.names[name]
+            parts.append(
+                TrainTestIndices(
+                    repetition_rows[~tested],
+                    repetition_rows[tested],
+                    int(number),
+                    fold_index,
+                    fold_name,
+                )
+            )
     repetitions = parts[-1].repetition + 1
     count = len(parts) // repetitions
     times = f", {repetitions} times" if repetitions > 1 else ""

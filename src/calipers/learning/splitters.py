@@ -38,8 +38,8 @@ class _Splitter:
     """Base class of splitters: a ``repr`` from which they can be made again."""
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
-        return f"{type(self).__name__}({given})"
+        parameters = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({parameters})"
 
 
 class _RepeatedSplitter(_Splitter):
@@ -64,10 +64,10 @@ class _RepeatedSplitter(_Splitter):
         groups: Any = None,
     ) -> Iterator[tuple[Places, Places]]:
         """Yield the indices of training and test rows, repetition by repetition."""
-        random, made = _make_rng(self.random_state), self._once()
+        random, splitter_class = _make_rng(self.random_state), self._once()
         for _ in range(self.n_repeats):
-            once = made(n_splits=self.n_splits, shuffle=True, random_state=random)
-            yield from once.split(X, y, groups)
+            splitter = splitter_class(n_splits=self.n_splits, shuffle=True, random_state=random)
+            yield from splitter.split(X, y, groups)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of splits."""
@@ -103,8 +103,8 @@ class RepeatedGroupKFold(_RepeatedSplitter):
     def _once(self) -> Callable[..., Any]:
         from sklearn.model_selection import GroupKFold
 
-        made: Callable[..., Any] = GroupKFold
-        return made
+        splitter_class: Callable[..., Any] = GroupKFold
+        return splitter_class
 
 
 class RepeatedStratifiedGroupKFold(_RepeatedSplitter):
@@ -133,8 +133,8 @@ class RepeatedStratifiedGroupKFold(_RepeatedSplitter):
     def _once(self) -> Callable[..., Any]:
         from sklearn.model_selection import StratifiedGroupKFold
 
-        made: Callable[..., Any] = StratifiedGroupKFold
-        return made
+        splitter_class: Callable[..., Any] = StratifiedGroupKFold
+        return splitter_class
 
 
 class GroupTimeSeriesSplit(_Splitter):
@@ -190,21 +190,21 @@ class GroupTimeSeriesSplit(_Splitter):
     ) -> Iterator[tuple[Places, Places]]:
         """Yield the indices of training and test rows, forward in time."""
         codes, first = _groups(groups)
-        number = len(first)
-        size = number // (self.n_splits + 1) if self.test_size is None else self.test_size
-        start = number - self.n_splits * size
+        n_groups = len(first)
+        size = n_groups // (self.n_splits + 1) if self.test_size is None else self.test_size
+        start = n_groups - self.n_splits * size
         if size < 1 or start - self.gap < 1:
             raise InputError(
-                f"there are {number} groups, too few for {self.n_splits} splits forward in time"
+                f"there are {n_groups} groups, too few for {self.n_splits} splits forward in time"
             )
-        place = np.empty(number, np.intp)
-        place[np.argsort(first, kind="stable")] = np.arange(number)
-        of_row = place[codes]
-        for begin in range(start, number, size):
+        group_ranks = np.empty(n_groups, np.intp)
+        group_ranks[np.argsort(first, kind="stable")] = np.arange(n_groups)
+        of_row = group_ranks[codes]
+        for begin in range(start, n_groups, size):
             tested = (of_row >= begin) & (of_row < begin + size)
             end = begin - self.gap
-            least = 0 if self.max_train_size is None else max(0, end - self.max_train_size)
-            trained = (of_row >= least) & (of_row < end)
+            first_group = 0 if self.max_train_size is None else max(0, end - self.max_train_size)
+            trained = (of_row >= first_group) & (of_row < end)
             trained[int(np.argmax(tested)) :] = False
             yield np.flatnonzero(trained), np.flatnonzero(tested)
 
@@ -276,14 +276,14 @@ def class_counts(y: Any, codes: Places, groups: int) -> FloatArray:
 _ORDERS = 10
 
 
-def assign_groups(counts: FloatArray, shares: Sequence[float], random: Any) -> Places:
-    """Assign each group to a part, so that parts have about ``shares`` of the rows of each class.
+def assign_groups(counts: FloatArray, proportions: Sequence[float], random: Any) -> Places:
+    """Assign each group to a part, so that parts have about ``proportions`` of the rows of each class.
 
     Parameters
     ----------
     counts : array of shape (n_groups, n_classes)
         Number of rows of each class in each group.
-    shares : sequence of float
+    proportions : sequence of float
         Target proportions of the parts.
     random : RandomState
         Random number generator.
@@ -306,30 +306,35 @@ def assign_groups(counts: FloatArray, shares: Sequence[float], random: Any) -> P
     part stays empty. (Taking groups in order of how unevenly their classes are distributed, as
     scikit-learn's ``StratifiedGroupKFold`` does, would hold out the same groups again and again.)
     """
-    number, parts = len(counts), np.asarray(shares, np.float64)
-    if number < len(parts):
-        raise InputError(f"there are {number} groups, expected {len(parts)} or more")
-    own = counts / np.maximum(counts.sum(axis=0), 1)
-    found = [_assign_in_order(random.permutation(number), own, parts) for _ in range(_ORDERS)]
-    return min(found, key=lambda pair: pair[0])[1]
+    n_groups, parts = len(counts), np.asarray(proportions, np.float64)
+    if n_groups < len(parts):
+        raise InputError(f"there are {n_groups} groups, expected {len(parts)} or more")
+    class_proportions = counts / np.maximum(counts.sum(axis=0), 1)
+    assignments = [
+        _assign_in_order(random.permutation(n_groups), class_proportions, parts)
+        for _ in range(_ORDERS)
+    ]
+    return min(assignments, key=lambda pair: pair[0])[1]
 
 
-def _assign_in_order(order: Places, own: FloatArray, parts: FloatArray) -> tuple[float, Places]:
+def _assign_in_order(
+    order: Places, class_proportions: FloatArray, parts: FloatArray
+) -> tuple[float, Places]:
     """Assign groups in this order; return the sum of squares and the part of each group."""
-    lacking = parts[:, None] * np.ones(own.shape[1])
+    lacking = parts[:, None] * np.ones(class_proportions.shape[1])
     out, empty = np.empty(len(order), np.intp), np.ones(len(parts), np.bool_)
-    for left, group in zip(range(len(order), 0, -1), order, strict=True):
+    for n_remaining, group in zip(range(len(order), 0, -1), order, strict=True):
         # What the sum of squares grows by, where this part takes the group.
-        growth = ((lacking - own[group]) ** 2 - lacking**2).sum(axis=1)
-        if empty.sum() == left:
+        growth = ((lacking - class_proportions[group]) ** 2 - lacking**2).sum(axis=1)
+        if empty.sum() == n_remaining:
             growth[~empty] = math.inf
         out[group] = part = int(np.argmin(growth))
-        lacking[part] -= own[group]
+        lacking[part] -= class_proportions[group]
         empty[part] = False
     return float((lacking**2).sum()), out
 
 
-def strata(y: Any, parts: int = 10, least: int = 10) -> Places:
+def strata(y: Any, parts: int = 10, min_rows: int = 10) -> Places:
     """Return the stratum of each number, so that folds can be stratified by a continuous target.
 
     Parameters
@@ -338,7 +343,7 @@ def strata(y: Any, parts: int = 10, least: int = 10) -> Places:
         Continuous target.
     parts : int, default=10
         Number of strata, which are quantile bins.
-    least : int, default=10
+    min_rows : int, default=10
         Smallest number of rows of a stratum; there are fewer strata if they would have less.
 
     Returns
@@ -352,6 +357,6 @@ def strata(y: Any, parts: int = 10, least: int = 10) -> Places:
     [0, 0, 1, 1, 2, 2]
     """
     values = np.asarray(y, np.float64)
-    bins = max(1, min(parts, len(values) // max(least, 1)))
+    bins = max(1, min(parts, len(values) // max(min_rows, 1)))
     edges = np.quantile(values, np.arange(1, bins) / bins) if bins > 1 else np.zeros(0)
     return np.searchsorted(np.unique(edges), values, side="right")

@@ -94,7 +94,7 @@ class ScoringTask:
         threshold: Any = None,
         inner: int | None = None,
         inner_chooses: bool = False,
-        usual: tuple[int, int] = (10, 1),
+        defaults: tuple[int, int] = (10, 1),
     ) -> ScoringTask:
         """Return a task from the checked arguments of a public function.
 
@@ -135,15 +135,15 @@ class ScoringTask:
             raise InputError(INNER_ALONE)
         if part is None:
             design = make_design(
-                folds, repeats, known, X, stratify=stratify, seed=seed, usual=usual
+                folds, repeats, known, X, stratify=stratify, seed=seed, defaults=defaults
             )
         else:
             split = to_split(part, len(target))
-            own = next((one for one in on if one in split.parts), on[0])
+            measured_part = next((part_name for part_name in on if part_name in split.parts), on[0])
             others = {"cv": folds, "n_repeats": repeats}
             if not chooses or (inner_chooses and len(split.validation)):
                 others["stratify"] = stratify
-            design = divided_once(split, own, known, others)
+            design = divided_once(split, measured_part, known, others)
         return cls(
             estimator, material, known, make_scorer(name, positive), design, level, seed, tuning
         )
@@ -172,12 +172,12 @@ class ScoringTask:
         """Estimate the mean of values over splits, with the corrected resampled t interval."""
         return self._estimate(corrected_t(values, *sizes, level=self.level), name)
 
-    def _estimate(self, found: SplitTest, name: str) -> Estimate:
-        made = found.interval.clip(*self.scorer.measure.definition.range)
+    def _estimate(self, split_test: SplitTest, name: str) -> Estimate:
+        interval = split_test.interval.clip(*self.scorer.measure.definition.range)
         return Estimate(
-            self.measure, found.value, made.low, made.high, self.level, made.method,
-            n=found.splits, n_total=found.splits, unit="splits", interval_reason=made.reason,
-            standard_error=made.se, system=name,
+            self.measure, split_test.value, interval.low, interval.high, self.level, interval.method,
+            n=split_test.splits, n_total=split_test.splits, unit="splits", interval_reason=interval.reason,
+            standard_error=interval.se, system=name,
         )  # fmt: skip
 
     def measured(
@@ -188,40 +188,46 @@ class ScoringTask:
         If Ctrl-C interrupts, the values are those of the splits that were finished.
         """
         tuning = self.tuning
-        more = [[] if tuning is None else tuning.jobs(job, self.known) for job in jobs]
-        all_jobs = [one for job, inner in zip(jobs, more, strict=True) for one in (job, *inner)]
+        inner_jobs = [[] if tuning is None else tuning.jobs(job, self.known) for job in jobs]
+        all_jobs = [
+            item for job, inner in zip(jobs, inner_jobs, strict=True) for item in (job, *inner)
+        ]
         ask = self.scorer.said if tuning is None else predict_classifier
         fits: FitResults[Any] = fit_all(
-            all_jobs, self.material, ask, seed=self.seed, n_jobs=n_jobs, what="fitting model"
+            all_jobs, self.material, ask, seed=self.seed, n_jobs=n_jobs, label="fitting model"
         )
-        ends = np.cumsum([1 + len(inner) for inner in more])
-        done = int(np.searchsorted(ends, fits.done, side="right")) // each
+        stops = np.cumsum([1 + len(inner) for inner in inner_jobs])
+        done = int(np.searchsorted(stops, fits.done, side="right")) // each
         task, notes = self, []
         if fits.interrupted:
             if done < min(2, len(self.design.parts)):
                 raise KeyboardInterrupt
-            of = f"{done} of {len(self.design.parts)} splits"
-            notes.append(f"Interrupted: these numbers are of {of}, which were finished.")
-            warnings.warn(f"{verb} was interrupted after {of}", stacklevel=4)
+            progress = f"{done} of {len(self.design.parts)} splits"
+            notes.append(f"Interrupted: these numbers are of {progress}, which were finished.")
+            warnings.warn(f"{verb} was interrupted after {progress}", stacklevel=4)
             task = replace(self, design=replace(self.design, parts=self.design.parts[:done]))
         tables = np.full((len(jobs[0].asked), done * each), math.nan)
-        said: list[list[Any]] = []
+        predictions: list[list[Any]] = []
         choices: list[tuple[ThresholdChoice, list[ScoredRows]]] = []
-        for place, (job, end) in enumerate(zip(jobs[: done * each], ends, strict=False)):
-            own = [fit for fit in fits.all[end - 1 - len(more[place]) : end] if fit is not None]
-            answered = list(own[0].said)
+        for index, (job, end) in enumerate(zip(jobs[: done * each], stops, strict=False)):
+            job_fits = [
+                fit for fit in fits.all[end - 1 - len(inner_jobs[index]) : end] if fit is not None
+            ]
+            part_predictions = list(job_fits[0].said)
             if tuning is not None:
-                choice, rows = self._tuned(tuning, job, own, more[place])
-                answered = [
-                    (tuning.labels(one, scored.score >= choice.threshold), _known_labels(one))
-                    for one, scored in zip(own[0].said, rows, strict=True)
+                choice, rows = self._tuned(tuning, job, job_fits, inner_jobs[index])
+                part_predictions = [
+                    (tuning.labels(item, scored.score >= choice.threshold), _known_labels(item))
+                    for item, scored in zip(job_fits[0].said, rows, strict=True)
                 ]
                 choices.append((choice, rows))
-            said.append(answered)
-            for which, (rows_of_part, one) in enumerate(zip(job.asked, answered, strict=True)):
-                tables[which, place] = self._value(rows_of_part, one, job.name)
-        made = tables.reshape(len(tables), done, each)
-        return ScoreArray(task, tuple(jobs[: done * each]), made, notes, said, choices)
+            predictions.append(part_predictions)
+            for which, (rows_of_part, item) in enumerate(
+                zip(job.asked, part_predictions, strict=True)
+            ):
+                tables[which, index] = self._value(rows_of_part, item, job.name)
+        values = tables.reshape(len(tables), done, each)
+        return ScoreArray(task, tuple(jobs[: done * each]), values, notes, predictions, choices)
 
     def _tuned(
         self,
@@ -232,14 +238,14 @@ class ScoringTask:
     ) -> tuple[ThresholdChoice, list[ScoredRows]]:
         """Return the threshold of a job, chosen on its rows, and the scored rows of each part."""
         rows = [
-            tuning.scored(one, *self._of_rows(part), job.name)
-            for one, part in zip(fits[0].said, job.asked, strict=True)
+            tuning.scored(item, *self._of_rows(part), job.name)
+            for item, part in zip(fits[0].said, job.asked, strict=True)
         ]
         if not inner:
             return tuning.chosen(rows[0], job.name), rows
         within = [
-            tuning.scored(fit.said[0], *self._of_rows(one.asked[0]), one.name)
-            for fit, one in zip(fits[1:], inner, strict=True)
+            tuning.scored(fit.said[0], *self._of_rows(item.asked[0]), item.name)
+            for fit, item in zip(fits[1:], inner, strict=True)
         ]
         return tuning.chosen(concat_rows(within), job.name), rows
 
@@ -249,11 +255,13 @@ class ScoringTask:
         return self.material.target[rows], None if weight is None else weight[rows]
 
     def on_rows(
-        self, rows: Places, said: Mapping[str, tuple[Any, Mapping[str, Any]]]
+        self, rows: Places, predictions: Mapping[str, tuple[Any, Mapping[str, Any]]]
     ) -> RowPredictions:
         """Return predictions for some rows, with truth, weights, clusters and times."""
         truth, weight = self._of_rows(rows)
-        return RowPredictions(self.scorer, truth, said, weight, **self.beside(rows), seed=self.seed)
+        return RowPredictions(
+            self.scorer, truth, predictions, weight, **self.beside(rows), seed=self.seed
+        )
 
     def beside(self, rows: Places) -> dict[str, Any]:
         """Return clusters, times and level, which intervals of rows are computed with."""
@@ -264,10 +272,10 @@ class ScoringTask:
             "level": self.level,
         }
 
-    def _value(self, rows: Any, said: tuple[Any, Mapping[str, Any]], name: str) -> float:
+    def _value(self, rows: Any, predictions: tuple[Any, Mapping[str, Any]], name: str) -> float:
         truth, weight = self._of_rows(rows)
         try:
-            value = self.scorer.value(truth, *said, weight)
+            value = self.scorer.value(truth, *predictions, weight)
         except InputError as error:
             raise InputError(f"{name}: {error}") from None
         if math.isnan(value):
@@ -277,7 +285,7 @@ class ScoringTask:
             )
         return value
 
-    def told(self, inputs: Sequence[Any], **more: Any) -> dict[str, Any]:
+    def told(self, inputs: Sequence[Any], **extra: Any) -> dict[str, Any]:
         """Return the provenance."""
         return {
             **base_provenance(self.estimator, inputs),
@@ -287,13 +295,13 @@ class ScoringTask:
             "trained on": self.sizes[0],
             "tested on": self.sizes[1],
             "seed": self.seed,
-            **more,
+            **extra,
         }
 
 
-def _known_labels(said: ModelPredictions) -> dict[str, Any]:
+def _known_labels(predictions: ModelPredictions) -> dict[str, Any]:
     """Return the classes that a model knows, in the form that :meth:`Scorer.said` returns."""
-    return {"labels": tuple(label_name(label) for label in said.classes)}
+    return {"labels": tuple(label_name(label) for label in predictions.classes)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,32 +324,32 @@ class ScoreArray:
         """Number of jobs per split."""
         return int(self.values.shape[2])
 
-    def training(self, place: int, name: str) -> Estimate:
+    def training(self, job_index: int, name: str) -> Estimate:
         """Estimate the value of a job on its training rows.
 
         Over splits the roles of training and test rows are exchanged: splits share most of the rows
         measured here, so the corrected t takes the two sizes in reverse.
         """
         if self.task.design.once:
-            return self.on_part(0, place, name)
-        trained = float(np.mean([len(job.train) for job in self.jobs[place :: self.each]]))
-        rest = max(sum(self.task.sizes) - trained, 1.0)
-        return self.task.estimated(self.values[0][:, place], (rest, trained), name)
+            return self.on_part(0, job_index, name)
+        n_trained = float(np.mean([len(job.train) for job in self.jobs[job_index :: self.each]]))
+        n_others = max(sum(self.task.sizes) - n_trained, 1.0)
+        return self.task.estimated(self.values[0][:, job_index], (n_others, n_trained), name)
 
-    def validation(self, place: int, name: str) -> Estimate:
+    def validation(self, job_index: int, name: str) -> Estimate:
         """Estimate the value of a job on the measured rows.
 
         Over splits, whose models share training rows, the interval is the corrected t; for a single
         split it is that of its rows.
         """
         if self.task.design.once:
-            return self.on_part(1, place, name)
-        return self.task.estimated(self.values[1][:, place], self.task.sizes, name)
+            return self.on_part(1, job_index, name)
+        return self.task.estimated(self.values[1][:, job_index], self.task.sizes, name)
 
-    def on_part(self, which: int, place: int, name: str) -> Estimate:
+    def on_part(self, which: int, job_index: int, name: str) -> Estimate:
         """Estimate the value of a job of the only split on one of its parts, by its rows."""
-        made = self._on(which, {name: place})
-        return made.estimate(name)
+        row_predictions = self._on(which, {name: job_index})
+        return row_predictions.estimate(name)
 
     def differences(self, names: Sequence[str], best: int) -> Mapping[str, Difference]:
         """Return the paired differences of jobs from the best on the measured rows.
@@ -350,38 +358,38 @@ class ScoreArray:
         """
         task = self.task
         if task.design.once:
-            made = self._on(1, {name: place for place, name in enumerate(names)})
-            return made.differences(names[best])
+            row_predictions = self._on(1, {name: job_index for job_index, name in enumerate(names)})
+            return row_predictions.differences(names[best])
         train, test = task.sizes
-        given = {name: self.values[1][:, i].tolist() for i, name in enumerate(names)}
-        found = compare_splits(
-            given, design="resampled", train=train, test=test, measure=task.measure,
+        values_by_name = {name: self.values[1][:, i].tolist() for i, name in enumerate(names)}
+        comparison = compare_splits(
+            values_by_name, design="resampled", train=train, test=test, measure=task.measure,
             lower_is_better=() if task.higher_is_better else [task.measure], baseline=names[best],
             level=task.level,
         )  # fmt: skip
-        return {row.system: row for row in found}
+        return {row.system: row for row in comparison}
 
-    def _on(self, which: int, places: Mapping[str, int]) -> RowPredictions:
-        rows = self.jobs[next(iter(places.values()))].asked[which]
-        return self.task.on_rows(rows, {n: self.said[p][which] for n, p in places.items()})
+    def _on(self, which: int, indices_by_name: Mapping[str, int]) -> RowPredictions:
+        rows = self.jobs[next(iter(indices_by_name.values()))].asked[which]
+        return self.task.on_rows(rows, {n: self.said[p][which] for n, p in indices_by_name.items()})
 
-    def tuned(self, place: int, name: str, which: int = 1) -> tuple[TunedThreshold, ...]:
+    def tuned(self, job_index: int, name: str, which: int = 1) -> tuple[TunedThreshold, ...]:
         """Return the gain of a job's tuned threshold on a part; empty if none was tuned."""
         task, tuning = self.task, self.task.tuning
         if tuning is None or not tuning.chooses:
             return ()
-        own = self.choices[place :: self.each]
-        choices, tested = [c for c, _ in own], [rows[which] for _, rows in own]
+        job_choices = self.choices[job_index :: self.each]
+        choices, tested = [c for c, _ in job_choices], [rows[which] for _, rows in job_choices]
         measure = task.scorer.measure
         if task.design.once:
-            beside = task.beside(self.jobs[place].asked[which])
+            interval_options = task.beside(self.jobs[job_index].asked[which])
             gain = paired_gain(
-                measure, choices[0], tested[0], tuning.names, **beside, seed=task.seed
+                measure, choices[0], tested[0], tuning.names, **interval_options, seed=task.seed
             )
         else:
             gain = split_gain(measure, task.sizes, task.level)
-        made = tuning.told(name, measure, choices, tested, tuning.within_folds, gain)
-        return (made,)
+        tuned_threshold = tuning.told(name, measure, choices, tested, tuning.within_folds, gain)
+        return (tuned_threshold,)
 
 
 def checked_time(time: Any, rows: int) -> Any:
@@ -392,21 +400,21 @@ def checked_time(time: Any, rows: int) -> Any:
     return to_array(time, "time")
 
 
-def checked_target(X: Any, y: Any, where: str = "", *, classes: bool) -> npt.NDArray[Any]:
+def checked_target(X: Any, y: Any, prefix: str = "", *, classes: bool) -> npt.NDArray[Any]:
     """Return the truth of rows as an array, checked to be as long as the features."""
-    target = to_array(y, f"{where}y")
+    target = to_array(y, f"{prefix}y")
     if classes:
-        encode_labels(target, f"{where}y")  # which says what is odd about it
+        encode_labels(target, f"{prefix}y")  # which says what is odd about it
     else:
-        target = to_numbers(target, f"{where}y")
-    number = None if isinstance(X, Mapping) else n_rows(X)
-    if number != len(target):
-        has = format_value(X) if number is None else f"{number:,} rows"
+        target = to_numbers(target, f"{prefix}y")
+    n = None if isinstance(X, Mapping) else n_rows(X)
+    if n != len(target):
+        has = format_value(X) if n is None else f"{n:,} rows"
         raise InputError(
-            f"{where}X: {has}, expected a table of {len(target):,} rows, as many as y has"
+            f"{prefix}X: {has}, expected a table of {len(target):,} rows, as many as y has"
         )
     if not len(target):
-        raise InputError(f"{where}y: there are no rows")
+        raise InputError(f"{prefix}y: there are no rows")
     return target
 
 
@@ -426,14 +434,16 @@ def check_level(level: float) -> None:
 
 def format_values(values: Sequence[Any], parameter: str) -> list[str]:
     """Format the values of a parameter, of which there must be two or more, all distinct."""
-    made = [f"{v:g}" if isinstance(v, float | np.floating) else shown_value(v) for v in values]
-    if len(set(made)) < len(made):
-        made = [shown_value(value) for value in values]
-    if len(made) < 2 or len(set(made)) < len(made):
-        twice = next((name for name in made if made.count(name) > 1), None)
-        what = "one value" if twice is None else f"{twice!r} twice"
-        raise InputError(f"values of {parameter}: there is {what}, expected two or more, each once")
-    return made
+    names = [f"{v:g}" if isinstance(v, float | np.floating) else shown_value(v) for v in values]
+    if len(set(names)) < len(names):
+        names = [shown_value(value) for value in values]
+    if len(names) < 2 or len(set(names)) < len(names):
+        twice = next((name for name in names if names.count(name) > 1), None)
+        problem = "one value" if twice is None else f"{twice!r} twice"
+        raise InputError(
+            f"values of {parameter}: there is {problem}, expected two or more, each once"
+        )
+    return names
 
 
 def shown_value(value: Any) -> str:
@@ -445,11 +455,11 @@ def check_parameter(estimator: Any, parameter: str) -> None:
     """Raise InputError unless the estimator has the parameter."""
     from calipers.data.errors import did_you_mean
 
-    there = estimator.get_params(deep=True)
-    if parameter not in there:
+    known_parameters = estimator.get_params(deep=True)
+    if parameter not in known_parameters:
         raise InputError(
             f"parameter: {type(estimator).__name__} has no {parameter!r}; "
-            + did_you_mean(parameter, list(there))
+            + did_you_mean(parameter, list(known_parameters))
         )
 
 
@@ -478,9 +488,9 @@ class RowPredictions:
 
     def estimate(self, name: str) -> Estimate:
         """Estimate the value of one model, with the interval of an evaluation of these rows."""
-        made = self._evaluated([name])
-        found = next(e for e in made if e.measure == str(self.scorer.measure))
-        return replace(found, system=name)
+        evaluation = self._evaluated([name])
+        estimate = next(e for e in evaluation if e.measure == str(self.scorer.measure))
+        return replace(estimate, system=name)
 
     def differences(self, baseline: str) -> Mapping[str, Difference]:
         """Return the differences of models from the ``baseline``, paired by rows.
@@ -489,20 +499,20 @@ class RowPredictions:
         """
         if len(self.said) < 2:
             return {}
-        made = self._evaluated(list(self.said)).compare(baseline=baseline)
-        return {row.system: row for row in made if row.measure == str(self.scorer.measure)}
+        comparison = self._evaluated(list(self.said)).compare(baseline=baseline)
+        return {row.system: row for row in comparison if row.measure == str(self.scorer.measure)}
 
     def _evaluated(self, names: list[str]) -> Evaluation:
         """Evaluate some models on these rows."""
         kind = _COLUMNS.get(self.scorer.measure.definition.reads or "", "predicted")
-        how: dict[str, Any] = {
+        options: dict[str, Any] = {
             kind: {name: self.said[name][0] for name in names}, "measures": [self.scorer.measure],
             "weight": self.weight, "cluster": self.cluster, "time": self.time, "curves": False,
             "level": self.level, "n_resamples": RESAMPLES, "seed": self.seed,
         }  # fmt: skip
         if self.scorer.measure.definition.task == "regression":
-            return regression(self.truth, **how)
-        return classification(self.truth, **how, **self._classes(names[0]))
+            return regression(self.truth, **options)
+        return classification(self.truth, **options, **self._classes(names[0]))
 
     def _classes(self, name: str) -> dict[str, Any]:
         """Return the classes, of which the rows may lack some, and the positive class."""
@@ -510,6 +520,6 @@ class RowPredictions:
         if labels is not None and not has_only_classes(labels, self.truth):
             labels = None
         if labels is not None and len(labels) == 2 and positive is None:
-            place = find_positive_class(labels)
-            positive = None if place is None else labels[place]
+            positive_index = find_positive_class(labels)
+            positive = None if positive_index is None else labels[positive_index]
         return {"labels": labels, "positive": positive}

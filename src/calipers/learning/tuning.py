@@ -76,13 +76,13 @@ class ScoredRows(NamedTuple):
 
 def concat_rows(parts: Sequence[ScoredRows]) -> ScoredRows:
     """Concatenate the rows of several parts."""
-    usual = [part.usual for part in parts if part.usual is not None]
-    weight = [part.weight for part in parts if part.weight is not None]
+    default_masks = [part.usual for part in parts if part.usual is not None]
+    weights = [part.weight for part in parts if part.weight is not None]
     return ScoredRows(
         np.concatenate([part.truth for part in parts]),
         np.concatenate([part.score for part in parts]),
-        np.concatenate(usual) if len(usual) == len(parts) else None,
-        np.concatenate(weight) if len(weight) == len(parts) else None,
+        np.concatenate(default_masks) if len(default_masks) == len(parts) else None,
+        np.concatenate(weights) if len(weights) == len(parts) else None,
     )
 
 
@@ -118,7 +118,7 @@ class ThresholdTuning:
     @classmethod
     def of(
         cls, threshold: Any, target: Any, positive: Any, inner: int | None, *,
-        stratify: bool | None, seed: int, what: str = "y",
+        stratify: bool | None, seed: int, label: str = "y",
     ) -> ThresholdTuning | None:  # fmt: skip
         """Return the tuning of checked arguments; None if no threshold is given."""
         if threshold is None:
@@ -131,18 +131,18 @@ class ThresholdTuning:
             rule = check_finite(
                 threshold, "threshold", "a finite number or a rule such as 'accuracy'"
             )
-        names = encode_labels(target, what).names
+        names = encode_labels(target, label).names
         if len(names) != 2:
-            raise InputError(f"threshold= is about two classes; {what} has {len(names)}")
+            raise InputError(f"threshold= is about two classes; {label} has {len(names)}")
         if positive is None:
-            place = find_positive_class(names)
-            if place is None:
+            positive_index = find_positive_class(names)
+            if positive_index is None:
                 raise InputError(
                     f"threshold= takes the positive class of {names[0]!r} and {names[1]!r}: give "
                     "positive="
                 )
         elif label_name(positive) in names:
-            place = names.index(label_name(positive))
+            positive_index = names.index(label_name(positive))
         else:
             raise InputError(
                 f"positive: {format_value(positive)}; {did_you_mean(label_name(positive), names)}"
@@ -150,7 +150,7 @@ class ThresholdTuning:
         inner = INNER if inner is None else inner
         if inner < 2:
             raise InputError(f"inner_cv is {inner}, expected 2 folds or more")
-        return cls(rule, (names[1 - place], names[place]), inner, stratify, seed)
+        return cls(rule, (names[1 - positive_index], names[positive_index]), inner, stratify, seed)
 
     @property
     def chooses(self) -> bool:
@@ -162,8 +162,10 @@ class ThresholdTuning:
         """Measures of the confusion matrix that the rule uses."""
         if not isinstance(self.rule, ThresholdRule):
             return ()
-        own = [self.rule.measure, *(bound.measure for bound in self.rule.bounds)]
-        return tuple(one for one in own if one.definition.statistic is ConfusionMatrix)
+        rule_measures = [self.rule.measure, *(bound.measure for bound in self.rule.bounds)]
+        return tuple(
+            measure for measure in rule_measures if measure.definition.statistic is ConfusionMatrix
+        )
 
     @property
     def within_folds(self) -> str:
@@ -179,11 +181,13 @@ class ThresholdTuning:
         """
         if not self.chooses:
             return []
-        drawn = np.random.SeedSequence((self.seed, 1, *job.key)).generate_state(1)[0]
-        seed = int(drawn >> 1)  # scikit-learn takes 31 bits
-        own = known.of(job.train)
+        raw_seed = np.random.SeedSequence((self.seed, 1, *job.key)).generate_state(1)[0]
+        seed = int(raw_seed >> 1)  # scikit-learn takes 31 bits
+        job_constraints = known.of(job.train)
         try:
-            design = make_design(self.inner, 1, own, None, stratify=self.stratify, seed=seed)
+            design = make_design(
+                self.inner, 1, job_constraints, None, stratify=self.stratify, seed=seed
+            )
         except InputError as error:
             raise InputError(f"{job.name}, to choose a threshold within: {error}") from None
         return [
@@ -194,10 +198,18 @@ class ThresholdTuning:
             for part in design.parts
         ]  # fmt: skip
 
-    def scored(self, said: ModelPredictions, truth: Any, weight: Any, name: str) -> ScoredRows:
+    def scored(
+        self, predictions: ModelPredictions, truth: Any, weight: Any, name: str
+    ) -> ScoredRows:
         """Return the predictions of a model as scores of the positive class."""
-        table = said.probability if said.probability is not None else said.scores
-        classes = [label_name(label) for label in said.classes] if said.classes is not None else []
+        table = (
+            predictions.probability if predictions.probability is not None else predictions.scores
+        )
+        classes = (
+            [label_name(label) for label in predictions.classes]
+            if predictions.classes is not None
+            else []
+        )
         if table is None:
             raise InputError(
                 f"{name}: threshold= takes predict_proba or decision_function, which the model "
@@ -209,17 +221,19 @@ class ThresholdTuning:
                 f"{self.names[0]!r} and {self.names[1]!r}; take fewer folds, or stratified ones"
             )
         score = np.asarray(positive_column(table, classes, self.names[1]), np.float64)
-        return ScoredRows(self.positive(truth), score, self.positive(said.labels), weight)
+        return ScoredRows(self.positive(truth), score, self.positive(predictions.labels), weight)
 
     def positive(self, labels: Any) -> npt.NDArray[np.bool_]:
         """Return which labels are those of the positive class."""
-        known, codes = np.unique(np.asarray(labels), return_inverse=True)
-        return np.array([label_name(one) == self.names[1] for one in known], np.bool_)[codes]
+        distinct, codes = np.unique(np.asarray(labels), return_inverse=True)
+        return np.array([label_name(label) == self.names[1] for label in distinct], np.bool_)[codes]
 
-    def labels(self, said: ModelPredictions, predicted: npt.NDArray[np.bool_]) -> Any:
+    def labels(self, predictions: ModelPredictions, predicted: npt.NDArray[np.bool_]) -> Any:
         """Return the labels of a model for rows that are predicted positive or negative."""
-        place = [label_name(label) for label in said.classes].index(self.names[1])
-        return np.asarray(said.classes)[np.where(predicted, place, 1 - place)]
+        positive_index = [label_name(label) for label in predictions.classes].index(self.names[1])
+        return np.asarray(predictions.classes)[
+            np.where(predicted, positive_index, 1 - positive_index)
+        ]
 
     # --- Choosing, and what it gains ----------------------------------------------------------
 
@@ -250,13 +264,13 @@ class ThresholdTuning:
         ``gain`` estimates the mean of the gains on the test rows.
         """
         pairs = list(zip(choices, tested, strict=True))
-        there = [c.on.value(measure, c.threshold) for c in choices]
+        choice_values = [c.on.value(measure, c.threshold) for c in choices]
         tuned = np.array([rows.value(measure, c.threshold) for c, rows in pairs])
-        usual = np.array([rows.usually(measure) for rows in tested])
+        default_values = np.array([rows.usually(measure) for rows in tested])
         return TunedThreshold(
-            system, str(self.rule), str(measure), chosen_on, float(np.mean(there)),
+            system, str(self.rule), str(measure), chosen_on, float(np.mean(choice_values)),
             float(np.mean([c.on.usually(measure) for c in choices])),
-            float(tuned.mean()), float(usual.mean()), gain(tuned - usual),
+            float(tuned.mean()), float(default_values.mean()), gain(tuned - default_values),
             np.array([c.threshold for c in choices]),
         )  # fmt: skip
 
@@ -276,45 +290,49 @@ def split_gain(
     def gain(values: FloatArray) -> Estimate:
         if not np.isfinite(values).all():
             return _undefined_gain(measure, float(values.mean()), level, "undefined_value")
-        found = corrected_t(values, *sizes, level=level)
-        made = found.interval
+        split_test = corrected_t(values, *sizes, level=level)
+        interval = split_test.interval
         return Estimate(
-            str(measure), found.value, made.low, made.high, level, made.method, n=found.splits,
-            n_total=found.splits, unit="splits", interval_reason=made.reason,
-            standard_error=made.se, system="gain",
+            str(measure), split_test.value, interval.low, interval.high, level, interval.method, n=split_test.splits,
+            n_total=split_test.splits, unit="splits", interval_reason=interval.reason,
+            standard_error=interval.se, system="gain",
         )  # fmt: skip
 
     return gain
 
 
 def paired_gain(
-    measure: Measure, choice: ThresholdChoice, rows: ScoredRows, names: tuple[str, str], **how: Any
+    measure: Measure,
+    choice: ThresholdChoice,
+    rows: ScoredRows,
+    names: tuple[str, str],
+    **options: Any,
 ) -> Callable[[FloatArray], Estimate]:
     """Return a function that estimates the gain of one split, paired by its test rows."""
 
     def gain(values: FloatArray) -> Estimate:
         value = float(values[0])
         if rows.usual is None or math.isnan(value):
-            return _undefined_gain(measure, value, how["level"], "undefined_value")
+            return _undefined_gain(measure, value, options["level"], "undefined_value")
         predicted = {"tuned": rows.score >= choice.threshold, "usual": rows.usual}
-        called = np.array(names)
-        made = classification(
-            called[rows.truth.astype(np.intp)],
-            {name: called[of.astype(np.intp)] for name, of in predicted.items()},
+        class_names = np.array(names)
+        difference = classification(
+            class_names[rows.truth.astype(np.intp)],
+            {name: class_names[mask.astype(np.intp)] for name, mask in predicted.items()},
             labels=list(names), positive=names[1], measures=[measure], weight=rows.weight,
-            curves=False, **how,
+            curves=False, **options,
         ).compare(baseline="usual")[str(measure)]  # fmt: skip
         return Estimate(
-            str(measure), value, made.low, made.high, made.level, made.method, n=made.n,
-            n_total=made.n, unit=made.unit, interval_reason=made.interval_reason,
-            standard_error=made.standard_error, system="gain",
+            str(measure), value, difference.low, difference.high, difference.level, difference.method, n=difference.n,
+            n_total=difference.n, unit=difference.unit, interval_reason=difference.interval_reason,
+            standard_error=difference.standard_error, system="gain",
         )  # fmt: skip
 
     return gain
 
 
-def _undefined_gain(measure: Measure, value: float, level: float, why: str) -> Estimate:
-    return Estimate(str(measure), value, level=level, interval_reason=why, system="gain")
+def _undefined_gain(measure: Measure, value: float, level: float, reason: str) -> Estimate:
+    return Estimate(str(measure), value, level=level, interval_reason=reason, system="gain")
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,19 +355,23 @@ class ThresholdGains:
 
         If the rule uses no measure of the confusion matrix, the first one evaluated is used.
         """
-        of_counts = (one for one in measures if one.definition.statistic is ConfusionMatrix)
+        of_counts = (
+            measure for measure in measures if measure.definition.statistic is ConfusionMatrix
+        )
         gauges = self.tuning.gauges or tuple(of_counts)[:1]
         return tuple(
-            self._one(name, own, measure) for name, own in self.tuned.items() for measure in gauges
+            self._one(name, thresholds, measure)
+            for name, thresholds in self.tuned.items()
+            for measure in gauges
         )
 
-    def _one(self, name: str, own: TunedThresholds, measure: Measure) -> TunedThreshold:
+    def _one(self, name: str, thresholds: TunedThresholds, measure: Measure) -> TunedThreshold:
         if self.sizes is None:
-            choice, rows = own.choices[0], own.tested[0]
+            choice, rows = thresholds.choices[0], thresholds.tested[0]
             gain = paired_gain(measure, choice, rows, self.tuning.names, **self.beside)
         else:
             gain = split_gain(measure, self.sizes, self.beside["level"])
-        return self.tuning.told(name, measure, *own, self.chosen_on, gain)
+        return self.tuning.told(name, measure, *thresholds, self.chosen_on, gain)
 
 
 #: At which a probability is that of a positive row, unless told otherwise.
@@ -367,7 +389,7 @@ def tuned_elsewhere(
     tuning: ThresholdTuning,
     design: SplitDesign,
     truth: Any,
-    said: Mapping[str, Any],
+    prediction_columns: Mapping[str, Any],
     weight: FloatArray | None,
 ) -> ThresholdedLabels:
     """Tune the thresholds of external predictions.
@@ -381,44 +403,50 @@ def tuned_elsewhere(
         If no system has scores, or there are no other rows to choose on.
     """
     classes = encode_binary(truth, tuning.names[1])
-    given = {
+    predicted_masks = {
         name: _positive_mask(values, classes, column_name("predicted", name))
-        for name, values in _columns(said["predicted"], "predicted").items()
+        for name, values in _columns(prediction_columns["predicted"], "predicted").items()
     }
-    labels = {name: np.array(tuning.names)[of.astype(np.intp)] for name, of in given.items()}
-    made = ThresholdedLabels(labels, {})
+    labels = {
+        name: np.array(tuning.names)[mask.astype(np.intp)] for name, mask in predicted_masks.items()
+    }
+    result = ThresholdedLabels(labels, {})
     for kind in ("probability", "score"):
-        for name, values in _columns(said[kind], kind).items():
+        for name, values in _columns(prediction_columns[kind], kind).items():
             score = _score(values, classes, kind)
-            usual = given.get(name)
-            if usual is None and kind == "probability":
-                usual = score >= _HALF
-            predicted = np.zeros(len(score), np.bool_) if usual is None else usual.copy()
-            tuned = made.tuned[name] = TunedThresholds([], [])
+            default_mask = predicted_masks.get(name)
+            if default_mask is None and kind == "probability":
+                default_mask = score >= _HALF
+            predicted = (
+                np.zeros(len(score), np.bool_) if default_mask is None else default_mask.copy()
+            )
+            tuned = result.tuned[name] = TunedThresholds([], [])
             for part in design.parts:
                 choice = tuning.chosen(
-                    _make_scored_rows(classes, score, usual, weight, _chosen_on(design, part)),
+                    _make_scored_rows(
+                        classes, score, default_mask, weight, _chosen_on(design, part)
+                    ),
                     f"{name}, {part.name or part.fold + 1}",
                 )
-                tested = _make_scored_rows(classes, score, usual, weight, part.test)
+                tested = _make_scored_rows(classes, score, default_mask, weight, part.test)
                 tuned.choices.append(choice)
                 tuned.tested.append(tested)
                 predicted[part.test] = tested.score >= choice.threshold
             labels[name] = np.array(tuning.names)[predicted.astype(np.intp)]
-    if not made.tuned:
+    if not result.tuned:
         raise InputError("threshold= takes scores or probabilities: score= or probability=")
-    return made
+    return result
 
 
-def _columns(given: Any, kind: str) -> Mapping[str, Any]:
-    return {} if given is None else named_systems(given, kind)
+def _columns(values: Any, kind: str) -> Mapping[str, Any]:
+    return {} if values is None else named_systems(values, kind)
 
 
-def _positive_mask(values: Any, classes: BinaryLabels, what: str) -> npt.NDArray[np.bool_]:
+def _positive_mask(values: Any, classes: BinaryLabels, label: str) -> npt.NDArray[np.bool_]:
     """Return which rows a system predicts positive."""
-    made = encode_predictions(values, classes, what)
-    check_length(made, len(classes.positive), what)
-    return np.asarray(made, np.bool_)
+    mask = encode_predictions(values, classes, label)
+    check_length(mask, len(classes.positive), label)
+    return np.asarray(mask, np.bool_)
 
 
 def _score(values: Any, classes: BinaryLabels, kind: str) -> FloatArray:
@@ -434,13 +462,13 @@ def _score(values: Any, classes: BinaryLabels, kind: str) -> FloatArray:
 def _make_scored_rows(
     classes: BinaryLabels,
     score: FloatArray,
-    usual: npt.NDArray[np.bool_] | None,
+    default_mask: npt.NDArray[np.bool_] | None,
     weight: FloatArray | None,
     rows: Places,
 ) -> ScoredRows:
-    own = None if usual is None else usual[rows]
+    part_mask = None if default_mask is None else default_mask[rows]
     return ScoredRows(
-        classes.positive[rows], score[rows], own, None if weight is None else weight[rows]
+        classes.positive[rows], score[rows], part_mask, None if weight is None else weight[rows]
     )
 
 

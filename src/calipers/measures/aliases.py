@@ -111,7 +111,7 @@ def read_otherwise(family: str, measure: str, name: str) -> str:
     return ""
 
 
-def translate_name(name: str, at: str | None, values: Mapping[str, Any]) -> Words:
+def translate_name(name: str, at_suffix: str | None, values: Mapping[str, Any]) -> Words:
     """Translate the name of a measure, the value after its ``@``, and its parameters.
 
     Raises
@@ -128,7 +128,7 @@ def translate_name(name: str, at: str | None, values: Mapping[str, Any]) -> Word
     >>> translate_name("F_0.5", None, {})
     ('F', None, {'beta': 0.5})
     """
-    words = name, at, dict(values)
+    words = name, at_suffix, dict(values)
     for translated in (
         _mteb, _ranx, _trec_eval, _ir_measures, _lectures,
         _translate_classification, _translate_regression, _translate_former,
@@ -137,29 +137,40 @@ def translate_name(name: str, at: str | None, values: Mapping[str, Any]) -> Word
     return words
 
 
-def _mteb(name: str, at: str | None, values: Parameters) -> Words:
+def _mteb(name: str, at_suffix: str | None, values: Parameters) -> Words:
     cut = re.fullmatch(r"(.+?)[-_]at[-_](\d+)", name, re.IGNORECASE)
-    return (cut[1], cut[2], values) if cut and at is None else (name, at, values)
+    return (cut[1], cut[2], values) if cut and at_suffix is None else (name, at_suffix, values)
 
 
-def _ranx(name: str, at: str | None, values: Parameters) -> Words:
-    whole = name if at is None else f"{name}@{at}"
-    level = re.search(r"-l(\d+)(?=@|$)", whole)
-    if level:
-        name, _, rest = whole.replace(level[0], "", 1).partition("@")
-        at = rest or None
-    read, given = name, values
+def _ranx(name: str, at_suffix: str | None, values: Parameters) -> Words:
+    full_name = name if at_suffix is None else f"{name}@{at_suffix}"
+    grade_match = re.search(r"-l(\d+)(?=@|$)", full_name)
+    if grade_match:
+        name, _, remaining_suffix = full_name.replace(grade_match[0], "", 1).partition("@")
+        at_suffix = remaining_suffix or None
+    measure_name, parameters = name, values
     persistence = re.fullmatch(r"rbp\.(\d+)", name, re.IGNORECASE)
     if persistence:
-        read, given = "RBP", {"p": float(f"0.{persistence[1]}"), "gain": "grade", **given}
+        measure_name, parameters = (
+            "RBP",
+            {"p": float(f"0.{persistence[1]}"), "gain": "grade", **parameters},
+        )
     elif name.lower() in ("dcg_burges", "ndcg_burges"):
-        read, given = name[: -len("_burges")], {"dcg": "exp-log2", **given}
-    if level is None:
-        return read, at, given
-    lowest = int(level[1])
+        measure_name, parameters = name[: -len("_burges")], {"dcg": "exp-log2", **parameters}
+    if grade_match is None:
+        return measure_name, at_suffix, parameters
+    min_grade = int(grade_match[1])
     if persistence:
-        return read, at, {"gains": dict.fromkeys(range(1, lowest), 0), **given}
-    return read, at, {"min_grade" if "dcg" in read.lower() else "rel": lowest, **given}
+        return (
+            measure_name,
+            at_suffix,
+            {"gains": dict.fromkeys(range(1, min_grade), 0), **parameters},
+        )
+    return (
+        measure_name,
+        at_suffix,
+        {"min_grade" if "dcg" in measure_name.lower() else "rel": min_grade, **parameters},
+    )
 
 
 def _numbers(text: str) -> list[float]:
@@ -174,9 +185,9 @@ def _parse_float(text: str) -> float:
 def _pairs(text: str) -> Parameters:
     """Parse parameters: ``1=3,2=9`` are gains, ``p=0.8`` is a persistence."""
     pairs = dict(pair.split("=") for pair in text.split(","))
-    found: Parameters = {"p": float(pairs.pop("p"))} if "p" in pairs else {}
+    parameters: Parameters = {"p": float(pairs.pop("p"))} if "p" in pairs else {}
     gains = {int(grade): float(gain) for grade, gain in pairs.items()}
-    return {**found, "gains": gains} if gains else found
+    return {**parameters, "gains": gains} if gains else parameters
 
 
 _RBP = {"p": 0.9, "gain": "topic-max"}
@@ -204,28 +215,28 @@ _TREC_EVAL: Mapping[str, tuple[str, Callable[[str], Parameters]]] = {
 _BEHIND = re.compile(r"(?P<name>.+?)[._](?P<text>(?:-?\d*\.?\d+|p)(?:[=,]-?\d*\.?\d+)*)")
 
 
-def _trec_eval(name: str, at: str | None, values: Parameters) -> Words:
+def _trec_eval(name: str, at_suffix: str | None, values: Parameters) -> Words:
     if name.lower() == "rbp_resid":
-        return "RBP-residual", at, {**_RESIDUAL, **values}
+        return "RBP-residual", at_suffix, {**_RESIDUAL, **values}
     match = _BEHIND.fullmatch(name)
-    ours, meaning = _TREC_EVAL.get(match["name"].lower() if match else "", (None, None))
-    if match is None or ours is None or meaning is None:
-        return name, at, values
+    measure_name, meaning = _TREC_EVAL.get(match["name"].lower() if match else "", (None, None))
+    if match is None or measure_name is None or meaning is None:
+        return name, at_suffix, values
     try:
-        return ours, at, {**meaning(match["text"]), **values}
+        return measure_name, at_suffix, {**meaning(match["text"]), **values}
     except ValueError:
         raise ValueError(f"trec_eval's {match['name']} takes no {match['text']}") from None
 
 
-def _ir_measures(name: str, at: str | None, values: Parameters) -> Words:
+def _ir_measures(name: str, at_suffix: str | None, values: Parameters) -> Words:
     base = name.lower()
     if base == "numret" and "rel" in values:
-        return "NumRelRet", at, values
+        return "NumRelRet", at_suffix, values
     if base == "setp" and "relative" in values:
         relative = values.pop("relative")
         if not isinstance(relative, bool):
             raise ValueError(f"relative is {relative!r}, expected True or False")
-        return "SetRelP" if relative else name, at, values
+        return "SetRelP" if relative else name, at_suffix, values
     if base in ("nrbp", "nnrbp") and "beta" in values:
         values["patience"] = values.pop("beta")
     if base in ("bpm", "inst", "sdcg"):
@@ -236,54 +247,58 @@ def _ir_measures(name: str, at: str | None, values: Parameters) -> Words:
             values |= {} if base == "sdcg" else {"gain": "scale"}
     if base == "sdcg" and values.get("dcg") == "log2":
         del values["dcg"]
-    return name, at, values
+    return name, at_suffix, values
 
 
 _KAPPA = re.compile(r"(linear|quadratic)[-_](?:weighted[-_])?kappa", re.IGNORECASE)
 
 
-def _translate_classification(name: str, at: str | None, values: Parameters) -> Words:
+def _translate_classification(name: str, at_suffix: str | None, values: Parameters) -> Words:
     if name.lower().startswith("neg_"):  # its scorers are higher for the better
         name = name[len("neg_") :]
     base = name.lower().replace("_", "-").removesuffix("-score")
     if base in ("precision", "recall", "f1"):
-        return base, at, values
+        return base, at_suffix, values
     if base == "balanced-accuracy" and isinstance(values.get("adjusted"), bool):
-        return "adjusted-" * values.pop("adjusted") + "balanced-accuracy", at, values
+        return "adjusted-" * values.pop("adjusted") + "balanced-accuracy", at_suffix, values
     weighted = _KAPPA.fullmatch("quadratic-kappa" if base == "qwk" else name)
     if weighted is not None:
-        return "kappa", at, {"weights": weighted[1].lower(), **values}
-    return name, at, values
+        return "kappa", at_suffix, {"weights": weighted[1].lower(), **values}
+    return name, at_suffix, values
 
 
 #: What Tweedie's deviance of power 0, which scikit-learn takes unless told otherwise, is.
 _OF_POWER_0 = {"mean-tweedie-deviance": "MSE", "d2-tweedie-score": "R2"}
 
 
-def _translate_regression(name: str, at: str | None, values: Parameters) -> Words:
+def _translate_regression(name: str, at_suffix: str | None, values: Parameters) -> Words:
     base = name.lower().replace("_", "-")
     if base in _OF_POWER_0 and values.get("power", 0) == 0:
         values.pop("power", None)
-        return _OF_POWER_0[base], at, values
+        return _OF_POWER_0[base], at_suffix, values
     if base in ("pinball", "pinball-loss", "mean-pinball-loss", "quantile-loss"):
-        for other in ("q", "quantile", "tau"):
-            if other in values:
-                return name, at, {"alpha": values.pop(other), **values}
-    return name, at, values
+        for alias in ("q", "quantile", "tau"):
+            if alias in values:
+                return name, at_suffix, {"alpha": values.pop(alias), **values}
+    return name, at_suffix, values
 
 
 #: F with β as an index: a number of documents is whole, so what is none is no rank.
 _BETA = re.compile(r"F_(\d*\.\d+)", re.IGNORECASE)
 
 
-def _lectures(name: str, at: str | None, values: Parameters) -> Words:
+def _lectures(name: str, at_suffix: str | None, values: Parameters) -> Words:
     match = _BETA.fullmatch(name)
-    return ("F", at, {"beta": float(match[1]), **values}) if match else (name, at, values)
+    return (
+        ("F", at_suffix, {"beta": float(match[1]), **values})
+        if match
+        else (name, at_suffix, values)
+    )
 
 
-def _translate_former(name: str, at: str | None, values: Parameters) -> Words:
+def _translate_former(name: str, at_suffix: str | None, values: Parameters) -> Words:
     """Translate former names of measures of Calipers."""
     if name.lower() == "ece" and values.get("estimator") == "debiased":
         del values["estimator"]
-        return "RMSCE", at, values
-    return name, at, values
+        return "RMSCE", at_suffix, values
+    return name, at_suffix, values

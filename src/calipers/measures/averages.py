@@ -82,15 +82,15 @@ def selected_classes(among: Among, labels: Sequence[str]) -> npt.NDArray[np.bool
     ValueError
         If there is no such class, or there are not as many weights as outputs.
     """
-    how, names = among or ("without", ())
-    if how == WEIGHTS:
+    kind, names = among or ("without", ())
+    if kind == WEIGHTS:
         if len(names) != len(labels):
             raise ValueError(f"there are {len(names)} weights of {len(labels)} outputs")
         return np.array(names, np.float64) > 0
     unknown = [name for name in names if name not in labels]
     if unknown:
         raise ValueError(f"{unknown[0]!r} is no class of {', '.join(labels)}")
-    return np.array([(label in names) == (how == "labels") for label in labels], bool)
+    return np.array([(label in names) == (kind == "labels") for label in labels], bool)
 
 
 def format_class_set(among: Among) -> list[str]:
@@ -137,11 +137,15 @@ def undefined_average(measure: Any, statistic: Any) -> dict[str, Any] | None:
             "no_occurring_class": ~(weight > 0).any(axis=-1),
         }
     if isinstance(statistic, NumericMoments) and measure.average is not None:
-        each, weighs = measure.plain.reasons(statistic).items(), np.asarray(statistic.of_truth > 0)
+        masks_by_reason, varies_mask = (
+            measure.plain.reasons(statistic).items(),
+            np.asarray(statistic.of_truth > 0),
+        )
         # An output that does not vary weighs nothing, unless none does.
-        alike = measure.average != BY_VARIANCE or ~weighs.any(axis=-1, keepdims=True)
+        is_equal_weight = measure.average != BY_VARIANCE or ~varies_mask.any(axis=-1, keepdims=True)
         return {
-            why: (np.asarray(where, bool) & (weighs | alike)).any(axis=-1) for why, where in each
+            reason: (np.asarray(mask, bool) & (varies_mask | is_equal_weight)).any(axis=-1)
+            for reason, mask in masks_by_reason
         }
     return None
 
@@ -167,14 +171,16 @@ def weights_by_class(measure: Any, matrix: ConfusionMatrix, values: FloatArray) 
     if measure.convention == "nan":
         return weight
     stated = measure.stated or (measure.among or ("",))[0] == "labels"
-    alike = (
+    equal_weight = (
         each.averaging("macro") * picked if not stated else picked.astype(np.float64) + 0 * weight
     )
     if measure.average == "macro":
-        weight = alike
+        weight = equal_weight
     if measure.convention == OMIT:
-        weight, alike = (np.where(np.isnan(values), 0.0, of) for of in (weight, alike))
-    return np.where((weight > 0).any(axis=-1, keepdims=True), weight, alike)
+        weight, equal_weight = (
+            np.where(np.isnan(values), 0.0, class_weight) for class_weight in (weight, equal_weight)
+        )
+    return np.where((weight > 0).any(axis=-1, keepdims=True), weight, equal_weight)
 
 
 def is_multioutput(statistic: Any) -> bool:

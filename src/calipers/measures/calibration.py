@@ -36,10 +36,10 @@ def _apply_to_levels(table: ScoreTable, compute: Callable[[ProbabilityLevels], A
     """Compute a value from the levels of each table of a stack; NaN for one without rows."""
     shape = table.positive.shape[:-1]
     out = np.full(shape, NAN)
-    for place in np.ndindex(shape):
-        levels = ProbabilityLevels.from_table(table, place)
+    for index in np.ndindex(shape):
+        levels = ProbabilityLevels.from_table(table, index)
         if len(levels):
-            out[place] = compute(levels)
+            out[index] = compute(levels)
     return out
 
 
@@ -53,7 +53,9 @@ def _formula(compute: Callable[..., float]) -> Formula:
 
 def _level_condition(holds: Callable[[ProbabilityLevels, Mapping[str, Any]], bool]) -> Any:
     """Return a condition on levels as a condition on tables."""
-    return lambda table, given: _apply_to_levels(table, lambda levels: holds(levels, given)) == 1
+    return lambda table, parameters: (
+        _apply_to_levels(table, lambda levels: holds(levels, parameters)) == 1
+    )
 
 
 def register_formula(name: str, **traits: Any) -> Callable[[Callable[..., float]], Formula]:
@@ -69,9 +71,9 @@ def register_formula(name: str, **traits: Any) -> Callable[[Callable[..., float]
     return register
 
 
-def _equal_width_indices(table: ScoreTable, bins: int, **how: str) -> IntArray | None:
+def _equal_width_indices(table: ScoreTable, bins: int, **options: str) -> IntArray | None:
     """Return the indices of bins of equal width, which do not change under resampling."""
-    return width_bin(table.scores, bins) if "equal-width" in how.values() else None
+    return width_bin(table.scores, bins) if "equal-width" in options.values() else None
 
 
 error = partial(
@@ -81,15 +83,15 @@ error = partial(
 ONE_CLASS = {"one_class": _level_condition(lambda x, _: x.has_one_class)}
 
 
-def _n_impossible(table: ScoreTable, given: Mapping[str, Any]) -> Any:
+def _n_impossible(table: ScoreTable, parameters: Mapping[str, Any]) -> Any:
     """Count the rows whose class has probability 0, if the loss is the log loss.
 
     With weights, the result is whether there are any.
     """
-    if not _is_log(given):
+    if not _is_log(parameters):
         return np.zeros(table.positive.shape[:-1], bool)
-    found = np.nan_to_num(_apply_to_levels(table, _given_nothing))
-    return found > 0 if table.has_weights else found.astype(np.int64)
+    impossible_weight = np.nan_to_num(_apply_to_levels(table, _given_nothing))
+    return impossible_weight > 0 if table.has_weights else impossible_weight.astype(np.int64)
 
 
 def _given_nothing(x: ProbabilityLevels) -> float:
@@ -101,8 +103,8 @@ def _given_nothing(x: ProbabilityLevels) -> float:
 IMPOSSIBLE = {"zero_probability": _n_impossible}
 
 
-def _is_log(given: Mapping[str, Any]) -> bool:
-    return bool(given.get("loss", "log-loss") == "log-loss")
+def _is_log(parameters: Mapping[str, Any]) -> bool:
+    return bool(parameters.get("loss", "log-loss") == "log-loss")
 
 
 # --- Losses and their parts -----------------------------------------------------------------------
@@ -238,10 +240,10 @@ def bin_starts(
     x: ProbabilityLevels, bins: int, binning: str = "equal-mass", estimator: str | None = None
 ) -> IntArray:
     """Return the indices at which the bins begin."""
-    how = estimator or binning
-    if how in ("distinct", "sweep"):
-        return np.arange(len(x)) if how == "distinct" else x.sweep()
-    return {"equal-width": x.equal_width, "equal-mass": x.equal_mass}[how](bins)
+    method = estimator or binning
+    if method in ("distinct", "sweep"):
+        return np.arange(len(x)) if method == "distinct" else x.sweep()
+    return {"equal-width": x.equal_width, "equal-mass": x.equal_mass}[method](bins)
 
 
 binned_error = partial(error, is_multiclass=True, binned=bin_starts)
@@ -268,8 +270,8 @@ def expected_calibration_error(
     return float(np.dot(b.total, np.abs(b.probability - b.share))) / b.weight
 
 
-def _has_singleton_bin(x: ProbabilityLevels, given: Mapping[str, Any]) -> bool:
-    return bool((_bin_levels(x, given["bins"], "equal-mass").effective <= 1 + _HAIR).any())
+def _has_singleton_bin(x: ProbabilityLevels, parameters: Mapping[str, Any]) -> bool:
+    return bool((_bin_levels(x, parameters["bins"], "equal-mass").effective <= 1 + _HAIR).any())
 
 
 @binned_error("RMSCE", aliases=("root_mean_squared_calibration_error",),
@@ -309,21 +311,21 @@ def maximum_calibration_error(
 #: Why there is no most likely line; ``delta`` moves certain probabilities away from 0 and 1.
 CERTAIN = {
     "certain_probability": _level_condition(
-        lambda x, given: x.clip(given["delta"]).has_certain_levels
+        lambda x, parameters: x.clip(parameters["delta"]).has_certain_levels
     )
 }
 #: The first reason is the only one, as a line of these is no question any more.
 ONE_CLASS_OF_LINE = {
     "one_class": _level_condition(
-        lambda x, given: x.has_one_class and not x.clip(given["delta"]).has_certain_levels
+        lambda x, parameters: x.has_one_class and not x.clip(parameters["delta"]).has_certain_levels
     )
 }
 SEPARATED = {
     "separated": _level_condition(
-        lambda x, given: (
-            given.get("slope") != "one"
-            and not (x.has_one_class or x.clip(given["delta"]).has_certain_levels)
-            and x.clip(given["delta"]).is_separated
+        lambda x, parameters: (
+            parameters.get("slope") != "one"
+            and not (x.has_one_class or x.clip(parameters["delta"]).has_certain_levels)
+            and x.clip(parameters["delta"]).is_separated
         )
     )
 }
@@ -435,10 +437,10 @@ hosmer_lemeshow = partial(
     register_formula, interval="none", reference="Hosmer and Lemeshow 1980",
     undefined={
         "certain_group": _level_condition(
-            lambda x, given: math.isnan(_hosmer_lemeshow(x, given["groups"]))
+            lambda x, parameters: math.isnan(_hosmer_lemeshow(x, parameters["groups"]))
         ),
         "too_few_groups": _level_condition(
-            lambda x, given: _degrees(x, given["groups"], fitted=given.get("fitted", False)) < 1
+            lambda x, parameters: _degrees(x, parameters["groups"], fitted=parameters.get("fitted", False)) < 1
         ),
     },
 )  # fmt: skip
@@ -483,12 +485,12 @@ def _chi_squared_above(value: float, degrees: int) -> float:
     """Compute P(χ² > value) for integer degrees of freedom, by a recurrence over pairs of them."""
     if math.isnan(value) or degrees < 1:
         return NAN
-    half, odd = value / 2, degrees % 2
-    above = math.erfc(math.sqrt(half)) if odd else 0.0
+    half, parity = value / 2, degrees % 2
+    tail = math.erfc(math.sqrt(half)) if parity else 0.0
     for power in range(degrees // 2):
-        i = power + odd / 2
+        i = power + parity / 2
         if half > 0:
-            above += math.exp(i * math.log(half) - half - math.lgamma(i + 1))
+            tail += math.exp(i * math.log(half) - half - math.lgamma(i + 1))
         elif i == 0:
-            above = 1.0
-    return min(above, 1.0)
+            tail = 1.0
+    return min(tail, 1.0)

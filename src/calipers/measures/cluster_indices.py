@@ -25,14 +25,14 @@ def bias_description(measure: Measure) -> str:
     return _FAVOURS.get(d.name, _FAVOURS.get(d.family, ""))
 
 
-def silhouettes(own: FloatArray, other: FloatArray, **_: object) -> FloatArray:
+def silhouettes(own_distance: FloatArray, nearest_distance: FloatArray, **_: object) -> FloatArray:
     """Compute silhouettes from the distances to the own cluster and to the nearest other one.
 
     The distance to the own cluster is NaN if it has no other point; the silhouette is then 0.
     """
-    most = np.maximum(own, other)
-    value = (other - own) / np.where(most > 0, most, 1.0)
-    return np.where(np.isnan(own), 0.0, value)
+    max_distance = np.maximum(own_distance, nearest_distance)
+    value = (nearest_distance - own_distance) / np.where(max_distance > 0, max_distance, 1.0)
+    return np.where(np.isnan(own_distance), 0.0, value)
 
 
 silhouette = partial(

@@ -268,8 +268,8 @@ def balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
     1. It is undefined if a class has no rows.
     """
     occurs = _present_mask(c)
-    share = c.hits / c.truth
-    return np.asarray(np.where(occurs, share, 0.0).sum(axis=-1) / occurs.sum(axis=-1))
+    recalls = c.hits / c.truth
+    return np.asarray(np.where(occurs, recalls, 0.0).sum(axis=-1) / occurs.sum(axis=-1))
 
 
 def beyond_chance(balanced: FloatArray, c: ConfusionMatrix) -> FloatArray:
@@ -299,11 +299,11 @@ def precision_weight(beta: float, alpha: float | None = None) -> float:
     return 1 / (1 + beta**2) if alpha is None else alpha
 
 
-def weighted_term(share: float | FloatArray, number: FloatArray) -> FloatArray:
+def weighted_term(proportion: float | FloatArray, number: FloatArray) -> FloatArray:
     """Multiply a proportion and a number, which may be infinite where the proportion is 0."""
-    some = np.not_equal(share, 0)
-    out = np.zeros(np.broadcast_shapes(np.shape(share), np.shape(number)))
-    return np.asarray(np.multiply(share, number, out=out, where=some))
+    nonzero_mask = np.not_equal(proportion, 0)
+    out = np.zeros(np.broadcast_shapes(np.shape(proportion), np.shape(number)))
+    return np.asarray(np.multiply(proportion, number, out=out, where=nonzero_mask))
 
 
 @rate(
@@ -330,8 +330,8 @@ def f_measure(
     (1 − α)/recall), that is β² = (1 − α)/α. At β = ∞ it is recall. It ranges from 0 to 1 and is
     undefined if nothing is positive or predicted positive.
     """
-    share = precision_weight(beta, alpha)
-    value = c.tp / (c.tp + weighted_term(1 - share, c.fn) + weighted_term(share, c.fp))
+    weight = precision_weight(beta, alpha)
+    value = c.tp / (c.tp + weighted_term(1 - weight, c.fn) + weighted_term(weight, c.fp))
     # At β = 0 (or α = 0) nothing found is 0/0; the limit is 0, as for every other β.
     return np.where((c.tp == 0) & (c.fp + c.fn > 0), 0.0, value)
 
@@ -406,9 +406,9 @@ def _apart_by_chance(c: ConfusionMatrix, power: int) -> FloatArray:
         total = c.total[..., None]
         crossed = truth * (total - prediction) + (total - truth) * prediction
         return np.asarray(crossed.sum(axis=-1) / c.total)
-    place = np.arange(c.classes) - (c.classes - 1) / 2
-    first, second = c.truth @ place, c.prediction @ place
-    return np.asarray((c.truth + c.prediction) @ place**2 - 2 * first * second / c.total)
+    position = np.arange(c.classes) - (c.classes - 1) / 2
+    first, second = c.truth @ position, c.prediction @ position
+    return np.asarray((c.truth + c.prediction) @ position**2 - 2 * first * second / c.total)
 
 
 @agreement(

@@ -242,10 +242,13 @@ class Definition:
     def parameters(self) -> Mapping[str, Any]:
         """Names and defaults of the parameters; ``inspect.Parameter.empty`` if one is required."""
         arguments = list(inspect.signature(self.formula).parameters.values())[1:]
-        own = {p.name: p.default for p in arguments}
+        defaults_by_name = {p.name: p.default for p in arguments}
         if self.statistic is not JudgedRankings:
-            return own
-        return {**own, **{k: v for k, v in VIEWS.items() if k != "ties" or self.ties != "none"}}
+            return defaults_by_name
+        return {
+            **defaults_by_name,
+            **{k: v for k, v in VIEWS.items() if k != "ties" or self.ties != "none"},
+        }
 
     @cached_property
     def required(self) -> frozenset[str]:
@@ -314,19 +317,19 @@ class Definition:
         """
         unknown = sorted(set(values) - set(self.parameters))
         if unknown:
-            takes = ", ".join(self.parameters) or "none"
-            said = f"has no parameter {unknown[0]!r}; its parameters: {takes}"
-            raise UnknownMeasureError(f"{self.name} {said}")
+            accepted = ", ".join(self.parameters) or "none"
+            message = f"has no parameter {unknown[0]!r}; its parameters: {accepted}"
+            raise UnknownMeasureError(f"{self.name} {message}")
         bound = {**self.parameters, **{k: freeze(v) for k, v in values.items()}}
         for name, value in bound.items():
             if value is inspect.Parameter.empty:
-                as_in = format_request(self.name, name, self.suffix_parameter, self.infix)
-                usual = [PARAMETERS[one].usual for one in self.required]
-                if len(usual) > 1 and None not in usual:
-                    as_in = str(self.example())  # a name with one of several would be refused
-                about = PARAMETERS[name].about
-                what = f"{name}, {about}" if about else name
-                raise UnknownMeasureError(f"{self.name} needs {what}, as in {as_in}")
+                example = format_request(self.name, name, self.suffix_parameter, self.infix)
+                examples = [PARAMETERS[parameter].usual for parameter in self.required]
+                if len(examples) > 1 and None not in examples:
+                    example = str(self.example())  # a name with one of several would be refused
+                description = PARAMETERS[name].about
+                parameter_text = f"{name}, {description}" if description else name
+                raise UnknownMeasureError(f"{self.name} needs {parameter_text}, as in {example}")
             if value is not None or self.parameters[name] is not None:
                 check_parameter(self.name, name, value)
         check_combination(self.name, self.parameters, bound)
@@ -520,8 +523,8 @@ class Measure:
             If the formula needs another statistic, or the measure needs a class or an average.
         """
         if not isinstance(statistic, self.definition.statistic):
-            expected, found = self.definition.statistic.__name__, type(statistic).__name__
-            raise TypeError(f"{self} is a formula over {expected}, not over {found}")
+            expected, actual = self.definition.statistic.__name__, type(statistic).__name__
+            raise TypeError(f"{self} is a formula over {expected}, not over {actual}")
         self._check_classes(statistic)
         with np.errstate(divide="ignore", invalid="ignore"):
             value = self._value(statistic)
@@ -548,8 +551,8 @@ class Measure:
             Measure with the convention.
         """
         agreed = conventional_value(self.definition, undefined)
-        by = undefined if agreed is not None or undefined == OMIT else "nan"
-        return replace(self, agreed=agreed, convention=by, stated=stated)
+        convention = undefined if agreed is not None or undefined == OMIT else "nan"
+        return replace(self, agreed=agreed, convention=convention, stated=stated)
 
     def _value(self, statistic: Statistic) -> FloatArray:
         average = average_value(self, statistic)
@@ -569,8 +572,8 @@ class Measure:
             return statistic.condense()
         if isinstance(statistic, ConfusionMatrix):
             if self.label is not None:
-                seen: Statistic = statistic.class_matrix(self.label)
-                return seen
+                class_statistic: Statistic = statistic.class_matrix(self.label)
+                return class_statistic
             if self.average == "micro":
                 pooled: Statistic = statistic.pool(self.picked(statistic.labels))
                 return pooled
@@ -613,8 +616,8 @@ class Measure:
             return np.full(statistic.positive.shape[:-1], np.nan)
         value = self.apply(statistic)
         with np.errstate(divide="ignore", invalid="ignore"):
-            place = self.definition.threshold_index(statistic, **self.parameters)
-        return np.where(np.isnan(value), np.nan, statistic.thresholds[place])
+            index = self.definition.threshold_index(statistic, **self.parameters)
+        return np.where(np.isnan(value), np.nan, statistic.thresholds[index])
 
     def reasons(self, statistic: Statistic) -> dict[str, Any]:
         """Return where the value is undefined, by reason.
@@ -643,9 +646,9 @@ class Measure:
         if isinstance(statistic, ConfusionMatrix) and margin is not None:
             conditions[EMPTY_MARGIN[margin]] = getattr(statistic, margin) == 0
         if isinstance(statistic, JudgedRankings) and (ties := self._ties_in(statistic)) != "id":
-            where = too_many_orders(self.definition, statistic, self.parameters, ties)
-            if where.any():
-                conditions["too_many_orders"] = where
+            mask = too_many_orders(self.definition, statistic, self.parameters, ties)
+            if mask.any():
+                conditions["too_many_orders"] = mask
         return conditions
 
     def _ties_in(self, rankings: JudgedRankings) -> str:
@@ -715,7 +718,7 @@ def format_name(measure: Any, name: str, stating: Container[str] = ()) -> str:
         )
     if d.infix is not None:
         name = name.replace(f"-{d.infix}-", f"-{format_number(bound.pop(d.infix))}-")
-    at = bound.pop(d.suffix_parameter, None)
+    suffix_value = bound.pop(d.suffix_parameter, None)
     stated = [
         f"{k}={format_literal(k, v)}"
         for k, v in bound.items()
@@ -729,7 +732,9 @@ def format_name(measure: Any, name: str, stating: Container[str] = ()) -> str:
     if measure.label is not None:
         base += f"[{measure.label}]"
     return (
-        base + (f"({extra})" if extra else "") + ("" if at is None else joint + format_number(at))
+        base
+        + (f"({extra})" if extra else "")
+        + ("" if suffix_value is None else joint + format_number(suffix_value))
     )
 
 

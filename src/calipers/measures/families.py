@@ -61,8 +61,8 @@ class Family:
         )
 
 
-def _make_family(name: str, reads: str, home: str, **more: Any) -> Family:
-    return Family(name=name, reads=reads, home=f"calipers.measures.{home}", **more)
+def _make_family(name: str, reads: str, home: str, **traits: Any) -> Family:
+    return Family(name=name, reads=reads, home=f"calipers.measures.{home}", **traits)
 
 
 #: Every family by its name, in the order of the catalogue. Retrieval has several modules: each
@@ -197,8 +197,10 @@ def find_families(family: Any) -> tuple[str, ...]:
         if isinstance(name, str) and name not in FAMILIES:
             plugins.load("calipers.measures")
         if not isinstance(name, str) or name not in FAMILIES:
-            shown = repr(name[:40]) if isinstance(name, str) else f"of type {type(name).__name__}"
+            received = (
+                repr(name[:40]) if isinstance(name, str) else f"of type {type(name).__name__}"
+            )
             raise UnknownMeasureError(
-                f"family is {shown}, expected one of {', '.join(sorted(FAMILIES))}"
+                f"family is {received}, expected one of {', '.join(sorted(FAMILIES))}"
             )
     return tuple(FAMILIES) if family is None else names

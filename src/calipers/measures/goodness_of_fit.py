@@ -59,8 +59,8 @@ def r_squared(m: NumericMoments) -> FloatArray:
     undefined=NO_ROWS
     | _CONSTANT_TRUTH
     | {
-        "too_few_for_predictors": lambda m, given: (
-            _effective_n(m) <= (given["predictors"] + 1) * (1 + 1e-9)
+        "too_few_for_predictors": lambda m, parameters: (
+            _effective_n(m) <= (parameters["predictors"] + 1) * (1 + 1e-9)
         )
     },
 )
@@ -121,5 +121,5 @@ def concordance(m: NumericMoments) -> FloatArray:
     that of the truth. It ranges from −1 to 1 and is undefined without rows, or if truth and
     prediction are the same constant.
     """
-    apart = m.weight * np.square(m.residual)
-    return clip_correlation(2 * m.of_both / (m.of_truth + m.of_predicted + apart))
+    squared_bias = m.weight * np.square(m.residual)
+    return clip_correlation(2 * m.of_both / (m.of_truth + m.of_predicted + squared_bias))

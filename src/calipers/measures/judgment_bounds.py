@@ -149,20 +149,24 @@ def mean_bounds(
     become defined. If undefined topics are omitted from the mean, it is omitted or included,
     whichever gives the wider bound; with ``zero`` it counts as 0 while it is undefined.
     """
-    low, high, nothing = possible.low, possible.high, 0.0
+    low, high, zero_value = possible.low, possible.high, 0.0
     weight = np.ones(len(values)) if importance is None else importance
-    values, low, high, weight = (of[weight > 0] for of in (values, low, high, weight))
+    values, low, high, weight = (column[weight > 0] for column in (values, low, high, weight))
     if summary == "geometric":
-        low, high, nothing = (
+        low, high, zero_value = (
             np.log(np.maximum(low, GEOMETRIC_FLOOR)),
             np.log(np.maximum(high, GEOMETRIC_FLOOR)),
             float(np.log(GEOMETRIC_FLOOR)),
         )
     counted = zero or summary == "sum"
     absent = np.isnan(values)
-    least = _minimum_mean(absent, low, nothing if counted else None, summary, weight)
-    most = -_minimum_mean(absent, -high, -nothing if counted else None, summary, weight)
-    return (float(np.exp(least)), float(np.exp(most))) if summary == "geometric" else (least, most)
+    minimum = _minimum_mean(absent, low, zero_value if counted else None, summary, weight)
+    maximum = -_minimum_mean(absent, -high, -zero_value if counted else None, summary, weight)
+    return (
+        (float(np.exp(minimum)), float(np.exp(maximum)))
+        if summary == "geometric"
+        else (minimum, maximum)
+    )
 
 
 def _minimum_mean(
@@ -181,8 +185,8 @@ def _minimum_mean(
     optional = np.flatnonzero(absent & ~np.isnan(end))
     optional = optional[np.argsort(end[optional], kind="stable")]
     totals, counts = (
-        of[~absent].sum() + np.concatenate([[0.0], np.cumsum(of[optional])])
-        for of in (end * weight, weight)
+        column[~absent].sum() + np.concatenate([[0.0], np.cumsum(column[optional])])
+        for column in (end * weight, weight)
     )
     means = totals[counts > 0] / counts[counts > 0]
     return float(means.min()) if len(means) else np.nan
@@ -236,20 +240,30 @@ class TopicBlock:
 
     @classmethod
     def of(
-        cls, r: JudgedRankings, max_unretrieved: float, top: int, collection_size: int | None
+        cls, rankings: JudgedRankings, max_unretrieved: float, top: int, collection_size: int | None
     ) -> TopicBlock:
         """Create the block of the topics of rankings."""
-        width = int(r.retrieved.max(initial=0))
-        grade = np.where(np.arange(width) < r.retrieved[:, None], UNKNOWN, _NONE)
-        grade[r.topic, r.rank - 1] = np.maximum(r.grade, UNKNOWN)
-        known = r.grade >= 0
-        judged = segment_sum(np.where(r.judged_grade >= 0, r.judged_count, 0), r.judged_offsets)
-        pooled = segment_sum(np.where(r.judged_grade < 0, r.judged_count, 0), r.judged_offsets)
-        most = np.full(len(r), float(max_unretrieved))
+        width = int(rankings.retrieved.max(initial=0))
+        grade = np.where(np.arange(width) < rankings.retrieved[:, None], UNKNOWN, _NONE)
+        grade[rankings.topic, rankings.rank - 1] = np.maximum(rankings.grade, UNKNOWN)
+        judged_mask = rankings.grade >= 0
+        n_judged = segment_sum(
+            np.where(rankings.judged_grade >= 0, rankings.judged_count, 0), rankings.judged_offsets
+        )
+        n_pooled = segment_sum(
+            np.where(rankings.judged_grade < 0, rankings.judged_count, 0), rankings.judged_offsets
+        )
+        max_per_topic = np.full(len(rankings), float(max_unretrieved))
         if collection_size is not None:
-            rest = collection_size - r.retrieved - (judged - r.sum(known))
-            most = np.where(rest <= MOST_UNFOUND, np.minimum(most, rest), most)
-        return cls(r, grade, np.maximum(most, pooled - r.sum(~known)), top)
+            n_remaining = (
+                collection_size - rankings.retrieved - (n_judged - rankings.sum(judged_mask))
+            )
+            max_per_topic = np.where(
+                n_remaining <= MOST_UNFOUND, np.minimum(max_per_topic, n_remaining), max_per_topic
+            )
+        return cls(
+            rankings, grade, np.maximum(max_per_topic, n_pooled - rankings.sum(~judged_mask)), top
+        )
 
     def seen(self, rel: int, cutoff: int | None) -> JudgmentStatus:
         """Return the judgment status for a relevance level (within the cutoff), cached."""
@@ -265,32 +279,36 @@ class TopicBlock:
             unknown, outside = np.zeros_like(unknown), np.zeros(len(grade))
         return JudgmentStatus(grade >= rel, unknown, self.ranking.relevant(rel), outside)
 
-    def completed(self, found: BoolArray, max_unretrieved: FloatArray, top: int) -> JudgedRankings:
+    def completed(
+        self, added_mask: BoolArray, max_unretrieved: FloatArray, top: int
+    ) -> JudgedRankings:
         """Return the rankings with further judgments of grade ``top``.
 
-        They are of the retrieved documents ``found``, and of ``max_unretrieved`` documents that
-        were not retrieved. Ranks beyond the columns of ``found`` are omitted. Infinite numbers
+        They are of the retrieved documents ``added_mask``, and of ``max_unretrieved`` documents that
+        were not retrieved. Ranks beyond the columns of ``added_mask`` are omitted. Infinite numbers
         result in infinite counts, which measures of counts can take.
         """
-        r = self.ranking
-        listed = np.where(found, top, self.grade[:, : found.shape[1]])
-        at = listed >= 0
-        rank = np.nonzero(at)[1] + 1
-        more = found.sum(axis=1) + max_unretrieved
-        new = np.flatnonzero(more)
-        topic = np.concatenate([np.repeat(np.arange(len(r)), np.diff(r.judged_offsets)), new])
-        judged = np.concatenate([r.judged_grade, np.full(len(new), top)])
-        count = np.concatenate([r.judged_count, more[new]])
+        rankings = self.ranking
+        listed = np.where(added_mask, top, self.grade[:, : added_mask.shape[1]])
+        judged_mask = listed >= 0
+        rank = np.nonzero(judged_mask)[1] + 1
+        n_added = added_mask.sum(axis=1) + max_unretrieved
+        added_topics = np.flatnonzero(n_added)
+        topic = np.concatenate(
+            [np.repeat(np.arange(len(rankings)), np.diff(rankings.judged_offsets)), added_topics]
+        )
+        judged = np.concatenate([rankings.judged_grade, np.full(len(added_topics), top)])
+        count = np.concatenate([rankings.judged_count, n_added[added_topics]])
         order = np.lexsort((-judged, topic))
         return JudgedRankings(
-            r.topics,
-            r.retrieved,
-            r.judged_offsets + segment_offsets(more > 0),
+            rankings.topics,
+            rankings.retrieved,
+            rankings.judged_offsets + segment_offsets(n_added > 0),
             judged[order],
             count[order],
-            segment_offsets(at.sum(axis=1)),
+            segment_offsets(judged_mask.sum(axis=1)),
             rank,
-            listed[at],
+            listed[judged_mask],
             rank,
             rank,
         )
@@ -400,13 +418,15 @@ def _recall_bounds(block: TopicBlock, measure: Measure) -> Ends:
     other. If no relevant document is known, there has to be one, even if of the other kind.
     """
     p = measure.parameters
-    seen = block.seen(p["rel"], p.get("cutoff"))
-    none = seen.relevant + seen.outside == 0
-    one = seen.unknown & (seen.bottommost == 1) & none[:, None]
-    none = seen.relevant + last_column(seen.topmost) == 0
+    status = block.seen(p["rel"], p.get("cutoff"))
+    no_relevant = status.relevant + status.outside == 0
+    last_unknown_mask = status.unknown & (status.bottommost == 1) & no_relevant[:, None]
+    no_relevant = status.relevant + last_column(status.topmost) == 0
     return (
-        measure.apply(block.completed(one, seen.outside, block.top)),
-        measure.apply(block.completed(seen.unknown, np.where(none, seen.outside, 0.0), block.top)),
+        measure.apply(block.completed(last_unknown_mask, status.outside, block.top)),
+        measure.apply(
+            block.completed(status.unknown, np.where(no_relevant, status.outside, 0.0), block.top)
+        ),
     )
 
 
@@ -419,32 +439,36 @@ def _average_precision(block: TopicBlock, measure: Measure) -> Ends:
     R only.
     """
     p = measure.parameters
-    cutoff, by = p.get("cutoff"), p.get("denominator", "R")
-    seen = block.seen(p["rel"], cutoff)
+    cutoff, denominator = p.get("cutoff"), p.get("denominator", "R")
+    status = block.seen(p["rel"], cutoff)
 
-    def share(precisions: FloatArray, more: FloatArray, elsewhere: FloatArray) -> FloatArray:
+    def share(precisions: FloatArray, n_ranked: FloatArray, n_outside: FloatArray) -> FloatArray:
         """Divide sums of precisions, with more relevant documents in the ranking and elsewhere."""
-        relevant = seen.relevant[:, None] + more + elsewhere[:, None]
-        if by == "min(k,R)" and cutoff is not None:
+        relevant = status.relevant[:, None] + n_ranked + n_outside[:, None]
+        if denominator == "min(k,R)" and cutoff is not None:
             return ratio(precisions, np.minimum(relevant, cutoff))
-        if by == "found":
-            return ratio(precisions, last_column(seen.hits)[:, None] + more)
+        if denominator == "found":
+            return ratio(precisions, last_column(status.hits)[:, None] + n_ranked)
         return ratio(precisions, relevant)
 
-    part = seen.hit / seen.rank
-    now = (part * seen.hits).sum(axis=1)[:, None]
-    gain = seen.unknown * ((seen.hits + seen.topmost) / seen.rank + reverse_cumsum(part) - part)
-    nowhere = np.zeros_like(seen.outside)
-    best = share(_prepend_zero(np.cumsum(gain, axis=1)) + now, _prepend_zero(seen.topmost), nowhere)
-    part = (seen.hit | seen.unknown) / seen.rank
-    gain = seen.unknown * ((seen.hits + 1) / seen.rank + reverse_cumsum(part) - part)
-    worst = share(
-        _prepend_zero(reverse_cumsum(gain)) + now, _prepend_zero(seen.bottommost), seen.outside
+    part = status.hit / status.rank
+    now = (part * status.hits).sum(axis=1)[:, None]
+    gain = status.unknown * (
+        (status.hits + status.topmost) / status.rank + reverse_cumsum(part) - part
     )
-    only_elsewhere = share(now, np.zeros_like(now), seen.outside)[:, 0]
+    none_outside = np.zeros_like(status.outside)
+    best = share(
+        _prepend_zero(np.cumsum(gain, axis=1)) + now, _prepend_zero(status.topmost), none_outside
+    )
+    part = (status.hit | status.unknown) / status.rank
+    gain = status.unknown * ((status.hits + 1) / status.rank + reverse_cumsum(part) - part)
+    worst = share(
+        _prepend_zero(reverse_cumsum(gain)) + now, _prepend_zero(status.bottommost), status.outside
+    )
+    only_outside = share(now, np.zeros_like(now), status.outside)[:, 0]
     return (
         np.fmin.reduce(worst, axis=1),
-        np.fmax(np.fmax.reduce(best, axis=1), only_elsewhere),
+        np.fmax(np.fmax.reduce(best, axis=1), only_outside),
     )
 
 
@@ -460,25 +484,27 @@ def _interpolated_precision_bounds(block: TopicBlock, measure: Measure) -> Ends:
     evaluated.
     """
     p = measure.parameters
-    seen = block.seen(p["rel"], None)
+    status = block.seen(p["rel"], None)
 
     def wanted(relevant: FloatArray) -> FloatArray:
         return n_documents_at_recall(p["recall"], relevant, p["rule"])
 
-    def largest(found: FloatArray, wanted: FloatArray) -> FloatArray:
-        reached = (found > 0) & (found >= wanted)
-        return np.asarray(np.where(reached, found / seen.rank, 0.0).max(axis=1, initial=0.0))
+    def largest(n_hits: FloatArray, min_hits: FloatArray) -> FloatArray:
+        reached = (n_hits > 0) & (n_hits >= min_hits)
+        return np.asarray(np.where(reached, n_hits / status.rank, 0.0).max(axis=1, initial=0.0))
 
-    inside, known = last_column(seen.topmost), seen.relevant + seen.outside
-    high = largest(seen.hits + seen.topmost, wanted(seen.relevant[:, None] + seen.topmost))
+    inside, known = last_column(status.topmost), status.relevant + status.outside
+    high = largest(status.hits + status.topmost, wanted(status.relevant[:, None] + status.topmost))
     high = np.where(known + inside > 0, high, np.nan)
     low, before = np.full(len(known), np.nan), np.full(len(known), -inf)
     for x in range(int(inside.max(initial=0)) + 1):
-        asked = wanted(known + x)
-        rows = np.flatnonzero((x <= inside) & (known + x > 0) & (asked > before) & ~(low == 0))
-        before[rows] = asked[rows]
-        found = seen.hits[rows] + np.maximum(seen.topmost[rows] - (inside[rows] - x)[:, None], 0)
-        low[rows] = np.fmin(low[rows], largest(found, asked[rows, None]))
+        required = wanted(known + x)
+        rows = np.flatnonzero((x <= inside) & (known + x > 0) & (required > before) & ~(low == 0))
+        before[rows] = required[rows]
+        n_hits = status.hits[rows] + np.maximum(
+            status.topmost[rows] - (inside[rows] - x)[:, None], 0
+        )
+        low[rows] = np.fmin(low[rows], largest(n_hits, required[rows, None]))
     return low, high
 
 
@@ -489,13 +515,13 @@ def _eleven_points(block: TopicBlock, measure: Measure) -> Ends:
     """
     p = measure.parameters
     point = {"rel": p["rel"], "rule": p["rule"]}
-    each = [
+    point_bounds = [
         _interpolated_precision_bounds(
             block, get_definition("retrieval", "IPrec").bind({**point, "recall": recall})
         )
         for recall in p["recalls"]
     ]
-    low, high = (np.mean([ends[i] for ends in each], axis=0) for i in (0, 1))
+    low, high = (np.mean([bounds[i] for bounds in point_bounds], axis=0) for i in (0, 1))
     return low, high
 
 
@@ -506,20 +532,20 @@ def _r_precision(block: TopicBlock, measure: Measure) -> Ends:
     them among the first r or as few; each r is evaluated. Below the last retrieved document only r
     increases, so that the bounds there can only be where all unknown documents of a kind are used.
     """
-    seen = block.seen(measure.parameters["rel"], None)
-    n, relevant = len(seen.relevant), seen.relevant[:, None]
-    outside, inside = seen.outside[:, None], last_column(seen.topmost)[:, None]
-    r = np.hstack([np.broadcast_to(seen.rank, seen.hits.shape), relevant, relevant + inside,
+    status = block.seen(measure.parameters["rel"], None)
+    n, relevant = len(status.relevant), status.relevant[:, None]
+    outside, inside = status.outside[:, None], last_column(status.topmost)[:, None]
+    r = np.hstack([np.broadcast_to(status.rank, status.hits.shape), relevant, relevant + inside,
                    relevant + outside])  # fmt: skip
-    column = np.minimum(r, seen.hits.shape[1]).astype(np.int64)
+    column = np.minimum(r, status.hits.shape[1]).astype(np.int64)
     hits, unknown = (
         np.take_along_axis(np.hstack([np.zeros((n, 1)), running]), column, axis=1)
-        for running in (seen.hits, seen.topmost)
+        for running in (status.hits, status.topmost)
     )
     possible = (r >= relevant) & (r <= relevant + inside + outside)
-    elsewhere = inside - unknown + outside
+    n_unknown_below = inside - unknown + outside
     high = ratio(hits + np.minimum(unknown, r - relevant), r)
-    low = np.where(np.isinf(r), 0.0, ratio(hits + np.maximum(r - relevant - elsewhere, 0), r))
+    low = np.where(np.isinf(r), 0.0, ratio(hits + np.maximum(r - relevant - n_unknown_below, 0), r))
     return (
         np.fmin.reduce(np.where(possible, low, np.nan), axis=1),
         np.fmax.reduce(np.where(possible, high, np.nan), axis=1),
@@ -538,32 +564,37 @@ def _bpref(block: TopicBlock, measure: Measure) -> Ends:
     above it non-relevant and none elsewhere, over the largest r.
     """
     rel = measure.parameters["rel"]
-    seen = block.seen(rel, None)
-    wrong = (block.grade[:, : seen.hit.shape[1]] >= 0) & ~seen.hit
-    above = np.cumsum(wrong, axis=1)
-    relevant, inside = seen.relevant.astype(np.int64), last_column(seen.topmost).astype(np.int64)
+    status = block.seen(rel, None)
+    nonrelevant_mask = (block.grade[:, : status.hit.shape[1]] >= 0) & ~status.hit
+    above = np.cumsum(nonrelevant_mask, axis=1)
+    relevant, inside = (
+        status.relevant.astype(np.int64),
+        last_column(status.topmost).astype(np.int64),
+    )
     judged = segment_sum(np.where(block.ranking.judged_grade >= 0, block.ranking.judged_count, 0),
                          block.ranking.judged_offsets)  # fmt: skip
-    found = seen.hit | seen.unknown
-    deepest = np.max(np.where(found, above, 0), axis=1, initial=0)
+    candidate_mask = status.hit | status.unknown
+    deepest = np.max(np.where(candidate_mask, above, 0), axis=1, initial=0)
     furthest = np.maximum(inside, np.maximum(2 * deepest, 1) - relevant)
-    most = np.minimum(inside + seen.outside, furthest)
-    width = int(most.max(initial=0)) + 1
+    max_added = np.minimum(inside + status.outside, furthest)
+    width = int(max_added.max(initial=0)) + 1
     # From which x = r − R on a document adds its share.
-    start = np.maximum(seen.unknown * seen.topmost.astype(np.int64), above + 1 - relevant[:, None])
-    topic, column = np.nonzero(found & (start < width))
-    place = topic * width + start[topic, column]
+    start = np.maximum(
+        status.unknown * status.topmost.astype(np.int64), above + 1 - relevant[:, None]
+    )
+    topic, column = np.nonzero(candidate_mask & (start < width))
+    cell_index = topic * width + start[topic, column]
     size = len(relevant) * width
-    count = np.bincount(place, minlength=size).reshape(-1, width).cumsum(axis=1)
-    sums = np.bincount(place, above[topic, column], size).reshape(-1, width).cumsum(axis=1)
+    count = np.bincount(cell_index, minlength=size).reshape(-1, width).cumsum(axis=1)
+    sums = np.bincount(cell_index, above[topic, column], size).reshape(-1, width).cumsum(axis=1)
     x = np.arange(width)
     r = (relevant[:, None] + x).astype(np.float64)
-    shares = np.where(x <= most[:, None], ratio(count * r - sums, r * r), np.nan)
-    high = np.fmax.reduce(shares, axis=1)
-    worst = np.minimum(above + seen.topmost, relevant[:, None])
-    total = np.minimum((judged - relevant)[:, None] + seen.topmost, relevant[:, None])
-    least = np.where(seen.hit, 1 - worst / np.maximum(total, 1), 0.0)
-    low = ratio(least.sum(axis=1), relevant + inside + seen.outside)
+    upper_values = np.where(x <= max_added[:, None], ratio(count * r - sums, r * r), np.nan)
+    high = np.fmax.reduce(upper_values, axis=1)
+    worst = np.minimum(above + status.topmost, relevant[:, None])
+    total = np.minimum((judged - relevant)[:, None] + status.topmost, relevant[:, None])
+    lower_terms = np.where(status.hit, 1 - worst / np.maximum(total, 1), 0.0)
+    low = ratio(lower_terms.sum(axis=1), relevant + inside + status.outside)
     return low, high
 
 
@@ -587,22 +618,22 @@ def _ndcg(block: TopicBlock, measure: Measure) -> Ends:
     p = measure.parameters
     cutoff, r = p["cutoff"], block.ranking
     depth = None if p["ideal"] == "uncut" else cutoff
-    seen = block.seen(0, cutoff)
+    status = block.seen(0, cutoff)
     levels, step = _steps(measure, np.append(r.judged_grade, block.top))
     if not step[levels <= block.top].any():  # no unknown document can gain anything
         return measure.apply(r), measure.apply(r)
     count = [r.relevant(t) for t in levels]
-    outside = np.minimum(seen.outside, inf if depth is None else depth)
-    most = max(c.max(initial=0) for c in count) + last_column(seen.topmost).max(initial=0)
-    most += outside.max(initial=0, where=np.isfinite(outside))
-    discount = _discounts(measure, np.arange(1, 1 + max(int(most), seen.hit.shape[1])))
+    outside = np.minimum(status.outside, inf if depth is None else depth)
+    max_rank = max(c.max(initial=0) for c in count) + last_column(status.topmost).max(initial=0)
+    max_rank += outside.max(initial=0, where=np.isfinite(outside))
+    discount = _discounts(measure, np.arange(1, 1 + max(int(max_rank), status.hit.shape[1])))
     ideal = np.concatenate([[0.0], np.cumsum(discount if depth is None else discount[:depth])])
 
     def best(n: FloatArray) -> FloatArray:
         return ideal[np.minimum(n, len(ideal) - 1).astype(np.int64)]
 
-    discount = discount[: seen.hit.shape[1]]
-    grade = block.grade[:, : seen.hit.shape[1]]
+    discount = discount[: status.hit.shape[1]]
+    grade = block.grade[:, : status.hit.shape[1]]
     gained = sum(d * ((grade >= t) @ discount) for t, d in zip(levels, step, strict=True))
     open_steps = [(d, c) for t, d, c in zip(levels, step, count, strict=True) if t <= block.top]
     fixed = sum(
@@ -610,8 +641,8 @@ def _ndcg(block: TopicBlock, measure: Measure) -> Ends:
         np.zeros(len(r)),
     )
     topmost, running = (
-        _prepend_zero(seen.topmost),
-        _prepend_zero(np.cumsum(seen.unknown * discount, 1)),
+        _prepend_zero(status.topmost),
+        _prepend_zero(np.cumsum(status.unknown * discount, 1)),
     )
     high = np.full(len(r), np.nan)
     rows = np.arange(len(r))
@@ -621,15 +652,15 @@ def _ndcg(block: TopicBlock, measure: Measure) -> Ends:
             n = c[rows, None] + topmost[rows]
             worth = running[rows] - np.nan_to_num(high[rows, None]) * best(n)
             # The last of the best: the largest x.
-            at = worth.shape[1] - 1 - np.argmax(worth[:, ::-1], axis=1)
-            above = above + d * running[rows, at]
-            below = below + d * best(n[np.arange(len(rows)), at])
+            best_index = worth.shape[1] - 1 - np.argmax(worth[:, ::-1], axis=1)
+            above = above + d * running[rows, best_index]
+            below = below + d * best(n[np.arange(len(rows)), best_index])
         value = ratio(above, below)
         better = ~np.isnan(value) & ~(value <= high[rows])
         rows = rows[better]
         high[rows] = value[better]
-    running = _prepend_zero(reverse_cumsum(seen.unknown * discount))
-    n = _prepend_zero(seen.bottommost) + np.where(np.isfinite(outside), outside, 0.0)[:, None]
+    running = _prepend_zero(reverse_cumsum(status.unknown * discount))
+    n = _prepend_zero(status.bottommost) + np.where(np.isfinite(outside), outside, 0.0)[:, None]
     below = sum((d * best(c[:, None] + n) for d, c in open_steps), fixed[:, None])
     low = ratio(gained[:, None] + sum(d for d, _ in open_steps) * running, below)
     low = np.where(np.isinf(outside), 0.0, np.fmin.reduce(low, axis=1))
@@ -667,10 +698,10 @@ def _steps(measure: Measure, grades: IntArray) -> tuple[IntArray, FloatArray]:
 
 def _growing_gains(measure: Measure, highest: int) -> bool:
     """Return whether non-relevant documents have no gain, and gains do not decrease with grades."""
-    named = [grade for grade, _ in measure.parameters.get("gains") or ()]
-    if any(grade < 0 for grade in named):
+    listed_grades = [grade for grade, _ in measure.parameters.get("gains") or ()]
+    if any(grade < 0 for grade in listed_grades):
         return False
-    near = {0, 1, highest, *(g + d for g in named for d in (-1, 0, 1))}
+    near = {0, 1, highest, *(g + d for g in listed_grades for d in (-1, 0, 1))}
     gain = _gains(measure, np.array(sorted(g for g in near if 0 <= g <= highest)))
     return gain[0] == 0 and bool((np.diff(gain) >= 0).all())
 

@@ -36,13 +36,17 @@ example = partial(
 def _intersection_sizes(truth: Sets, predicted: Sets) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return |Y ∩ Z|, |Y| and |Z| of each row."""
     y, z = (np.asarray(sets, bool) for sets in (truth, predicted))
-    both, true, called = (sets.sum(axis=1, dtype=np.float64) for sets in (y & z, y, z))
-    return both, true, called
+    n_shared, n_true, n_predicted = (sets.sum(axis=1, dtype=np.float64) for sets in (y & z, y, z))
+    return n_shared, n_true, n_predicted
 
 
-def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
+def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     """Divide, with NaN where the denominator is 0."""
-    return np.asarray(np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0))
+    return np.asarray(
+        np.divide(
+            numerator, denominator, out=np.full(numerator.shape, np.nan), where=denominator > 0
+        )
+    )
 
 
 def usual_set(truth: Sets, weight: FloatArray | None) -> float:
@@ -50,14 +54,14 @@ def usual_set(truth: Sets, weight: FloatArray | None) -> float:
     packed = np.packbits(truth, axis=1)
     kinds = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}").ravel()
     _, first, kind = np.unique(kinds, return_index=True, return_inverse=True)
-    usual = truth[first[np.bincount(kind.ravel(), weight).argmax()]]
-    return float(np.average((truth == usual).all(axis=1), weights=weight))
+    modal_set = truth[first[np.bincount(kind.ravel(), weight).argmax()]]
+    return float(np.average((truth == modal_set).all(axis=1), weights=weight))
 
 
 def usual_answers(truth: Sets, weight: FloatArray | None) -> float:
     """Compute the proportion of wrong labels under the best constant prediction of each label."""
-    share = np.average(truth, axis=0, weights=weight)
-    return float(np.minimum(share, 1 - share).mean())
+    label_proportions = np.average(truth, axis=0, weights=weight)
+    return float(np.minimum(label_proportions, 1 - label_proportions).mean())
 
 
 @example(
@@ -98,8 +102,8 @@ def example_precision(truth: Sets, predicted: Sets) -> FloatArray:
 
     It ranges from 0 to 1 and is undefined if there is no such row.
     """
-    both, _, z = _intersection_sizes(truth, predicted)
-    return _ratio(both, z)
+    n_shared, _, z = _intersection_sizes(truth, predicted)
+    return _ratio(n_shared, z)
 
 
 @example("example-recall", aliases=("recall_samples",))
@@ -108,8 +112,8 @@ def example_recall(truth: Sets, predicted: Sets) -> FloatArray:
 
     It ranges from 0 to 1 and is undefined if there is no such row.
     """
-    both, y, _ = _intersection_sizes(truth, predicted)
-    return _ratio(both, y)
+    n_shared, y, _ = _intersection_sizes(truth, predicted)
+    return _ratio(n_shared, y)
 
 
 @example("example-F1", aliases=("f1_samples",))
@@ -119,8 +123,8 @@ def example_f1(truth: Sets, predicted: Sets) -> FloatArray:
     The mean is over the rows with a label, true or predicted. It ranges from 0 to 1 and is
     undefined if there is no such row.
     """
-    both, y, z = _intersection_sizes(truth, predicted)
-    return _ratio(2 * both, y + z)
+    n_shared, y, z = _intersection_sizes(truth, predicted)
+    return _ratio(2 * n_shared, y + z)
 
 
 @example("example-Jaccard", aliases=("jaccard_samples",))
@@ -130,8 +134,8 @@ def example_jaccard(truth: Sets, predicted: Sets) -> FloatArray:
     The mean is over the rows with a label, true or predicted. It ranges from 0 to 1 and is
     undefined if there is no such row.
     """
-    both, y, z = _intersection_sizes(truth, predicted)
-    return _ratio(both, y + z - both)
+    n_shared, y, z = _intersection_sizes(truth, predicted)
+    return _ratio(n_shared, y + z - n_shared)
 
 
 # --- The order of the labels of a row -------------------------------------------------------------
@@ -157,10 +161,10 @@ def _depths(truth: Sets, score: Sets) -> tuple[FloatArray, FloatArray, FloatArra
     true = np.take_along_axis(np.asarray(truth, bool), order, axis=1)
     last = np.ones(score.shape, bool)
     last[:, :-1] = ordered[:, 1:] != ordered[:, :-1]
-    ends = np.where(last, np.arange(score.shape[1]), score.shape[1])
-    ends = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
-    found = np.take_along_axis(np.cumsum(true, axis=1), ends, axis=1)
-    return ends + 1.0, found.astype(np.float64), true.astype(np.float64)
+    last_index = np.where(last, np.arange(score.shape[1]), score.shape[1])
+    last_index = np.minimum.accumulate(last_index[:, ::-1], axis=1)[:, ::-1]
+    n_true_above = np.take_along_axis(np.cumsum(true, axis=1), last_index, axis=1)
+    return last_index + 1.0, n_true_above.astype(np.float64), true.astype(np.float64)
 
 
 def _map_rows(
@@ -191,7 +195,9 @@ def label_ranking_average_precision(truth: Sets, score: Sets) -> FloatArray:
     ranges from 0 to 1 and is undefined if no row has a label.
     """
     return _map_rows(
-        truth, score, lambda rank, found, y: _ratio((y * found / rank).sum(1), y.sum(1))
+        truth,
+        score,
+        lambda rank, n_true_above, y: _ratio((y * n_true_above / rank).sum(1), y.sum(1)),
     )
 
 
@@ -229,8 +235,8 @@ def ranking_loss(truth: Sets, score: Sets) -> FloatArray:
     It ranges from 0 to 1 and is undefined if there is no such row.
     """
 
-    def of(rank: FloatArray, found: FloatArray, y: FloatArray) -> FloatArray:
-        true = y.sum(axis=1)
-        return _ratio((y * (rank - found)).sum(axis=1), true * (y.shape[1] - true))
+    def of(rank: FloatArray, n_true_above: FloatArray, y: FloatArray) -> FloatArray:
+        n_true = y.sum(axis=1)
+        return _ratio((y * (rank - n_true_above)).sum(axis=1), n_true * (y.shape[1] - n_true))
 
     return _map_rows(truth, score, of)

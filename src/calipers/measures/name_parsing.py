@@ -98,10 +98,12 @@ def parse(
     >>> str(parse("Hit rate", family="counts")), str(parse("Recall @ False Positive Rate = 0.1"))
     ('recall', 'recall@FPR=0.1')
     """
-    given: Any = text
-    if not isinstance(given, str) or len(given) > LONGEST_NAME:
-        shown = repr(given[:40]) if isinstance(given, str) else f"of type {type(given).__name__}"
-        raise UnknownMeasureError(f"the name of a measure is {shown}, expected one like 'nDCG@10'")
+    value: Any = text
+    if not isinstance(value, str) or len(value) > LONGEST_NAME:
+        received = repr(value[:40]) if isinstance(value, str) else f"of type {type(value).__name__}"
+        raise UnknownMeasureError(
+            f"the name of a measure is {received}, expected one like 'nDCG@10'"
+        )
     families = find_families(family)
     load(families)
     try:
@@ -141,21 +143,23 @@ def _parse_phrase(
             measure = parse(of_topics, families, defaults)
             if measure.definition.summary == "mean":
                 return measure
-    made: dict[Measure, None] = {}
-    told = ""
-    ways = phrases.spelled_out(text, families)
-    for way in ways:
+    matches: dict[Measure, None] = {}
+    first_error = ""
+    candidates = phrases.spelled_out(text, families)
+    for candidate in candidates:
         try:
-            made.setdefault(_parse_name(way, families, defaults, _unknown_message))
+            matches.setdefault(_parse_name(candidate, families, defaults, _unknown_message))
         except UnknownMeasureError as error:
-            told = told or str(error).removeprefix(f"{way!r}: ")
-    if len(ways) > 1 and len(made) != 1:
-        senses = dict.fromkeys(d for way in ways for d in matching_definitions(way, families)[:1])
+            first_error = first_error or str(error).removeprefix(f"{candidate!r}: ")
+    if len(candidates) > 1 and len(matches) != 1:
+        senses = dict.fromkeys(
+            d for candidate in candidates for d in matching_definitions(candidate, families)[:1]
+        )
         raise UnknownMeasureError(_ambiguity_message(text, [*senses]))
-    if made:
-        return next(iter(made))
-    if told:
-        raise UnknownMeasureError(f"{text!r}: {told}")
+    if matches:
+        return next(iter(matches))
+    if first_error:
+        raise UnknownMeasureError(f"{text!r}: {first_error}")
     if _NAME.match(text.strip()) or any(mark in text for mark in "[]()") or not text.strip():
         return None
     raise UnknownMeasureError(_unknown_message(text, families))
@@ -180,23 +184,25 @@ def senses(text: str, families: Sequence[str]) -> list[Definition]:
     from calipers.measures import phrases
 
     load(families)
-    found = dict.fromkeys(matching_definitions(text, families))
-    if not found:
+    matches = dict.fromkeys(matching_definitions(text, families))
+    if not matches:
         pair, of_topics = phrases.split_aliases(text), phrases.macro_of_topics(text, families)
         if pair:
-            found = dict.fromkeys(senses(pair[0], families))
-        ways = [*phrases.spelled_out(text, families), *([of_topics] if of_topics else [])]
-        for way in ways if not found else ():
-            found |= dict.fromkeys(matching_definitions(way, families))
-    return list(found)
+            matches = dict.fromkeys(senses(pair[0], families))
+        candidates = [*phrases.spelled_out(text, families), *([of_topics] if of_topics else [])]
+        for candidate in candidates if not matches else ():
+            matches |= dict.fromkeys(matching_definitions(candidate, families))
+    return list(matches)
 
 
 def _ambiguity_message(text: str, senses: Sequence[Definition]) -> str:
     """Return the message that a name has several meanings, and how to request each."""
     tasks = dict.fromkeys(d.task for d in senses)
-    of = {d: f" of {d.task}" if len(tasks) > 1 else "" for d in senses}
-    ways = " or ".join(f"{d.example()}{of[d]} ({_begun_small(d.title)})" for d in senses)
-    return f"{text!r} has several meanings; ask for {ways}"
+    task_suffixes = {d: f" of {d.task}" if len(tasks) > 1 else "" for d in senses}
+    choices = " or ".join(
+        f"{d.example()}{task_suffixes[d]} ({_begun_small(d.title)})" for d in senses
+    )
+    return f"{text!r} has several meanings; ask for {choices}"
 
 
 def _begun_small(title: str) -> str:
@@ -217,31 +223,37 @@ def _parse_name(
     viewed = _view(text, families)
     if viewed is not None:
         bare, view = viewed
-        made = _parse_name(bare, _families_with_view(families, view), defaults, unknown)
-        if view.get("average") in PAIRWISE and made.reads != "scores":
-            raise UnknownMeasureError(f"{text!r}: {made} is no measure of scores, as of pairs are")
-        if view.get("average") == BY_VARIANCE and made.interval != "fit":
+        measure = _parse_name(bare, _families_with_view(families, view), defaults, unknown)
+        if view.get("average") in PAIRWISE and measure.reads != "scores":
             raise UnknownMeasureError(
-                f"{text!r}: {made} is no share of the variance of the truth; ask for macro-{made}"
+                f"{text!r}: {measure} is no measure of scores, as of pairs are"
             )
-        _check_weights(text, made, view)
-        return replace(made, **view)
+        if view.get("average") == BY_VARIANCE and measure.interval != "fit":
+            raise UnknownMeasureError(
+                f"{text!r}: {measure} is no share of the variance of the truth; ask for macro-{measure}"
+            )
+        _check_weights(text, measure, view)
+        return replace(measure, **view)
     name, readings, values = _interpretations(text, families)
     if not readings:
         if plugins.load("calipers.measures"):
             return _parse_name(text, families, defaults, unknown)
         raise UnknownMeasureError(unknown(text, families))
     definition, written = _select_interpretation(text, name, readings, values, defaults, alone=True)
-    for place, number in written.items():
-        parameter = getattr(definition, place)
+    for trait, number in written.items():
+        parameter = getattr(definition, trait)
         if parameter is None or parameter not in definition.parameters:
             raise UnknownMeasureError(f"{text!r}: {definition.name} takes no number there")
         if parameter in values:
             raise UnknownMeasureError(f"{text!r}: says {parameter} twice")
         values[parameter] = _number(text, number, definition, parameter)
-    taken = {k: v for k, v in (defaults or {}).items() if k in definition.parameters}
+    applicable_defaults = {k: v for k, v in (defaults or {}).items() if k in definition.parameters}
     note = read_otherwise(definition.family, definition.name, name)
-    return replace(definition.bind({**taken, **values}), alias=_alias(definition, name), note=note)
+    return replace(
+        definition.bind({**applicable_defaults, **values}),
+        alias=_alias(definition, name),
+        note=note,
+    )
 
 
 def _alias(definition: Definition, name: str) -> str | None:
@@ -251,33 +263,33 @@ def _alias(definition: Definition, name: str) -> str | None:
     """
     if definition.suffix is not None or definition.infix is not None:
         return None
-    own = normalize_name(name)
-    words = (a for a in definition.aliases if normalize_name(a) == own and "_" not in a)
-    return None if normalize_name(definition.name) == own else next(words, None)
+    normalized = normalize_name(name)
+    words = (a for a in definition.aliases if normalize_name(a) == normalized and "_" not in a)
+    return None if normalize_name(definition.name) == normalized else next(words, None)
 
 
-def _check_weights(text: str, made: Measure, view: Mapping[str, Any]) -> None:
+def _check_weights(text: str, measure: Measure, view: Mapping[str, Any]) -> None:
     """Check that weights are of the outputs of a regression."""
-    how = (view.get("among") or ("",))[0]
-    if how == WEIGHTS and (made.task != "regression" or view["average"] == BY_VARIANCE):
+    kind = (view.get("among") or ("",))[0]
+    if kind == WEIGHTS and (measure.task != "regression" or view["average"] == BY_VARIANCE):
         raise UnknownMeasureError(
             f"{text!r}: weights= are of the outputs of a regression, as in "
             "macro-R2(weights=[0.3, 0.7])"
         )
 
 
-def deduplicate(asked: Iterable[Measure]) -> list[Measure]:
+def deduplicate(measures: Iterable[Measure]) -> list[Measure]:
     """Return distinct measures in their order, each under all names by which it was requested.
 
     >>> [one.shown for one in deduplicate(map(parse, ["sensitivity", "PPV", "TPR"]))]
     ['sensitivity/TPR', 'PPV']
     """
     names: dict[Measure, dict[str, None]] = {}
-    for measure in asked:
+    for measure in measures:
         names.setdefault(measure, {})[measure.alias or measure.definition.name] = None
     return [
-        measure if list(own) == [measure.definition.name] else _set_alias(measure, own)
-        for measure, own in names.items()
+        measure if list(aliases) == [measure.definition.name] else _set_alias(measure, aliases)
+        for measure, aliases in names.items()
     ]
 
 
@@ -381,14 +393,16 @@ def _interpretations(
     match = _NAME.match(text.strip())
     if match is None:
         raise UnknownMeasureError(f"{text!r} is no name of a measure; expected one like nDCG@10")
-    name, at, values = _translate(
+    name, at_suffix, values = _translate(
         text, match["name"], match["at"], _arguments(text, match["arguments"])
     )
     written: dict[str, str] = {}
-    if at is not None:
-        joint, equals, number = at.rpartition("=")
-        if not equals and find_candidates(f"{name}@{at}", families):  # the number is left out
-            name = f"{name}@{at}"
+    if at_suffix is not None:
+        joint, equals, number = at_suffix.rpartition("=")
+        if not equals and find_candidates(
+            f"{name}@{at_suffix}", families
+        ):  # the number is left out
+            name = f"{name}@{at_suffix}"
         else:
             name, written = f"{name}@{joint}" if equals else name, {"suffix_parameter": number}
     readings = [(d, written) for d in find_candidates(name, families)]
@@ -420,11 +434,11 @@ def first_definition(text: str, families: Sequence[str]) -> Definition | None:
 
 
 def _translate(
-    text: str, name: str, at: str | None, values: Mapping[str, Any]
+    text: str, name: str, at_suffix: str | None, values: Mapping[str, Any]
 ) -> tuple[str, str | None, dict[str, Any]]:
     """Translate what another tool may have written."""
     try:
-        return translate_name(name, at, values)
+        return translate_name(name, at_suffix, values)
     except ValueError as error:
         raise UnknownMeasureError(f"{text!r}: {error}") from None
 
@@ -448,17 +462,17 @@ def _select_interpretation(
     ``defaults`` are used if no interpretation is valid without them. If all of several lack a
     parameter, it is the first of them; with ``alone`` this is an error.
     """
-    every = readings
+    all_readings = readings
     readings = [r for r in readings if _can_bind(*r, values)]
     if not readings and defaults:
-        readings = [r for r in every if _can_bind(*r, values, defaults)]
-    bound, readings = bool(readings), readings or every
-    own = [
+        readings = [r for r in all_readings if _can_bind(*r, values, defaults)]
+    bound, readings = bool(readings), readings or all_readings
+    exact_matches = [
         (d, written)
         for d, written in readings
         if normalize_name(name) == normalize_name(d.name) + written.get("suffix", "")
     ]
-    readings = own or readings
+    readings = exact_matches or readings
     families = list(dict.fromkeys(d.family for d, _ in readings))
     if len(families) > 1:
         raise UnknownMeasureError(
@@ -476,7 +490,7 @@ def _given_parameters(
     definition: Definition, written: Mapping[str, str], values: Mapping[str, Any]
 ) -> set[str | None]:
     """Return the parameters that a name gives, by keyword or by the position of a number."""
-    return {*values, *(getattr(definition, place) for place in written)}
+    return {*values, *(getattr(definition, trait) for trait in written)}
 
 
 def _can_bind(
@@ -486,8 +500,8 @@ def _can_bind(
     defaults: Mapping[str, Any] | None = None,
 ) -> bool:
     """Return whether these parameters, and no others but defaults, are valid for the definition."""
-    given = _given_parameters(definition, written, values)
-    return definition.required <= given | {*(defaults or {})} and given <= set(
+    parameters = _given_parameters(definition, written, values)
+    return definition.required <= parameters | {*(defaults or {})} and parameters <= set(
         definition.parameters
     )
 
@@ -499,14 +513,14 @@ def _match_trailing_number(
     match = _TRAILING_NUMBER.match(name)
     if match is None:
         return []
-    found = find_candidates(match["name"], families)
+    candidates = find_candidates(match["name"], families)
     if match["joint"]:
         return [
             (d, {**written, "suffix_parameter": match["number"]})
-            for d in found
+            for d in candidates
             if d.suffix_parameter in d.parameters
         ]
-    return [(d, {**written, "suffix": match["number"]}) for d in found if d.suffix]
+    return [(d, {**written, "suffix": match["number"]}) for d in candidates if d.suffix]
 
 
 def _match_infix(name: str, families: Sequence[str], written: dict[str, str]) -> list[Reading]:
@@ -516,8 +530,8 @@ def _match_infix(name: str, families: Sequence[str], written: dict[str, str]) ->
         return []
     # As the catalogue has it, or as an alias: top-k-accuracy, top_k_accuracy_score.
     spelled = (f"{match['name']}{joint}k{joint}{match['rest']}" for joint in "-_")
-    found = {d: None for name in spelled for d in find_candidates(name, families) if d.infix}
-    return [(d, {**written, "infix": match["number"]}) for d in found]
+    candidates = {d: None for name in spelled for d in find_candidates(name, families) if d.infix}
+    return [(d, {**written, "infix": match["number"]}) for d in candidates]
 
 
 def _view(text: str, families: Sequence[str]) -> tuple[str, dict[str, Any]] | None:
@@ -534,8 +548,8 @@ def _view(text: str, families: Sequence[str]) -> tuple[str, dict[str, Any]] | No
     match = _AVERAGE.match(text) or _AVERAGE_BEHIND.match(text)
     if match is None:
         return None
-    how = match["average"].lower().replace("_", "-")
-    view: dict[str, Any] = {"average": _SAME.get(how, how)}
+    average = match["average"].lower().replace("_", "-")
+    view: dict[str, Any] = {"average": _SAME.get(average, average)}
     viewed = _families_with_view(families, view)
     if not viewed:
         return None
@@ -561,39 +575,41 @@ def _subset(text: str, name: str) -> tuple[str, dict[str, Any]]:
     if match is None or match["arguments"] is None:
         return name, {}
     values = _arguments(text, match["arguments"])
-    given = {how: values.pop(how) for how in (*_SUBSETS, *_WEIGHTS) if how in values}
-    if not given:
+    subset_options = {
+        option: values.pop(option) for option in (*_SUBSETS, *_WEIGHTS) if option in values
+    }
+    if not subset_options:
         return name, {}
-    (how, classes), *more = given.items()
-    weighed = how in _WEIGHTS and not more
+    (option, classes), *extra_options = subset_options.items()
+    weighed = option in _WEIGHTS and not extra_options
     if weighed and not _are_weights(classes):
         raise UnknownMeasureError(
             f"{text!r}: expected what each output counts for, as in weights=[0.3, 0.7]"
         )
-    if more or not isinstance(classes, list | tuple) or not classes:
+    if extra_options or not isinstance(classes, list | tuple) or not classes:
         raise UnknownMeasureError(
             f"{text!r}: expected labels= or without=, a list of classes such as labels=['a', 'b']"
         )
-    rest = ",".join(f"{key}={value!r}" for key, value in values.items())
-    at = "" if match["at"] is None else f"@{match['at']}"
-    bare = match["name"] + (f"({rest})" if rest else "") + at
+    remaining_arguments = ",".join(f"{key}={value!r}" for key, value in values.items())
+    at_suffix = "" if match["at"] is None else f"@{match['at']}"
+    bare = match["name"] + (f"({remaining_arguments})" if remaining_arguments else "") + at_suffix
     if weighed:
         return bare, {"among": (WEIGHTS, tuple(map(float, classes)))}
-    return bare, {"among": (how, tuple(dict.fromkeys(map(str, classes))))}
+    return bare, {"among": (option, tuple(dict.fromkeys(map(str, classes))))}
 
 
-def _are_weights(given: Any) -> bool:
+def _are_weights(values: Any) -> bool:
     """Return whether these are nonnegative numbers, some of them positive."""
-    listed = isinstance(given, list | tuple) and all(isinstance(x, int | float) for x in given)
-    return listed and all(0 <= x < math.inf for x in given) and any(x > 0 for x in given)
+    listed = isinstance(values, list | tuple) and all(isinstance(x, int | float) for x in values)
+    return listed and all(0 <= x < math.inf for x in values) and any(x > 0 for x in values)
 
 
 def _families_with_view(families: Sequence[str], view: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the families whose measures can be computed for a part, or averaged this way."""
-    known = ((f, FAMILIES[f]) for f in families)
+    families_by_name = ((f, FAMILIES[f]) for f in families)
     if "label" in view:
-        return tuple(f for f, of in known if of.of_parts)
-    return tuple(f for f, of in known if view["average"] in of.averages)
+        return tuple(f for f, family in families_by_name if family.of_parts)
+    return tuple(f for f, family in families_by_name if view["average"] in family.averages)
 
 
 def _arguments(text: str, arguments: str | None) -> dict[str, Any]:
@@ -636,31 +652,31 @@ def _number(text: str, number: str, definition: Definition, parameter: str) -> i
 
 def _unknown_message(text: str, families: Sequence[str]) -> str:
     base = re.split(r"[@(]", text.strip())[0]
-    task = [task for task, own in TASKS.items() if families == own]
-    where = "" if families == tuple(FAMILIES) else f" of {' or '.join(task or families)}"
-    told = f"no measure{where} is called {text!r}; "
-    instead = _alternative_hint(text, families) or _alternative_hint(base, families)
-    if instead is not None:
-        return told + instead
+    task = [task for task, task_families in TASKS.items() if families == task_families]
+    scope = "" if families == tuple(FAMILIES) else f" of {' or '.join(task or families)}"
+    message = f"no measure{scope} is called {text!r}; "
+    hint = _alternative_hint(text, families) or _alternative_hint(base, families)
+    if hint is not None:
+        return message + hint
     averaged = _AVERAGE.match(text.strip())
-    hows = _families_with_view(families, {"average": "macro"})
-    if averaged and hows and _is_measure_name(f"macro-{averaged['name']}", families):
-        return told + f"its mean is macro-{averaged['name']}"
+    averaging_families = _families_with_view(families, {"average": "macro"})
+    if averaged and averaging_families and _is_measure_name(f"macro-{averaged['name']}", families):
+        return message + f"its mean is macro-{averaged['name']}"
     others = [
         f"{m.name} of {other}"
-        for other, own in TASKS.items()
-        if not set(own) & set(families)
-        for m in senses(text, own)[:1]
+        for other, task_families in TASKS.items()
+        if not set(task_families) & set(families)
+        for m in senses(text, task_families)[:1]
     ]
     if others:
-        return told + f"there is {' and '.join(others)}"
+        return message + f"there is {' and '.join(others)}"
     close = _similar_names(text.strip(), base, families)
-    return told + (
+    return message + (
         f"did you mean {' or '.join(close)}?" if close else "`calipers measures` lists them"
     )
 
 
-def _similar_names(text: str, base: str, families: Sequence[str], most: int = 3) -> list[str]:
+def _similar_names(text: str, base: str, families: Sequence[str], max_names: int = 3) -> list[str]:
     """Return names similar to the given one, each of a measure of these families.
 
     They have the parameters of the given name if possible, otherwise none, or those that they
@@ -668,25 +684,28 @@ def _similar_names(text: str, base: str, families: Sequence[str], most: int = 3)
     """
     import difflib
 
-    known: dict[str, list[Definition]] = {}
+    definitions_by_spelling: dict[str, list[Definition]] = {}
     spellings: dict[str, str] = {}
     for definition in (d for d in definitions() if d.family in families):
         for spelling in (*definition.aliases, definition.name):
-            known.setdefault(spelling.lower(), []).append(definition)
+            definitions_by_spelling.setdefault(spelling.lower(), []).append(definition)
             spellings[spelling.lower()] = spelling
-    found: dict[str, str] = {}
-    begun = base.lower().replace(" ", "_") if " " in base else base.lower()
-    for name in difflib.get_close_matches(begun, known, n=4 * most, cutoff=0.6):
-        ways = [spellings[name] + text[len(base) :], spellings[name]]
-        ways += [str(definition.example()) for definition in known[name]]
+    matches: dict[str, str] = {}
+    query = base.lower().replace(" ", "_") if " " in base else base.lower()
+    for name in difflib.get_close_matches(
+        query, definitions_by_spelling, n=4 * max_names, cutoff=0.6
+    ):
+        candidates = [spellings[name] + text[len(base) :], spellings[name]]
+        candidates += [str(definition.example()) for definition in definitions_by_spelling[name]]
         fitting = (
-            way
-            for way in ways
-            if normalize_name(way) != normalize_name(text) and _is_measure_name(way, families)
+            candidate
+            for candidate in candidates
+            if normalize_name(candidate) != normalize_name(text)
+            and _is_measure_name(candidate, families)
         )
-        for way in itertools.islice(fitting, 1):
-            found.setdefault(normalize_name(way), way)
-    return list(found.values())[:most]
+        for candidate in itertools.islice(fitting, 1):
+            matches.setdefault(normalize_name(candidate), candidate)
+    return list(matches.values())[:max_names]
 
 
 def _alternative_hint(text: str, families: Sequence[str]) -> str | None:
@@ -695,8 +714,8 @@ def _alternative_hint(text: str, families: Sequence[str]) -> str | None:
 
     constant = phrases.parse_default_phrase(text)
     if constant is not None:
-        own = senses(constant, families)
-        example = own[0].example() if own else "accuracy"
+        matches = senses(constant, families)
+        example = matches[0].example() if matches else "accuracy"
         return f"what the best constant answer has is evaluation[{str(example)!r}].no_skill"
     spelled = re.sub(r"[\s-]+", "_", text.strip().lower())
     return phrases.no_measure(text, families) or ELSEWHERE.get(spelled)
@@ -718,16 +737,21 @@ def spellings(definition: Definition, name: str | None = None) -> list[str]:
     """
     out = []
     for spelled in definition.spellings if name is None else (name,):
-        ways = [spelled] if not definition.required else []
+        variants = [spelled] if not definition.required else []
         if definition.suffix_parameter in definition.parameters:
-            ways += [f"{spelled}=7"] if "@" in spelled else [f"{spelled}{j}7" for j in "@_."]
+            variants += [f"{spelled}=7"] if "@" in spelled else [f"{spelled}{j}7" for j in "@_."]
         if definition.suffix:
-            ways.append(
+            variants.append(
                 f"{spelled}7" + ("@7" if definition.suffix_parameter in definition.required else "")
             )
         if definition.infix:
-            ways.append(re.sub("([-_])k([-_])", r"\g<1>7\g<2>", spelled))
-        of = FAMILIES[definition.family].averages
-        ways += [f"{how}-{way}" for how in of if how not in PAIRWISE for way in ways]
-        out += ways
+            variants.append(re.sub("([-_])k([-_])", r"\g<1>7\g<2>", spelled))
+        averages = FAMILIES[definition.family].averages
+        variants += [
+            f"{average}-{variant}"
+            for average in averages
+            if average not in PAIRWISE
+            for variant in variants
+        ]
+        out += variants
     return list(dict.fromkeys(out))

@@ -45,10 +45,10 @@ def extrapolated_rbo(r: SharedRankings, p: float = 0.9, ties: str = "id") -> Flo
         * _inclusion_probability(r, r.from_b, r.to_b, short)
     )
     agreement = at_end / short
-    seen = r.sum(_shared_weights(r, depth)) - shared * depth.beyond(long)
-    unseen = depth.plain(short + 1, long) - short * depth.over(short + 1, long)
+    seen_sum = r.sum(_shared_weights(r, depth)) - shared * depth.beyond(long)
+    unseen_sum = depth.plain(short + 1, long) - short * depth.over(short + 1, long)
     last = (shared - at_end) / long + agreement
-    return np.asarray(depth.norm * (seen + agreement * unseen) + last * p**long)
+    return np.asarray(depth.norm * (seen_sum + agreement * unseen_sum) + last * p**long)
 
 
 def least_rbo(r: SharedRankings, p: float = 0.9, ties: str = "id") -> FloatArray:
@@ -88,8 +88,8 @@ def overlap_at(r: SharedRankings, cutoff: int) -> FloatArray:
     If both rankings are shorter than k, it is divided by the length of the longer one. It ranges
     from 0 to 1 and is undefined if a ranking is empty.
     """
-    both = (r.rank_a <= cutoff) & (r.rank_b <= cutoff)
-    return r.sum(both) / np.minimum(cutoff, r.longer)
+    shared_mask = (r.rank_a <= cutoff) & (r.rank_b <= cutoff)
+    return r.sum(shared_mask) / np.minimum(cutoff, r.longer)
 
 
 _defined = partial(
@@ -171,7 +171,7 @@ def _shared_weights(r: SharedRankings, depth: _DepthSums) -> FloatArray:
     first, last = np.maximum(r.from_a, r.from_b), np.maximum(r.to_a, r.to_b)
     # Inside both groups the chance is (d − above_a)(d − above_b)/(size_a·size_b) …
     inner = np.minimum(r.to_a, r.to_b)
-    both = (
+    within_both = (
         depth.times(first, inner)
         - (above_a + above_b) * depth.plain(first, inner)
         + above_a * above_b * depth.over(first, inner)
@@ -179,8 +179,8 @@ def _shared_weights(r: SharedRankings, depth: _DepthSums) -> FloatArray:
     # … behind the end of one of them it is (d − above)/size in the other.
     start, a_ends_last = np.maximum(first, inner + 1), r.to_a >= r.to_b
     above, size = np.where(a_ends_last, (above_a, size_a), (above_b, size_b))
-    one = (depth.plain(start, last) - above * depth.over(start, last)) / size
-    return np.asarray(both + one + depth.beyond(last))
+    within_one = (depth.plain(start, last) - above * depth.over(start, last)) / size
+    return np.asarray(within_both + within_one + depth.beyond(last))
 
 
 def _inclusion_probability(

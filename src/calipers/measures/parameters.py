@@ -190,36 +190,38 @@ def check_parameter(measure: str, name: str, value: Any) -> None:
     """Check that the value is in the domain of a parameter of a measure."""
     expected = PARAMETERS[name].problem(value)
     if expected is not None:
-        shown = repr(value) if len(repr(value)) < LONGEST_NAME else f"{repr(value)[:40]}…"
-        raise UnknownMeasureError(f"{measure}: {name} is {shown}, expected {expected}")
+        received = repr(value) if len(repr(value)) < LONGEST_NAME else f"{repr(value)[:40]}…"
+        raise UnknownMeasureError(f"{measure}: {name} is {received}, expected {expected}")
 
 
-def check_combination(measure: str, usual: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+def check_combination(measure: str, defaults: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     """Check that each value has an effect, given the other values or their defaults."""
-    if given.get("base") != usual.get("base") and given.get("dcg") != "log-base":
+    if values.get("base") != defaults.get("base") and values.get("dcg") != "log-base":
         raise UnknownMeasureError(
-            f"{measure}: base= counts with dcg='log-base', and dcg is {given.get('dcg')!r}, whose "
-            f"logarithm is to base 2; expected {measure}(dcg='log-base',base={given['base']!r})"
+            f"{measure}: base= counts with dcg='log-base', and dcg is {values.get('dcg')!r}, whose "
+            f"logarithm is to base 2; expected {measure}(dcg='log-base',base={values['base']!r})"
         )
-    if given.get("alpha") is not None and given.get("beta") != usual.get("beta"):
+    if values.get("alpha") is not None and values.get("beta") != defaults.get("beta"):
         raise UnknownMeasureError(
             f"{measure}: alpha= and beta= both say how precision and recall are weighed (β² = "
-            f"(1 − α)/α), and alpha is {given['alpha']!r}, beta {given['beta']!r}; "
+            f"(1 − α)/α), and alpha is {values['alpha']!r}, beta {values['beta']!r}; "
             "expected one of them"
         )
 
 
-def format_request(measure: str, parameter: str, at: str, infix: str | None) -> str:
+def format_request(measure: str, parameter: str, suffix_parameter: str, infix: str | None) -> str:
     """Format an example of a measure with a parameter.
 
-    Parameters that are ``at`` or ``infix`` are written into the name.
+    Parameters that are ``suffix_parameter`` or ``infix`` are written into the name.
     """
     if parameter == infix:
         return measure.replace(f"-{parameter}-", "-5-")
-    usual = PARAMETERS[parameter].usual
-    if parameter == at:
-        return f"{measure}{'=' if '@' in measure else '@'}{usual}"
-    return f"{measure}({parameter}={'…' if usual is None else format_literal(parameter, usual)})"
+    example = PARAMETERS[parameter].usual
+    if parameter == suffix_parameter:
+        return f"{measure}{'=' if '@' in measure else '@'}{example}"
+    return (
+        f"{measure}({parameter}={'…' if example is None else format_literal(parameter, example)})"
+    )
 
 
 def freeze(value: Any) -> Any:

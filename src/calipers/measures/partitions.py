@@ -60,9 +60,9 @@ def adjusted_rand(t: ContingencyTable) -> FloatArray:
     the index is 0. It is 1 if both partitions are the same, also if all points are together or each
     is alone. It ranges from −½ to 1 and is undefined for fewer than two points.
     """
-    both, classes, clusters, pairs = t.pairs
+    joint, classes, clusters, pairs = t.pairs
     chance = classes * clusters / pairs
-    return np.where(_identity_mask(t), 1.0, (both - chance) / ((classes + clusters) / 2 - chance))
+    return np.where(_identity_mask(t), 1.0, (joint - chance) / ((classes + clusters) / 2 - chance))
 
 
 @against_truth("Rand", aliases=("rand_score", "RI"), undefined=_NO_PAIRS, reference="Rand (1971)")
@@ -71,8 +71,8 @@ def rand(t: ContingencyTable) -> FloatArray:
 
     It is (N + 2T − A − B)/N, ranges from 0 to 1 and is undefined for fewer than two points.
     """
-    both, classes, clusters, pairs = t.pairs
-    return np.asarray((pairs + 2 * both - classes - clusters) / pairs)
+    joint, classes, clusters, pairs = t.pairs
+    return np.asarray((pairs + 2 * joint - classes - clusters) / pairs)
 
 
 @against_truth("pair-F1", undefined=_TOGETHER | _NO_PAIRS, reference="Larsen and Aone (1999)")
@@ -83,8 +83,8 @@ def pair_f1(t: ContingencyTable) -> FloatArray:
     cluster. It ranges from 0 to 1 and is undefined if no pair is together, or for fewer than two
     points.
     """
-    both, classes, clusters, _ = t.pairs
-    return np.asarray(2 * both / (classes + clusters))
+    joint, classes, clusters, _ = t.pairs
+    return np.asarray(2 * joint / (classes + clusters))
 
 
 @against_truth("pair-Jaccard", undefined=_TOGETHER | _NO_PAIRS, reference="Jaccard (1912)")
@@ -94,8 +94,8 @@ def pair_jaccard(t: ContingencyTable) -> FloatArray:
     It is the proportion of the pairs together in either partition that are together in both. It
     ranges from 0 to 1 and is undefined if no pair is together, or for fewer than two points.
     """
-    both, classes, clusters, _ = t.pairs
-    return np.asarray(both / (classes + clusters - both))
+    joint, classes, clusters, _ = t.pairs
+    return np.asarray(joint / (classes + clusters - joint))
 
 
 @against_truth(
@@ -111,8 +111,8 @@ def fowlkes_mallows(t: ContingencyTable) -> FloatArray:
     cluster. It ranges from 0 to 1 and is undefined if no pair is together in the classes, or none
     in the clusters, or for fewer than two points.
     """
-    both, classes, clusters, _ = t.pairs
-    return np.asarray(np.sqrt(both / classes) * np.sqrt(both / clusters))
+    joint, classes, clusters, _ = t.pairs
+    return np.asarray(np.sqrt(joint / classes) * np.sqrt(joint / clusters))
 
 
 @against_truth(
@@ -172,8 +172,10 @@ def adjusted_information(t: ContingencyTable, average: str = "arithmetic") -> Fl
     of_class, of_cluster, shared = t.entropies
     chance = t.expected_information
     room = MEANS[average](of_class, of_cluster) - chance
-    several = (t.n_nonempty[0] > 1) & (t.n_nonempty[1] > 1)
-    value = np.where(_identity_mask(t), 1.0, np.where(several, (shared - chance) / room, 0.0))
+    nontrivial_mask = (t.n_nonempty[0] > 1) & (t.n_nonempty[1] > 1)
+    value = np.where(
+        _identity_mask(t), 1.0, np.where(nontrivial_mask, (shared - chance) / room, 0.0)
+    )
     return np.where(_all_by_chance(t, average), np.nan, _clip_trivial(t, value))
 
 
@@ -185,10 +187,10 @@ def _identity_mask(t: ContingencyTable) -> npt.NDArray[np.bool_]:
 def _all_by_chance(t: ContingencyTable, average: str) -> npt.NDArray[np.bool_]:
     """Return whether the expected information is all there is, as if every point is alone."""
     of_class, of_cluster, _ = t.entropies
-    most = MEANS[average](of_class, of_cluster)
-    several = (t.n_nonempty[0] > 1) & (t.n_nonempty[1] > 1)
-    full = most - t.expected_information <= _HAIR * most
-    return np.asarray(several & ~_identity_mask(t) & full)
+    max_information = MEANS[average](of_class, of_cluster)
+    nontrivial_mask = (t.n_nonempty[0] > 1) & (t.n_nonempty[1] > 1)
+    chance_mask = max_information - t.expected_information <= _HAIR * max_information
+    return np.asarray(nontrivial_mask & ~_identity_mask(t) & chance_mask)
 
 
 @against_truth(
@@ -239,8 +241,8 @@ def v_measure(t: ContingencyTable, beta: float = 1.0) -> FloatArray:
     NMI. It ranges from 0 to 1 and is undefined without points.
     """
     h, c = homogeneity(t), completeness(t)
-    share = 1 / (1 + beta)  # of homogeneity
-    return np.where(h * c > 0, h * c / ((1 - share) * h + share * c), 0.0)
+    weight = 1 / (1 + beta)  # of homogeneity
+    return np.where(h * c > 0, h * c / ((1 - weight) * h + weight * c), 0.0)
 
 
 @against_truth("purity", undefined=_NO_ROWS, reference="Zhao and Karypis (2004)")
@@ -255,6 +257,6 @@ def purity(t: ContingencyTable) -> FloatArray:
 
 def _clip_trivial(t: ContingencyTable, value: FloatArray) -> FloatArray:
     """Return values clipped to 1, and 1 if all points are in one class and in one cluster."""
-    there = t.total > 0
-    one = (t.n_nonempty[0] == 1) & (t.n_nonempty[1] == 1)
-    return np.where(there, np.where(one, 1.0, np.minimum(value, 1.0)), np.nan)
+    nonempty_mask = t.total > 0
+    trivial_mask = (t.n_nonempty[0] == 1) & (t.n_nonempty[1] == 1)
+    return np.where(nonempty_mask, np.where(trivial_mask, 1.0, np.minimum(value, 1.0)), np.nan)

@@ -303,8 +303,8 @@ class PhraseIndex:
         for definition in (d for family in families for d in definitions(family)):
             self._enter(definition)
         for task in tasks:
-            for phrase, meant in PHRASES.get(task or "", {}).items():
-                for name in (meant,) if isinstance(meant, str) else meant:
+            for phrase, measure_names in PHRASES.get(task or "", {}).items():
+                for name in (measure_names,) if isinstance(measure_names, str) else measure_names:
                     self._add(2, phrase, name)
 
     def _enter(self, definition: Definition) -> None:
@@ -343,11 +343,11 @@ def get_index(families: Sequence[str]) -> PhraseIndex:
     """Return the cached index of some families, updated if measures were registered since."""
     plugins.load("calipers.measures")
     load(families)
-    here = edition()
-    known = _INDICES.get(tuple(families))
-    if known is None or known[0] != here:
-        known = _INDICES[tuple(families)] = here, PhraseIndex(families)
-    return known[1]
+    current_edition = edition()
+    entry = _INDICES.get(tuple(families))
+    if entry is None or entry[0] != current_edition:
+        entry = _INDICES[tuple(families)] = current_edition, PhraseIndex(families)
+    return entry[1]
 
 
 def split_aliases(text: str) -> list[str]:
@@ -370,48 +370,50 @@ def spelled_out(text: str, families: Sequence[str]) -> list[str]:
     match = _SHAPE.fullmatch(f"{numbered['name']}@{numbered['number']}" if numbered else text)
     if match is None:
         return []
-    base, at, index = normalize_text(match["base"]).strip(), match["at"], get_index(families)
-    at = None if at is None else at.strip()
+    base, at_suffix, index = normalize_text(match["base"]).strip(), match["at"], get_index(families)
+    at_suffix = None if at_suffix is None else at_suffix.strip()
     names = _names(base, index)
-    if at is None and not names and (parts := _AT.split(base, maxsplit=1))[1:]:
-        base, at = parts
+    if at_suffix is None and not names and (parts := _AT.split(base, maxsplit=1))[1:]:
+        base, at_suffix = parts
         names = _names(base, index)
-    if at is None and not names and (cut := _CUT.search(base)):
-        base, at = base[: cut.start()], cut["letter"] or cut["number"]
+    if at_suffix is None and not names and (cut := _CUT.search(base)):
+        base, at_suffix = base[: cut.start()], cut["letter"] or cut["number"]
         names = _names(base, index)
     middle = (match["label"] or "").rstrip() + (match["arguments"] or "").rstrip()
-    if at is None:
+    if at_suffix is None:
         return [name + middle for name in names]
-    joint = _JOINT.fullmatch(at) or re.fullmatch(r"(?P<word>.*[^\W\d].*)(?P<number>)", at)
+    joint = _JOINT.fullmatch(at_suffix) or re.fullmatch(
+        r"(?P<word>.*[^\W\d].*)(?P<number>)", at_suffix
+    )
     if joint is None:
-        return [f"{name}{middle}@{at}" for name in names]
+        return [f"{name}{middle}@{at_suffix}" for name in names]
     joined = _joint_names(names, joint["word"], joint["number"], index, families)
-    if not joined and len(at) == 1:  # a letter that stands for a number
-        return [f"{name}{middle}@{at}" for name in names]
+    if not joined and len(at_suffix) == 1:  # a letter that stands for a number
+        return [f"{name}{middle}@{at_suffix}" for name in names]
     return [name.replace("@", f"{middle}@") if middle else name for name in joined]
 
 
 def _names(base: str, index: PhraseIndex) -> list[str]:
     """Return the names that a phrase without parameters may mean."""
-    found = list(index.names(base))
+    names = list(index.names(base))
     numbers = _NUMBER.findall(base)
-    if not found and len(numbers) == 1:
-        found = [
+    if not names and len(numbers) == 1:
+        names = [
             name.replace("#", numbers[0]) for name in index.names(_NUMBER.sub(" # ", base), worst=2)
         ]
     averaged = _AVERAGED.fullmatch(base)
-    if not found and averaged is not None:
-        how = re.sub(r"[\s_]", "-", averaged["how"].lower())
-        own = [f"{how}-{name}" for name in _names(averaged["name"], index)]
+    if not names and averaged is not None:
+        average = re.sub(r"[\s_]", "-", averaged["how"].lower())
+        averaged_names = [f"{average}-{name}" for name in _names(averaged["name"], index)]
         # A macro average of average precision, or a macro average, precision?
-        told = averaged["told"]
-        if told and _BETWEEN_WORDS.split(told)[0].lower() == "average":
-            longer = _names(told + averaged["name"], index)
-            own += [f"{how}-{name}" for name in longer]
-        found = own
-    if not found and _GENERIC.search(base):
-        found = list(index.names(_GENERIC.sub("", base), worst=2))
-    return found
+        average_word = averaged["told"]
+        if average_word and _BETWEEN_WORDS.split(average_word)[0].lower() == "average":
+            longer = _names(average_word + averaged["name"], index)
+            averaged_names += [f"{average}-{name}" for name in longer]
+        names = averaged_names
+    if not names and _GENERIC.search(base):
+        names = list(index.names(_GENERIC.sub("", base), worst=2))
+    return names
 
 
 def _joint_names(
@@ -422,17 +424,17 @@ def _joint_names(
     The number after the ``@`` is appended.
     """
     rights = dict.fromkeys([*index.names(word, worst=2), word.strip()])
-    lefts = dict.fromkeys(own for name in names for own in _own_names(name, families))
-    whole = [own for right in rights for own in _own_names(right, families)]
-    found: dict[str, None] = {}
-    for left, right in product((*lefts, *names), dict.fromkeys((*whole, *rights))):
+    lefts = dict.fromkeys(own_name for name in names for own_name in _own_names(name, families))
+    right_names = [own_name for right in rights for own_name in _own_names(right, families)]
+    matches: dict[str, None] = {}
+    for left, right in product((*lefts, *names), dict.fromkeys((*right_names, *rights))):
         for definition in find_candidates(f"{left}@{right}", families):
-            found[f"{definition.name}={number}" if number else definition.name] = None
-    if not found and number:
+            matches[f"{definition.name}={number}" if number else definition.name] = None
+    if not matches and number:
         for definition in (d for name in names for d in find_candidates(name, families)):
             if definition.suffix_parameter == word.strip().lower():
-                found[f"{definition.name}@{number}"] = None
-    return list(found)
+                matches[f"{definition.name}@{number}"] = None
+    return list(matches)
 
 
 def _own_names(name: str, families: Sequence[str]) -> Iterator[str]:
@@ -445,9 +447,9 @@ def no_measure(text: str, families: Sequence[str]) -> str | None:
     key = fold_words(text)[1]
     tasks = dict.fromkeys(task for family in families if (task := get_task(family)) is not None)
     for task in tasks if len(tasks) < len(TASKS) else ("classification", "retrieval"):
-        for phrase, told in NO_MEASURES.get(task, {}).items():
+        for phrase, hint in NO_MEASURES.get(task, {}).items():
             if fold_words(phrase)[1] == key:
-                return told
+                return hint
     return None
 
 

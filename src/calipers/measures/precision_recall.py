@@ -90,8 +90,8 @@ def break_even_precision(points: PrecisionRecallPoints) -> FloatArray:
     after = int((excess <= 0).argmax())
     if after == 0:
         return np.asarray(precision[0])
-    share = excess[after - 1] / (excess[after - 1] - excess[after])
-    return np.asarray(precision[after - 1] + share * (precision[after] - precision[after - 1]))
+    fraction = excess[after - 1] / (excess[after - 1] - excess[after])
+    return np.asarray(precision[after - 1] + fraction * (precision[after] - precision[after - 1]))
 
 
 def precision_at_recall(points: PrecisionRecallPoints, recall: float) -> FloatArray:
@@ -122,9 +122,11 @@ def best_f_measure(points: PrecisionRecallPoints, beta: float = 1.0) -> FloatArr
     It ranges from 0 to 1.
     """
     weight = beta**2
-    total = weight * points.precision + points.recall
-    both = (1 + weight) * points.precision * points.recall
-    return np.asarray(np.divide(both, total, out=np.zeros_like(both), where=total > 0).max())
+    denominator = weight * points.precision + points.recall
+    numerator = (1 + weight) * points.precision * points.recall
+    return np.asarray(
+        np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0).max()
+    )
 
 
 #: By the names that they have among the measures of scores.
@@ -156,8 +158,8 @@ MEASURES: Mapping[str, Definition] = {
             formula=recall_at_precision,
             suffix_parameter="precision",
             undefined={
-                "precision_not_reached": lambda p, given: (
-                    not _precision_mask(p, given["precision"]).any()
+                "precision_not_reached": lambda p, parameters: (
+                    not _precision_mask(p, parameters["precision"]).any()
                 )
             },
         ),

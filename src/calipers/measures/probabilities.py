@@ -49,8 +49,8 @@ def log_losses(truth: FloatArray, probability: Probability, delta: float = 0.0) 
     >>> log_losses(np.array([0, 2]), np.array([[1.0, 0.0, 0.0], [0.25, 0.25, 0.5]])).round(3)
     array([-0.   ,  0.693])
     """
-    own = true_class_probability(truth, probability)
-    return -np.log(np.clip(own, delta, 1 - delta) if delta else own)
+    true_probability = true_class_probability(truth, probability)
+    return -np.log(np.clip(true_probability, delta, 1 - delta) if delta else true_probability)
 
 
 def squared_errors(truth: FloatArray, probability: Probability) -> FloatArray:
@@ -97,18 +97,18 @@ def cross_entropy(truth: FloatArray, model: FloatArray) -> FloatArray:
     return np.asarray(-(truth * bits).sum(axis=-1))[()]
 
 
-def constant_loss(shares: FloatArray, loss: str) -> FloatArray:
+def constant_loss(proportions: FloatArray, loss: str) -> FloatArray:
     """Compute the mean loss of the best constant prediction for K classes, their proportions.
 
-    ``shares`` has shape ``(..., K)``, the result ``(...)``. For ``"log-loss"`` it is the entropy of
+    ``proportions`` has shape ``(..., K)``, the result ``(...)``. For ``"log-loss"`` it is the entropy of
     the proportions, for ``"Brier"`` 1 − Σ p².
 
     >>> constant_loss(np.array([0.5, 0.25, 0.25]), "Brier").item()
     0.625
     """
     if loss == "log-loss":
-        return cross_entropy(shares, shares)
-    return np.asarray(1 - np.square(shares).sum(axis=-1))
+        return cross_entropy(proportions, proportions)
+    return np.asarray(1 - np.square(proportions).sum(axis=-1))
 
 
 @loss(

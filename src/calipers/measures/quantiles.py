@@ -25,35 +25,35 @@ _share = partial(
 )
 
 
-def mean_over_levels(truth: FloatArray, said: QuantileRows) -> FloatArray:
+def mean_over_levels(truth: FloatArray, predicted: QuantileRows) -> FloatArray:
     """Compute the mean of the pinball losses over the levels."""
-    each = [pinball(truth, said.quantile(level), level) for level in said.levels]
+    each = [pinball(truth, predicted.quantile(level), level) for level in predicted.levels]
     return np.asarray(np.mean(each, axis=0))
 
 
-def _quantile_crps(truth: FloatArray, said: QuantileRows) -> FloatArray:
-    return 2 * mean_over_levels(truth, said)
+def _quantile_crps(truth: FloatArray, predicted: QuantileRows) -> FloatArray:
+    return 2 * mean_over_levels(truth, predicted)
 
 
-def _winkler(truth: FloatArray, said: QuantileRows, coverage: float) -> FloatArray:
-    low, high = said.interval_limits(coverage)
+def _winkler(truth: FloatArray, predicted: QuantileRows, coverage: float) -> FloatArray:
+    low, high = predicted.interval_limits(coverage)
     outside = np.maximum(low - truth, 0.0) + np.maximum(truth - high, 0.0)
     return np.asarray(high - low + 2 / (1 - coverage) * outside)
 
 
-def covered_rows(truth: FloatArray, said: QuantileRows, coverage: float) -> FloatArray:
+def covered_rows(truth: FloatArray, predicted: QuantileRows, coverage: float) -> FloatArray:
     """Return 1 for rows whose truth is in the central interval, endpoints included, else 0."""
-    low, high = said.interval_limits(coverage)
+    low, high = predicted.interval_limits(coverage)
     return np.asarray((low <= truth) & (truth <= high), np.float64)
 
 
-def _width(truth: FloatArray, said: QuantileRows, coverage: float) -> FloatArray:
-    low, high = said.interval_limits(coverage)
+def _width(truth: FloatArray, predicted: QuantileRows, coverage: float) -> FloatArray:
+    low, high = predicted.interval_limits(coverage)
     return np.asarray(high - low)
 
 
-def _rows_below_quantile(truth: FloatArray, said: QuantileRows, level: float) -> FloatArray:
-    return np.asarray(truth <= said.quantile(level), np.float64)
+def _rows_below_quantile(truth: FloatArray, predicted: QuantileRows, level: float) -> FloatArray:
+    return np.asarray(truth <= predicted.quantile(level), np.float64)
 
 
 @_score(

@@ -53,8 +53,8 @@ def tau_ap(reference: FloatArray, y: FloatArray) -> FloatArray:
     harmonic = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, max(n, 2)))])
     # The mean of 1/(i − 1) over the ranks i that the group of ties takes; the top one has none.
     top = above == 0
-    share = (harmonic[above + tied - 1] - harmonic[np.where(top, 0, above - 1)]) / tied
-    return _divide((agreed * np.where(top, 0.0, share)).sum(-1), n - 1)
+    mean_reciprocal = (harmonic[above + tied - 1] - harmonic[np.where(top, 0, above - 1)]) / tied
+    return _divide((agreed * np.where(top, 0.0, mean_reciprocal)).sum(-1), n - 1)
 
 
 def tau_ap_b(x: FloatArray, y: FloatArray) -> FloatArray:
@@ -70,8 +70,8 @@ def tau_ap_b(x: FloatArray, y: FloatArray) -> FloatArray:
 def _tau_ap_b(reference: FloatArray, y: FloatArray) -> FloatArray:
     above, _, agreed = _count_above(reference, y, strict=True)
     below_top = above > 0
-    share = np.where(below_top, agreed / np.maximum(above, 1), 0.0)
-    return _divide(share.sum(-1), below_top.sum(-1))
+    agreed_proportion = np.where(below_top, agreed / np.maximum(above, 1), 0.0)
+    return _divide(agreed_proportion.sum(-1), below_top.sum(-1))
 
 
 def spearman(x: FloatArray, y: FloatArray) -> FloatArray:
@@ -93,10 +93,10 @@ CORRELATIONS: dict[str, Correlation] = {
 }
 
 
-def _divide(part: FloatArray, whole: FloatArray | float) -> FloatArray:
+def _divide(numerator: FloatArray, denominator: FloatArray | float) -> FloatArray:
     """Divide, with NaN for 0/0."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(part / np.asarray(whole, np.float64))
+        return np.asarray(numerator / np.asarray(denominator, np.float64))
 
 
 # One item after the other against all: n steps over (..., n), never n × n for each replicate.
@@ -109,8 +109,8 @@ def _pairs(x: FloatArray, y: FloatArray) -> FloatArray:
     """
     total = np.zeros(x.shape[:-1])
     for i in range(1, x.shape[-1]):
-        both = np.sign(x[..., i, None] - x[..., :i]) * np.sign(y[..., i, None] - y[..., :i])
-        total += both.sum(-1)
+        concordance = np.sign(x[..., i, None] - x[..., :i]) * np.sign(y[..., i, None] - y[..., :i])
+        total += concordance.sum(-1)
     return total
 
 

@@ -17,8 +17,8 @@ def _constant_condition(column: str) -> Any:
     def where(rows: NumericRows, _: Any) -> Any:
         value, used = np.broadcast_arrays(getattr(rows, column), rows.weight > 0)
         low, high = (
-            of(value, axis=-1, initial=end, where=used)
-            for of, end in ((np.min, inf), (np.max, -inf))
+            extremum(value, axis=-1, initial=initial, where=used)
+            for extremum, initial in ((np.min, inf), (np.max, -inf))
         )
         return (low >= high) & (rows.total > 0)
 
@@ -43,9 +43,14 @@ def spearman(rows: NumericRows) -> FloatArray:
     it. It ranges from −1 to 1 and is undefined without rows, or if the truth or the prediction is
     constant.
     """
-    y, p = (by.midranks(rows.weight) - 0.5 for by in (rows.by_truth, rows.by_prediction))
-    both, own, other = (rows.mean(of) for of in (y * p, y * y, p * p))
-    return clip_correlation(both / (np.sqrt(own) * np.sqrt(other)))
+    y, p = (
+        sorted_values.midranks(rows.weight) - 0.5
+        for sorted_values in (rows.by_truth, rows.by_prediction)
+    )
+    covariance, truth_variance, predicted_variance = (
+        rows.mean(products) for products in (y * p, y * y, p * p)
+    )
+    return clip_correlation(covariance / (np.sqrt(truth_variance) * np.sqrt(predicted_variance)))
 
 
 @measure(
@@ -87,8 +92,8 @@ def largest_error(rows: NumericRows) -> FloatArray:
     Its sampling distribution cannot be estimated from the rows, so it has no interval and systems
     are not compared by it. It is 0 or more and undefined without rows.
     """
-    apart = np.abs(rows.predicted - rows.truth)
-    return np.asarray(np.where(rows.weight > 0, apart, 0.0).max(axis=-1, initial=0.0))
+    error = np.abs(rows.predicted - rows.truth)
+    return np.asarray(np.where(rows.weight > 0, error, 0.0).max(axis=-1, initial=0.0))
 
 
 _skill = partial(fit, family="order", statistic=NumericRows)
@@ -105,8 +110,8 @@ def _minimum_pinball_loss(rows: NumericRows, alpha: float) -> FloatArray:
 
 
 _NOTHING_TO_SAVE = {
-    "constant_without_loss": lambda rows, given: (
-        (_minimum_pinball_loss(rows, given.get("alpha", 0.5)) == 0) & (rows.total > 0)
+    "constant_without_loss": lambda rows, parameters: (
+        (_minimum_pinball_loss(rows, parameters.get("alpha", 0.5)) == 0) & (rows.total > 0)
     )
 }
 
@@ -140,10 +145,10 @@ def d2_absolute(rows: NumericRows) -> FloatArray:
     return d2_pinball(rows, 0.5)
 
 
-def _n_undefined(rows: NumericRows, given: Any) -> Any:
+def _n_undefined(rows: NumericRows, parameters: Any) -> Any:
     """Count the rows without a deviance."""
-    bad = ~np.isfinite(deviance(rows.truth, rows.predicted, given["power"]))
-    return (bad & (rows.weight > 0)).sum(axis=-1)
+    invalid_mask = ~np.isfinite(deviance(rows.truth, rows.predicted, parameters["power"]))
+    return (invalid_mask & (rows.weight > 0)).sum(axis=-1)
 
 
 @_skill(
@@ -160,5 +165,5 @@ def d2_tweedie(rows: NumericRows, power: float) -> FloatArray:
     """
     mean = rows.mean(rows.truth)[..., None]
     best = rows.mean(deviance(rows.truth, mean, power))
-    own = np.where(rows.weight > 0, deviance(rows.truth, rows.predicted, power), 0.0)
-    return _skill_score(rows.mean(own), best)
+    deviances = np.where(rows.weight > 0, deviance(rows.truth, rows.predicted, power), 0.0)
+    return _skill_score(rows.mean(deviances), best)

@@ -32,14 +32,16 @@ _ONE_CATEGORY = {
     "one_category": lambda r, _: np.count_nonzero(r.shared_items.category_weights) == 1
 }
 _NO_NUMBERS = {
-    "no_distances": lambda r, own: own["scale"] == "interval" and bool(np.isnan(r.values).any())
+    "no_distances": lambda r, parameters: (
+        parameters["scale"] == "interval" and bool(np.isnan(r.values).any())
+    )
 }
 _UNEQUAL = {
     "unequal_ratings": lambda r, _: len(r.shared_items) > 0 and np.ptp(r.shared_items.times) > 0
 }
 
 
-def _centered_categories(own: Ratings, scale: str) -> FloatArray | None:
+def _centered_categories(ratings: Ratings, scale: str) -> FloatArray | None:
     """Return the positions of the categories on a scale with squared distances, centered.
 
     They are relative to the mean of all ratings, so that sums of squares keep their precision. They
@@ -47,23 +49,23 @@ def _centered_categories(own: Ratings, scale: str) -> FloatArray | None:
     """
     if scale == "nominal":
         return None
-    x = own.middles if scale == "ordinal" else own.values
-    return np.asarray(x - (own.category_weights @ x) / own.total)
+    x = ratings.middles if scale == "ordinal" else ratings.values
+    return np.asarray(x - (ratings.category_weights @ x) / ratings.total)
 
 
-def _item_disagreement(own: Ratings, x: FloatArray | None) -> FloatArray:
+def _item_disagreement(ratings: Ratings, x: FloatArray | None) -> FloatArray:
     """Compute Σ δ/(m − 1) of each item."""
-    m = own.times
+    m = ratings.times
     if x is None:
-        return np.asarray((m**2 - own.squares) / (m - 1))
-    return np.asarray(2 * (m * own.item_sums(x**2) - own.item_sums(x) ** 2) / (m - 1))
+        return np.asarray((m**2 - ratings.squares) / (m - 1))
+    return np.asarray(2 * (m * ratings.item_sums(x**2) - ratings.item_sums(x) ** 2) / (m - 1))
 
 
-def _expected_disagreement(own: Ratings, x: FloatArray | None) -> float:
+def _expected_disagreement(ratings: Ratings, x: FloatArray | None) -> float:
     """Compute Σ δ over all pairs of ratings of any items, times the weights of both."""
     if x is None:
-        return float(own.total**2 - np.square(own.category_weights).sum())
-    return float(2 * own.total * (own.category_weights @ x**2))
+        return float(ratings.total**2 - np.square(ratings.category_weights).sum())
+    return float(2 * ratings.total * (ratings.category_weights @ x**2))
 
 
 def _beyond_chance(r: Ratings, scale: str) -> FloatArray:
@@ -72,30 +74,32 @@ def _beyond_chance(r: Ratings, scale: str) -> FloatArray:
     The pairs of any two ratings have a total weight of W², of which those of a rating with itself
     have Σw².
     """
-    own = r.shared_items
-    x = _centered_categories(own, scale)
-    lost = own.weight @ _item_disagreement(own, x)
-    return np.asarray(1 - lost * _other_ratings_weight(own) / _expected_disagreement(own, x))
-
-
-def _other_ratings_weight(own: Ratings) -> Any:
-    """Return the weight of the ratings other than one: their number minus 1 for unit weights."""
-    return own.total - own.total_squares / own.total
-
-
-def _item_derivatives(r: Ratings, whole: Ratings, scale: str) -> FloatArray:
-    """Compute the derivative of Krippendorff's α by the weight of each item."""
-    own, every = r.shared_items, whole.shared_items
-    x, m, n = _centered_categories(every, scale), own.times, every.total
-    lost, total = (
-        float(every.weight @ _item_disagreement(every, x)),
-        _expected_disagreement(every, x),
+    items = r.shared_items
+    x = _centered_categories(items, scale)
+    disagreement = items.weight @ _item_disagreement(items, x)
+    return np.asarray(
+        1 - disagreement * _other_ratings_weight(items) / _expected_disagreement(items, x)
     )
-    moved = _item_disagreement(own, x)
+
+
+def _other_ratings_weight(ratings: Ratings) -> Any:
+    """Return the weight of the ratings other than one: their number minus 1 for unit weights."""
+    return ratings.total - ratings.total_squares / ratings.total
+
+
+def _item_derivatives(r: Ratings, all_ratings: Ratings, scale: str) -> FloatArray:
+    """Compute the derivative of Krippendorff's α by the weight of each item."""
+    items, all_items = r.shared_items, all_ratings.shared_items
+    x, m, n = _centered_categories(all_items, scale), items.times, all_items.total
+    observed, expected = (
+        float(all_items.weight @ _item_disagreement(all_items, x)),
+        _expected_disagreement(all_items, x),
+    )
+    observed_slopes = _item_disagreement(items, x)
     if x is None:
-        more = 2 * (n * m - own.item_sums(every.category_weights))
+        expected_slopes = 2 * (n * m - items.item_sums(all_items.category_weights))
     else:
-        more = 2 * (m * (every.category_weights @ x**2) + n * own.item_sums(x**2))
+        expected_slopes = 2 * (m * (all_items.category_weights @ x**2) + n * items.item_sums(x**2))
     if scale == "ordinal":  # whose ranks move with the ratings
         assert x is not None
 
@@ -104,16 +108,26 @@ def _item_derivatives(r: Ratings, whole: Ratings, scale: str) -> FloatArray:
 
             They shift their own positions by a half.
             """
-            return own.item_sums(slope[::-1].cumsum()[::-1] - slope / 2)
+            return items.item_sums(slope[::-1].cumsum()[::-1] - slope / 2)
 
-        times = every.times
-        slope = every.category_sums(times / (times - 1)) * x
-        slope = 4 * (slope - every.category_sums(every.item_sums(x) / (times - 1)))
-        moved, more = moved + shifted(slope), more + shifted(4 * n * every.category_weights * x)
+        times = all_items.times
+        slope = all_items.category_sums(times / (times - 1)) * x
+        slope = 4 * (slope - all_items.category_sums(all_items.item_sums(x) / (times - 1)))
+        observed_slopes, expected_slopes = (
+            observed_slopes + shifted(slope),
+            expected_slopes + shifted(4 * n * all_items.category_weights * x),
+        )
     # One more item like this one is one more that ratings are not compared with themselves.
-    beside = m * (1 + (every.total_squares / n - own.unit) / n)
-    others = _other_ratings_weight(every)
-    return np.asarray(-(moved * others + lost * beside - lost * others * more / total) / total)
+    others_slopes = m * (1 + (all_items.total_squares / n - items.unit) / n)
+    others = _other_ratings_weight(all_items)
+    return np.asarray(
+        -(
+            observed_slopes * others
+            + observed * others_slopes
+            - observed * others * expected_slopes / expected
+        )
+        / expected
+    )
 
 
 @of_raters(
@@ -167,26 +181,31 @@ def _item_agreement(
 
 
 def _moves_by_item(
-    r: Ratings, whole: Ratings, chance_of: Callable[[FloatArray], tuple[Any, FloatArray]]
+    r: Ratings, all_ratings: Ratings, chance_of: Callable[[FloatArray], tuple[Any, FloatArray]]
 ) -> FloatArray:
     """Compute the derivative of such a coefficient by the weight of each rated item."""
-    of = _item_agreement(whole, chance_of)
-    agreeing, twice = r.agreeing[r.rated_mask], float(whole.weight[whole.twice].sum())
-    apart = np.where(np.isnan(agreeing), 0.0, agreeing - of.agreed) / twice
-    own = (r.item_sums(of.slope) / np.maximum(r.times, 1))[r.rated_mask]
-    more = (own - of.slope @ whole.share_of_category) / float(whole.weight[whole.rated_mask].sum())
-    return np.asarray(apart / (1 - of.chance) + (of.agreed - 1) / (1 - of.chance) ** 2 * more)
+    agreement = _item_agreement(all_ratings, chance_of)
+    agreeing, twice = r.agreeing[r.rated_mask], float(all_ratings.weight[all_ratings.twice].sum())
+    agreed_slopes = np.where(np.isnan(agreeing), 0.0, agreeing - agreement.agreed) / twice
+    item_slopes = (r.item_sums(agreement.slope) / np.maximum(r.times, 1))[r.rated_mask]
+    chance_slopes = (item_slopes - agreement.slope @ all_ratings.share_of_category) / float(
+        all_ratings.weight[all_ratings.rated_mask].sum()
+    )
+    return np.asarray(
+        agreed_slopes / (1 - agreement.chance)
+        + (agreement.agreed - 1) / (1 - agreement.chance) ** 2 * chance_slopes
+    )
 
 
-def _fleiss_chance(share: FloatArray) -> tuple[Any, FloatArray]:
+def _fleiss_chance(proportions: FloatArray) -> tuple[Any, FloatArray]:
     """Compute the probability that two random ratings are equal, and its derivative."""
-    return share @ share, np.asarray(2 * share)
+    return proportions @ proportions, np.asarray(2 * proportions)
 
 
-def _gwet_chance(share: FloatArray) -> tuple[Any, FloatArray]:
+def _gwet_chance(proportions: FloatArray) -> tuple[Any, FloatArray]:
     """Compute the expected agreement of Gwet's AC1, and its derivative."""
-    others = max(len(share) - 1, 1)
-    return share @ (1 - share) / others, np.asarray((1 - 2 * share) / others)
+    others = max(len(proportions) - 1, 1)
+    return proportions @ (1 - proportions) / others, np.asarray((1 - 2 * proportions) / others)
 
 
 @of_raters(
@@ -246,10 +265,14 @@ def percent(r: Ratings) -> FloatArray:
     )
 
 
-def _moves_percent(r: Ratings, whole: Ratings) -> FloatArray:
-    own, every = r.shared_items, whole.shared_items
-    lost = float(every.weight @ _item_disagreement(every, None)) / every.total
-    return np.asarray((lost * own.times - _item_disagreement(own, None)) / every.total)
+def _moves_percent(r: Ratings, all_ratings: Ratings) -> FloatArray:
+    items, all_items = r.shared_items, all_ratings.shared_items
+    mean_disagreement = (
+        float(all_items.weight @ _item_disagreement(all_items, None)) / all_items.total
+    )
+    return np.asarray(
+        (mean_disagreement * items.times - _item_disagreement(items, None)) / all_items.total
+    )
 
 
 _MOVES: dict[Callable[..., Any], Callable[..., FloatArray]] = {
@@ -278,18 +301,23 @@ def weight_of_items(measure: Measure, r: Ratings) -> FloatArray:
     return np.where(counted, r.weight if by_item else r.weight * r.times, 0.0)
 
 
-def item_influence(measure: Measure, r: Ratings, whole: Ratings | None = None) -> FloatArray | None:
+def item_influence(
+    measure: Measure, r: Ratings, all_ratings: Ratings | None = None
+) -> FloatArray | None:
     """Compute the influence of the counted items on the value of a measure.
 
     The influence is the derivative by the weight of an item (see :func:`counted_items`) times the
     total weight, so that the weighted mean is 0. It is None for a measure without a derivative
-    here. ``whole`` is the statistic of all items, if not ``r``.
+    here. ``all_ratings`` is the statistic of all items, if not ``r``.
     """
-    moves, every = _MOVES.get(measure.definition.formula), r if whole is None else whole
-    if moves is None or not len(every.shared_items):
+    moves, full_sample = (
+        _MOVES.get(measure.definition.formula),
+        r if all_ratings is None else all_ratings,
+    )
+    if moves is None or not len(full_sample.shared_items):
         return None
-    weight = every.weight[counted_items(measure, every)]
+    weight = full_sample.weight[counted_items(measure, full_sample)]
     with np.errstate(divide="ignore", invalid="ignore"):  # where there is no value
-        of_all = moves(every, every, **measure.parameters)
-        by_item = of_all if r is every else moves(r, every, **measure.parameters)
+        of_all = moves(full_sample, full_sample, **measure.parameters)
+        by_item = of_all if r is full_sample else moves(r, full_sample, **measure.parameters)
         return np.asarray(weight.sum() * (by_item - np.average(of_all, weights=weight)))

@@ -72,10 +72,10 @@ def measure(
     """
     if not isinstance(name, str):
         raise TypeError(f"the name of a measure is {name!r}, expected text")
-    for what, names in (("aliases", traits.get("aliases", ())), ("shares", shares)):
-        several = isinstance(names, tuple | list | set | frozenset)
-        if not several or not all(isinstance(one, str) for one in names):
-            raise TypeError(f"{name}: {what} is {names!r}, expected a tuple of names")
+    for trait, names in (("aliases", traits.get("aliases", ())), ("shares", shares)):
+        is_collection = isinstance(names, tuple | list | set | frozenset)
+        if not is_collection or not all(isinstance(alias, str) for alias in names):
+            raise TypeError(f"{name}: {trait} is {names!r}, expected a tuple of names")
 
     def register(formula: F) -> F:
         if not callable(formula):
@@ -109,7 +109,7 @@ def mean_of_rows(name: str, **traits: Any) -> Callable[[F], F]:
     return register
 
 
-def _register(definition: Definition, shares: Sequence[str], *, replacing: bool) -> None:
+def _register(definition: Definition, shared_names: Sequence[str], *, replacing: bool) -> None:
     families = _families_of_task(definition)
     if not is_built_in(definition):
         _check_known(definition)
@@ -125,14 +125,16 @@ def _register(definition: Definition, shares: Sequence[str], *, replacing: bool)
         if name.lower() in OF_SEVERAL:
             raise NameTakenError(f"{name!r} is taken: it stands for a set of measures")
         for other in find_candidates(name, families):
-            if other is not old and not (name in shares and _is_distinguishable(definition, other)):
+            if other is not old and not (
+                name in shared_names and _is_distinguishable(definition, other)
+            ):
                 raise NameTakenError(_name_taken_message(name, other, definition))
     if is_built_in(definition):  # a test holds these to the rest
         register(definition, old)
     else:
-        own = [name for name in definition.spellings if name not in shares]
-        _check_other_tasks(definition, own, families)
-        _check_meanings(definition, old, own, families)
+        unshared_names = [name for name in definition.spellings if name not in shared_names]
+        _check_other_tasks(definition, unshared_names, families)
+        _check_meanings(definition, old, unshared_names, families)
 
 
 def _made_again(new: Definition, old: Definition) -> bool:
@@ -146,15 +148,15 @@ def _made_again(new: Definition, old: Definition) -> bool:
 
 def _check_known(definition: Definition) -> None:
     """Check that the reasons and parameters of a definition are registered."""
-    for what, names, known in (
+    for kind, names, known in (
         ("reason", definition.undefined, REASONS),
         ("parameter", definition.parameters, PARAMETERS),
     ):
         for name in names:
             if name not in known:
                 raise ValueError(
-                    f"{definition.name}: the {what} {name!r} is not known; say what it is with "
-                    f"register_{what} first"
+                    f"{definition.name}: the {kind} {name!r} is not known; say what it is with "
+                    f"register_{kind} first"
                 )
 
 
@@ -183,11 +185,11 @@ def _name_taken_message(name: str, other: Definition, new: Definition) -> str:
 
 
 def _check_other_tasks(
-    definition: Definition, own: Iterable[str], families: tuple[str, ...]
+    definition: Definition, unshared: Iterable[str], families: tuple[str, ...]
 ) -> None:
     """Check that no unshared name of a definition means a measure of another task."""
     for others in TASKS.values():
-        for name in own if others != families else ():
+        for name in unshared if others != families else ():
             for text in (name, *spellings(definition, name)):
                 other = first_definition(text, others)
                 if other is not None:
@@ -221,21 +223,26 @@ def _check_meanings(
     ValueError
         If a name of the definition would not be parsed as the definition.
     """
-    own = spellings(definition)
+    own_spellings = spellings(definition)
     others = [text for text, _ in _ways_to_write_others(definition.spellings, families, old)]
-    elsewhere = {family for of in TASKS.values() if of != families for family in of}
-    of_other_tasks = list(_ways_to_write_others(unshared, elsewhere, None))
-    before = {text: first_definition(text, families) for text in (*own, *others)}
-    for text in own:
+    other_families = {family for entry in TASKS.values() if entry != families for family in entry}
+    of_other_tasks = list(_ways_to_write_others(unshared, other_families, None))
+    before = {text: first_definition(text, families) for text in (*own_spellings, *others)}
+    for text in own_spellings:
         other = before[text]
         if other not in (None, old):
             raise NameTakenError(_name_taken_message(text, other, definition))
-    names = {normalize_name(n) for of in (definition, old) if of is not None for n in of.spellings}
-    kept = {name: list(NAMES[name]) for name in names if name in NAMES}
+    names = {
+        normalize_name(n)
+        for entry in (definition, old)
+        if entry is not None
+        for n in entry.spellings
+    }
+    previous_entries = {name: list(NAMES[name]) for name in names if name in NAMES}
     register(definition, old)
     # Numbers behind _ and . are how other tools write, who may mean something else by them.
-    ours = (text for text in own if not text.endswith(("_7", ".7")))
-    lost = [text for text in ours if first_definition(text, families) is not definition]
+    ours = (text for text in own_spellings if not text.endswith(("_7", ".7")))
+    lost_spellings = [text for text in ours if first_definition(text, families) is not definition]
     changed = {
         text: other
         for text in others
@@ -245,17 +252,19 @@ def _check_meanings(
         for text, other in of_other_tasks
         if definition in matching_definitions(text, families)
     }
-    if lost or changed:
+    if lost_spellings or changed:
         # Name by name, as another thread may be looking others up, or importing them.
         if old is None:
             del REGISTRY[definition.family, definition.name]
         else:
             REGISTRY[old.family, old.name] = old
         for name in names:
-            if name in kept:
-                NAMES[name] = kept[name]
+            if name in previous_entries:
+                NAMES[name] = previous_entries[name]
             else:
                 del NAMES[name]
         for text, other in changed.items():
             raise NameTakenError(_name_taken_message(text, other, definition))
-        raise ValueError(f"{lost[0]!r} would not be read as {definition.name}: {_SPELLING}")
+        raise ValueError(
+            f"{lost_spellings[0]!r} would not be read as {definition.name}: {_SPELLING}"
+        )

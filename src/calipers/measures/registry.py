@@ -42,8 +42,8 @@ def is_built_in(definition: Definition) -> bool:
 
 def find_candidates(name: str, families: Sequence[str]) -> list[Definition]:
     """Return the definitions with a name, in the order of these families."""
-    named = NAMES.get(normalize_name(name), ())
-    return [d for family in families for d in named if d.family == family]
+    matches = NAMES.get(normalize_name(name), ())
+    return [d for family in families for d in matches if d.family == family]
 
 
 def definitions(family: str | None = None) -> Iterator[Definition]:
@@ -62,8 +62,8 @@ def definitions(family: str | None = None) -> Iterator[Definition]:
     plugins.load("calipers.measures")
     families = tuple(FAMILIES) if family is None else (family,)
     load(families)
-    here = tuple(REGISTRY.values())
-    return (d for family in families for d in here if d.family == family)
+    registered = tuple(REGISTRY.values())
+    return (d for family in families for d in registered if d.family == family)
 
 
 def edition() -> tuple[int, ...]:
@@ -118,9 +118,9 @@ def _load_registered(family: str, name: str, module: str) -> Definition:
 
 def _reduce_definition(definition: Definition) -> tuple[Any, ...]:
     """Return the reduction of a definition for pickling: by its name, or else by its traits."""
-    place = definition.family, definition.name
-    if definition is REGISTRY.get(place):
-        return _load_registered, (*place, definition.formula.__module__)
+    key = definition.family, definition.name
+    if definition is REGISTRY.get(key):
+        return _load_registered, (*key, definition.formula.__module__)
     return _load_unregistered, ({f.name: getattr(definition, f.name) for f in fields(definition)},)
 
 

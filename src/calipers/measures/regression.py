@@ -53,9 +53,9 @@ def _mean_of_logarithms(truth: FloatArray, weight: FloatArray | None) -> float:
 
 def _median_of_shares(truth: FloatArray, weight: FloatArray | None) -> float:
     with np.errstate(divide="ignore", over="ignore"):
-        share = 1 / np.abs(truth)
-    each = share if weight is None else np.where(weight > 0, share, 0.0) * weight
-    return weighted_quantile(truth, each) if np.isfinite(each).all() else float("nan")
+        reciprocals = 1 / np.abs(truth)
+    weights = reciprocals if weight is None else np.where(weight > 0, reciprocals, 0.0) * weight
+    return weighted_quantile(truth, weights) if np.isfinite(weights).all() else float("nan")
 
 
 # --- Losses ---------------------------------------------------------------------------------------
@@ -66,13 +66,13 @@ def squared_error(truth: FloatArray, predicted: FloatArray) -> FloatArray:
 
     Under the best constant prediction its mean is the variance of the truth.
     """
-    apart = predicted - truth
-    return np.square(apart, out=apart)
+    error = predicted - truth
+    return np.square(error, out=error)
 
 
 def _absolute_error(truth: FloatArray, predicted: FloatArray) -> FloatArray:
-    apart = predicted - truth
-    return np.abs(apart, out=apart)
+    error = predicted - truth
+    return np.abs(error, out=error)
 
 
 def _percentage_error(truth: FloatArray, predicted: FloatArray) -> FloatArray:
@@ -80,8 +80,8 @@ def _percentage_error(truth: FloatArray, predicted: FloatArray) -> FloatArray:
 
 
 def _symmetric_percentage_error(truth: FloatArray, predicted: FloatArray) -> FloatArray:
-    apart, size = np.abs(predicted - truth), np.abs(truth) + np.abs(predicted)
-    return 2 * np.where(size == 0, 0.0, apart / np.where(size == 0, 1.0, size))
+    error, size = np.abs(predicted - truth), np.abs(truth) + np.abs(predicted)
+    return 2 * np.where(size == 0, 0.0, error / np.where(size == 0, 1.0, size))
 
 
 def _squared_log_error(truth: FloatArray, predicted: FloatArray) -> FloatArray:
@@ -99,8 +99,8 @@ def _truth_median(truth: FloatArray, weight: FloatArray | None, naive_mae: float
 
 def pinball(truth: FloatArray, predicted: FloatArray, alpha: float = 0.5) -> FloatArray:
     """Compute the pinball loss: α·(y − p) for y above p, and (1 − α)·(p − y) below."""
-    apart = truth - predicted
-    return np.maximum(alpha * apart, (alpha - 1) * apart)
+    residual = truth - predicted
+    return np.maximum(alpha * residual, (alpha - 1) * residual)
 
 
 def deviance(truth: FloatArray, predicted: FloatArray, power: float) -> FloatArray:
@@ -108,15 +108,17 @@ def deviance(truth: FloatArray, predicted: FloatArray, power: float) -> FloatArr
     y, p = truth, predicted
     with np.errstate(all="ignore"):
         if power == 1:
-            made = 2 * (np.where(y == 0, 0.0, y * np.log(y / p)) - y + p)
+            unit_deviance = 2 * (np.where(y == 0, 0.0, y * np.log(y / p)) - y + p)
         elif power == 2:
-            made = 2 * (np.log(p / y) + y / p - 1)
+            unit_deviance = 2 * (np.log(p / y) + y / p - 1)
         else:
-            one, two = 1 - power, 2 - power
-            of_truth = np.power(np.maximum(y, 0), two) / (one * two)
-            made = 2 * (of_truth - y * p**one / one + p**two / two)
+            power_1, power_2 = 1 - power, 2 - power
+            of_truth = np.power(np.maximum(y, 0), power_2) / (power_1 * power_2)
+            unit_deviance = 2 * (of_truth - y * p**power_1 / power_1 + p**power_2 / power_2)
     inside = (p > 0) & (y >= 0 if power < 2 else y > 0)
-    return np.where(inside, np.maximum(made, 0.0), inf)  # rounding may leave a hair below 0
+    return np.where(
+        inside, np.maximum(unit_deviance, 0.0), inf
+    )  # rounding may leave a hair below 0
 
 
 #: The losses that are squares, of which single rows may hold most.

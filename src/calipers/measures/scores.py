@@ -48,10 +48,10 @@ def roc_auc(s: ScoreTable) -> FloatArray:
     """
     above = np.cumsum(s.positive, axis=-1)
     tied = _dot(s.negative, s.positive) / 2
-    won = _dot(s.negative, above) - tied
-    lost = _dot(s.negative, above[..., -1:] - above) + tied
+    n_concordant = _dot(s.negative, above) - tied
+    n_discordant = _dot(s.negative, above[..., -1:] - above) + tied
     # Not over P·N, whose rounding would leave separated classes of fractional weight off 1.
-    return np.asarray(won / (won + lost))
+    return np.asarray(n_concordant / (n_concordant + n_discordant))
 
 
 def _dot(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -169,10 +169,12 @@ def precision_recall_gain_area(s: ScoreTable) -> FloatArray:
     slope = np.divide(s.negative, s.positive, out=np.zeros_like(start), where=s.positive > 0)
     fp_start = fp[..., :-1] + (start - tp[..., :-1]) * slope
     odds = positives / negatives
-    some = (s.positive > 0) & (tp[..., 1:] > start)
+    block_mask = (s.positive > 0) & (tp[..., 1:] > start)
     # d(recall gain) = c·P·(1/start − 1/end); of a block that ends before the crossing, nothing.
-    width = np.where(some, odds * positives * (1 / start - 1 / tp[..., 1:]), 0.0)
-    height = np.where(some, 1 - odds * (fp_start / start + fp[..., 1:] / tp[..., 1:]) / 2, 0.0)
+    width = np.where(block_mask, odds * positives * (1 / start - 1 / tp[..., 1:]), 0.0)
+    height = np.where(
+        block_mask, 1 - odds * (fp_start / start + fp[..., 1:] / tp[..., 1:]) / 2, 0.0
+    )
     return np.minimum(_dot(width, height), 1.0)  # widths add up to 1 but for rounding
 
 
@@ -219,14 +221,16 @@ def partial_auc(s: ScoreTable, max_fpr: float, min_fpr: float = 0.0) -> FloatArr
     """
     tp, fp = s.running
     negatives = s.total_negative[..., None]
-    ends = np.clip(fp, min_fpr * negatives, max_fpr * negatives)
+    clipped_fp = np.clip(fp, min_fpr * negatives, max_fpr * negatives)
     slope = np.divide(s.positive, s.negative, out=np.zeros_like(s.positive), where=s.negative > 0)
     # The curve halfway between the ends of what of each step lies within.
-    middle = (ends[..., 1:] + ends[..., :-1]) / 2
+    middle = (clipped_fp[..., 1:] + clipped_fp[..., :-1]) / 2
     height = tp[..., :-1] + (middle - fp[..., :-1]) * slope
-    found = _dot(ends[..., 1:] - ends[..., :-1], height) / (s.total_positive * s.total_negative)
+    partial_area = _dot(clipped_fp[..., 1:] - clipped_fp[..., :-1], height) / (
+        s.total_positive * s.total_negative
+    )
     width, diagonal = max_fpr - min_fpr, (max_fpr**2 - min_fpr**2) / 2
-    return np.asarray((1 + (found - diagonal) / (width - diagonal)) / 2)
+    return np.asarray((1 + (partial_area - diagonal) / (width - diagonal)) / 2)
 
 
 NO_ROWS = {"no_rows": lambda s, _: s.total_positive + s.total_negative == 0}
@@ -274,8 +278,8 @@ def _past_equality(s: ScoreTable) -> Places:
 
 def _first_index(holds: npt.NDArray[np.bool_]) -> Places:
     """Return the first true index along the last axis, −1 if there is none."""
-    place = holds.argmax(axis=-1)
-    return np.asarray(np.where(_take(holds, place), place, -1))
+    index = holds.argmax(axis=-1)
+    return np.asarray(np.where(_take(holds, index), index, -1))
 
 
 def first_argmax(values: FloatArray) -> Places:
@@ -284,13 +288,13 @@ def first_argmax(values: FloatArray) -> Places:
     return _first_index(values >= values.max(axis=-1, keepdims=True) - ROUNDING)
 
 
-def _take(column: npt.NDArray[np.generic], place: Places) -> FloatArray:
-    return np.asarray(np.take_along_axis(column, place[..., None], axis=-1)[..., 0])
+def _take(column: npt.NDArray[np.generic], index: Places) -> FloatArray:
+    return np.asarray(np.take_along_axis(column, index[..., None], axis=-1)[..., 0])
 
 
-def _preceding_block(s: ScoreTable, place: Places) -> Blocks:
+def _preceding_block(s: ScoreTable, index: Places) -> Blocks:
     """Return the mask of the block that ends at an index."""
-    return np.asarray(np.arange(s.positive.shape[-1]) == place[..., None] - 1)
+    return np.asarray(np.arange(s.positive.shape[-1]) == index[..., None] - 1)
 
 
 def candidate_blocks(known: FloatArray, possible: FloatArray) -> Blocks:
@@ -311,9 +315,11 @@ def _maximum_traits(formula: Callable[..., FloatArray]) -> dict[str, Any]:
     straight.
     """
     return {
-        "threshold_index": lambda s, **given: first_argmax(formula(s.confusion(), **given)),
-        "needs_refinement": lambda s, **given: candidate_blocks(
-            formula(s.confusion(), **given), formula(s.corners(), **given)
+        "threshold_index": lambda s, **parameters: first_argmax(
+            formula(s.confusion(), **parameters)
+        ),
+        "needs_refinement": lambda s, **parameters: candidate_blocks(
+            formula(s.confusion(), **parameters), formula(s.corners(), **parameters)
         ),
         "is_at_corner": True,
         # The derivative is that at the best threshold.
@@ -321,9 +327,9 @@ def _maximum_traits(formula: Callable[..., FloatArray]) -> dict[str, Any]:
     }
 
 
-def _rates(s: ScoreTable, place: Places) -> tuple[FloatArray, FloatArray]:
+def _rates(s: ScoreTable, index: Places) -> tuple[FloatArray, FloatArray]:
     """Return the true and false positives at an index of the thresholds."""
-    tp, fp = (_take(running, place) for running in s.running)
+    tp, fp = (_take(running, index) for running in s.running)
     return tp, fp
 
 
@@ -339,14 +345,16 @@ def _nonempty_recall_index(s: ScoreTable, recall: float) -> Places:
 
 def _volume_index(s: ScoreTable, volume: float) -> Places:
     tp, fp = s.running
-    taken = tp + fp
-    return _first_index((taken >= (volume - ROUNDING) * taken[..., -1:]) & (taken > 0))
+    n_predicted = tp + fp
+    return _first_index(
+        (n_predicted >= (volume - ROUNDING) * n_predicted[..., -1:]) & (n_predicted > 0)
+    )
 
 
 def _precision_index(s: ScoreTable, precision: float) -> Places:
     tp, fp = s.running
-    taken = tp + fp
-    holds = (tp >= (precision - ROUNDING) * taken) & (taken > 0)
+    n_predicted = tp + fp
+    holds = (tp >= (precision - ROUNDING) * n_predicted) & (n_predicted > 0)
     first = np.where(holds, tp, -1.0).argmax(axis=-1)
     return np.asarray(np.where(holds.any(axis=-1), first, -1))
 
@@ -359,17 +367,17 @@ def _fpr_index(s: ScoreTable, fpr: float) -> Places:
 
 def _opened_at_precision(s: ScoreTable, precision: float) -> Blocks:
     tp, fp = s.running
-    place = _precision_index(s, precision)
-    found = np.where(place < 0, -1.0, _take(tp, place))
+    index = _precision_index(s, precision)
+    tp_at_index = np.where(index < 0, -1.0, _take(tp, index))
     tp, fp = tp[..., 1:], fp[..., :-1]
-    return np.asarray((tp >= found[..., None]) & (tp >= (precision - ROUNDING) * (tp + fp)))
+    return np.asarray((tp >= tp_at_index[..., None]) & (tp >= (precision - ROUNDING) * (tp + fp)))
 
 
 def _opened_at_fpr(s: ScoreTable, fpr: float) -> Blocks:
     tp, fp = s.running
-    found = _take(tp, _fpr_index(s, fpr))
-    kept = fp[..., :-1] <= (fpr + ROUNDING) * s.total_negative[..., None]
-    return np.asarray((tp[..., 1:] >= found[..., None]) & kept)
+    tp_at_index = _take(tp, _fpr_index(s, fpr))
+    within_mask = fp[..., :-1] <= (fpr + ROUNDING) * s.total_negative[..., None]
+    return np.asarray((tp[..., 1:] >= tp_at_index[..., None]) & within_mask)
 
 
 @area(
@@ -377,7 +385,9 @@ def _opened_at_fpr(s: ScoreTable, fpr: float) -> Blocks:
     aliases=("PPV@recall", "precision@sensitivity", "precision@TPR"),
     suffix_parameter="recall",
     threshold_index=_nonempty_recall_index,
-    needs_refinement=lambda s, **given: _preceding_block(s, _nonempty_recall_index(s, **given)),
+    needs_refinement=lambda s, **parameters: _preceding_block(
+        s, _nonempty_recall_index(s, **parameters)
+    ),
     undefined=NO_POSITIVE,
 )
 def precision_at_recall(s: ScoreTable, recall: float) -> FloatArray:
@@ -427,13 +437,13 @@ def break_even_precision(s: ScoreTable) -> FloatArray:
     positives.
     """
     tp, fp = s.running
-    taken, wanted = tp + fp, s.total_positive[..., None]
-    last = _first_index(taken >= wanted * (1 - ROUNDING))
+    n_predicted, n_positive = tp + fp, s.total_positive[..., None]
+    last = _first_index(n_predicted >= n_positive * (1 - ROUNDING))
     before, after = np.maximum(last - 1, 0), last
-    missing = s.total_positive - _take(taken, before)
-    block = _take(taken, after) - _take(taken, before)
-    share = np.divide(missing, block, out=np.ones_like(missing), where=block > 0)
-    hits = _take(tp, before) + np.minimum(share, 1.0) * (_take(tp, after) - _take(tp, before))
+    missing = s.total_positive - _take(n_predicted, before)
+    block = _take(n_predicted, after) - _take(n_predicted, before)
+    fraction = np.divide(missing, block, out=np.ones_like(missing), where=block > 0)
+    hits = _take(tp, before) + np.minimum(fraction, 1.0) * (_take(tp, after) - _take(tp, before))
     return np.asarray(hits / s.total_positive)
 
 
@@ -442,7 +452,7 @@ def break_even_precision(s: ScoreTable) -> FloatArray:
     aliases=("PPV@volume",),
     suffix_parameter="volume",
     threshold_index=_volume_index,
-    needs_refinement=lambda s, **given: _preceding_block(s, _volume_index(s, **given)),
+    needs_refinement=lambda s, **parameters: _preceding_block(s, _volume_index(s, **parameters)),
     perfect=None,
     undefined=NO_ROWS,
 )
@@ -498,7 +508,7 @@ def recall_at_fpr(s: ScoreTable, fpr: float) -> FloatArray:
     aliases=("FPR@sensitivity", "FPR@TPR"),
     suffix_parameter="recall",
     threshold_index=_recall_index,
-    needs_refinement=lambda s, **given: _preceding_block(s, _recall_index(s, **given)),
+    needs_refinement=lambda s, **parameters: _preceding_block(s, _recall_index(s, **parameters)),
     higher_is_better=False,
     perfect=0.0,
     undefined=BOTH_CLASSES,

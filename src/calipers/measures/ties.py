@@ -46,12 +46,12 @@ def check_ties(measure: RankingTraits, parameters: Mapping[str, Any]) -> None:
     if ties == "id":
         return
     if ties == "average":
-        wrong = parameters.get("denominator") == "found"
-        why = "the number of relevant documents found depends on the order"
+        is_invalid = parameters.get("denominator") == "found"
+        reason = "the number of relevant documents found depends on the order"
     else:
-        wrong, why = measure.higher_is_better is None, "the measure has no direction"
-    if wrong:
-        raise UnknownMeasureError(f"{measure.name}: ties is {ties!r}, but {why}")
+        is_invalid, reason = measure.higher_is_better is None, "the measure has no direction"
+    if is_invalid:
+        raise UnknownMeasureError(f"{measure.name}: ties is {ties!r}, but {reason}")
 
 
 def average_over_ties(
@@ -90,9 +90,9 @@ def too_many_orders(
 
 def _is_monotone(parameters: Mapping[str, Any]) -> bool:
     """Return whether gains never decrease with the grade, so that the best order is by grade."""
-    named = dict(parameters.get("gains") or ())
-    gains = [named.get(grade, grade) for grade in range(max(named, default=0) + 2)]
-    return min(named, default=0) >= 0 and gains == sorted(gains)
+    gain_by_grade = dict(parameters.get("gains") or ())
+    gains = [gain_by_grade.get(grade, grade) for grade in range(max(gain_by_grade, default=0) + 2)]
+    return min(gain_by_grade, default=0) >= 0 and gains == sorted(gains)
 
 
 def _average_over_orders(
@@ -119,11 +119,11 @@ def _blocks(r: JudgedRankings) -> Iterator[list[tuple[int, list[tuple[int, int]]
     """
     for first, last in zip(r.offsets[:-1], r.offsets[1:], strict=True):
         blocks = []
-        starts, at = np.unique(r.tied_from[first:last], return_index=True)
-        ends = np.append(at, last - first)[1:] if len(at) else at
-        for start, place, stop in zip(starts, at, ends, strict=True):
-            grades, counts = np.unique(r.grade[first + place : first + stop], return_counts=True)
-            size = int(r.tied_to[first + place] - start + 1)
+        starts, begins = np.unique(r.tied_from[first:last], return_index=True)
+        stops = np.append(begins, last - first)[1:] if len(begins) else begins
+        for start, begin, stop in zip(starts, begins, stops, strict=True):
+            grades, counts = np.unique(r.grade[first + begin : first + stop], return_counts=True)
+            size = int(r.tied_to[first + begin] - start + 1)
             unjudged = size - int(counts.sum())
             kinds = [(int(g), int(n)) for g, n in zip(grades, counts, strict=True)]
             blocks.append((int(start), kinds + ([(_UNJUDGED, unjudged)] if unjudged else [])))
@@ -141,7 +141,7 @@ def _number_of_orders(blocks: list[tuple[int, list[tuple[int, int]]]]) -> int:
 
 
 def _every_order(
-    one: JudgedRankings, blocks: list[tuple[int, list[tuple[int, int]]]]
+    topic_rankings: JudgedRankings, blocks: list[tuple[int, list[tuple[int, int]]]]
 ) -> JudgedRankings:
     """Return all orders of one topic, each as a topic."""
     lists = [[(start, order) for order in _arrangements(dict(kinds))] for start, kinds in blocks]
@@ -149,17 +149,17 @@ def _every_order(
     rank, grade = [], []
     for chosen in product(*lists):
         for start, order in chosen:
-            judged = [(start + place, g) for place, g in enumerate(order) if g != _UNJUDGED]
-            rank += [at for at, _ in judged]
+            judged = [(start + position, g) for position, g in enumerate(order) if g != _UNJUDGED]
+            rank += [judged_rank for judged_rank, _ in judged]
             grade += [g for _, g in judged]
     ranks = np.array(rank, np.int64)
     return JudgedRankings(
         tuple(map(str, range(topics))),
-        np.repeat(one.retrieved, topics),
-        np.arange(topics + 1) * len(one.judged_grade),
-        np.tile(one.judged_grade, topics),
-        np.tile(one.judged_count, topics),
-        np.arange(topics + 1) * len(one.rank),
+        np.repeat(topic_rankings.retrieved, topics),
+        np.arange(topics + 1) * len(topic_rankings.judged_grade),
+        np.tile(topic_rankings.judged_grade, topics),
+        np.tile(topic_rankings.judged_count, topics),
+        np.arange(topics + 1) * len(topic_rankings.rank),
         ranks,
         np.array(grade, np.int64),
         ranks,
@@ -167,11 +167,11 @@ def _every_order(
     )
 
 
-def _arrangements(left: dict[int, int]) -> Iterator[tuple[int, ...]]:
+def _arrangements(counts: dict[int, int]) -> Iterator[tuple[int, ...]]:
     """Yield every order of these numbers of grades."""
-    if not any(left.values()):
+    if not any(counts.values()):
         yield ()
-    for grade, n in left.items():
+    for grade, n in counts.items():
         if n:
-            for rest in _arrangements({**left, grade: n - 1}):
-                yield (grade, *rest)
+            for remaining in _arrangements({**counts, grade: n - 1}):
+                yield (grade, *remaining)

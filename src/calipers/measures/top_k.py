@@ -28,8 +28,8 @@ def credit_from_counts(
     """Return the credit of rows with these numbers of higher classes and of other tied classes."""
     if tied == "share":
         return np.asarray(np.clip((k - above) / (others + 1), 0.0, 1.0))
-    place = above if tied == "optimistic" else above + others
-    return np.asarray(place < k, np.float64)
+    n_above = above if tied == "optimistic" else above + others
+    return np.asarray(n_above < k, np.float64)
 
 
 @measure(

@@ -326,5 +326,5 @@ def figure_table(figure: Figure) -> Table:
         map(escape_unprintable, figure.head),
         [tuple(map(escape_unprintable, row)) for row in figure.rows],
     )
-    made = Table.of(list(head), rows, f"Numbers: {figure.title}")
-    return replace(made, plain=False)
+    table = Table.of(list(head), rows, f"Numbers: {figure.title}")
+    return replace(table, plain=False)

@@ -109,14 +109,14 @@ class Chart:
         """
         from calipers.report.output_files import atomic_writer
 
-        made = self.drawn(Path(path).suffix.lower().removeprefix("."), path)
+        content = self.drawn(Path(path).suffix.lower().removeprefix("."), path)
         with atomic_writer(path) as stream:
-            stream.write(made)
+            stream.write(content)
 
-    def drawn(self, format: str, where: Any = "the chart") -> bytes:  # noqa: A002
+    def drawn(self, format: str, label: Any = "the chart") -> bytes:  # noqa: A002
         """Return the chart in one of :data:`FORMATS`, as the bytes of a file."""
         if format not in FORMATS:
-            raise lookup_error(f"{where}: expected a file that ends in .{', .'.join(FORMATS)}")
+            raise lookup_error(f"{label}: expected a file that ends in .{', .'.join(FORMATS)}")
         if format == "json":
             return f"{self.to_json()}\n".encode()
         if format == "svg":
@@ -128,14 +128,14 @@ class Chart:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         """Return representations for notebooks; the image is for those without Vega-Lite."""
-        made: dict[str, Any] = {
+        bundle: dict[str, Any] = {
             "text/plain": str(self),
             "text/html": self._repr_html_(),
             "image/svg+xml": self.to_svg(),
             _VEGA_LITE: self.spec,
         }
-        wanted = set(made if include is None else include) - set(exclude or ())
-        return {kind: value for kind, value in made.items() if kind in wanted}
+        requested = set(bundle if include is None else include) - set(exclude or ())
+        return {kind: value for kind, value in bundle.items() if kind in requested}
 
     def __str__(self) -> str:
         return "\n".join(f"{shorten_name(self.name)}: {figure.label}" for figure in self.figures)
@@ -151,19 +151,19 @@ class Chart:
 # --- Which there are ------------------------------------------------------------------------------
 
 
-def evaluation_chart(evaluation: Evaluation, name: str, of: str | None) -> Chart:
-    """Return the chart of that name; ``of`` names the system, measure, … if there are several."""
-    if of is not None and of not in evaluation.systems:
-        evaluation.named(of)  # one measure, if it means any
+def evaluation_chart(evaluation: Evaluation, name: str, subject: str | None) -> Chart:
+    """Return the chart of that name; ``subject`` names the system, measure, … if there are several."""
+    if subject is not None and subject not in evaluation.systems:
+        evaluation.named(subject)  # one measure, if it means any
     names, evaluation = evaluation.requested_names, use_display_names(evaluation)
     kind = match_name("chart", name, evaluation_charts(evaluation))
-    return _chart(kind, _figures(evaluation, kind), names.get(of or "", of))
+    return _chart(kind, _figures(evaluation, kind), names.get(subject or "", subject))
 
 
 def evaluation_charts(evaluation: Evaluation) -> tuple[str, ...]:
     """Return the names of all charts, without computing any curve."""
-    rest = replace(evaluation, curves=(), sources=None)
-    kinds = [figure.kind for figure in figures(rest)]
+    without_curves = replace(evaluation, curves=(), sources=None)
+    kinds = [figure.kind for figure in figures(without_curves)]
     of_curves = dict.fromkeys(curve_kinds(evaluation.curves))
     return tuple(dict.fromkeys([*kinds, *(k for k in of_curves if not get_chart(k).part_of)]))
 
@@ -172,16 +172,16 @@ def _figures(evaluation: Evaluation, kind: str) -> list[Figure]:
     """Return the figures of one kind, without computing other curves."""
     curves = select_kinds(evaluation.curves, {kind, *get_chart(kind).needs})
     compared = None if curves else evaluation.comparison
-    made = figures(replace(evaluation, curves=curves, comparison=compared, sources=None))
-    return [figure for figure in made if figure.kind == kind]
+    all_figures = figures(replace(evaluation, curves=curves, comparison=compared, sources=None))
+    return [figure for figure in all_figures if figure.kind == kind]
 
 
-def comparison_chart(comparison: Comparison, name: str, of: str | None) -> Chart:
+def comparison_chart(comparison: Comparison, name: str, subject: str | None) -> Chart:
     """Return the chart of that name."""
-    made = _comparison_figures(use_display_names(comparison))
-    kind = match_name("chart", name, dict.fromkeys(figure.kind for figure in made))
-    own = comparison.requested_names.get(of or "", of)
-    return _chart(kind, [figure for figure in made if figure.kind == kind], own)
+    all_figures = _comparison_figures(use_display_names(comparison))
+    kind = match_name("chart", name, dict.fromkeys(figure.kind for figure in all_figures))
+    display_name = comparison.requested_names.get(subject or "", subject)
+    return _chart(kind, [figure for figure in all_figures if figure.kind == kind], display_name)
 
 
 def comparison_charts(comparison: Comparison) -> tuple[str, ...]:
@@ -196,42 +196,54 @@ def _comparison_figures(comparison: Comparison) -> list[Figure]:
 def curves_chart(curves: Sequence[Curve]) -> Chart:
     """Return the chart of curves of one kind, as on a page if it has one."""
     systems = tuple(dict.fromkeys(curve.system for curve in curves))
-    named = tuple(Estimate("", 0.0, system=system) for system in systems)
+    estimates = tuple(Estimate("", 0.0, system=system) for system in systems)
     chart = get_chart(curves[0].kind)
     alone = chart.curves_of_system not in (0, len(curves))  # the page draws them together
-    made = [] if alone else figures(Evaluation("curves", named, curves=tuple(curves)))
-    return _chart(chart.name, made or [chart.figure(curves, systems)], None)
+    page_figures = [] if alone else figures(Evaluation("curves", estimates, curves=tuple(curves)))
+    return _chart(chart.name, page_figures or [chart.figure(curves, systems)], None)
 
 
-def confusions_chart(of: Sequence[ConfusionBase]) -> Chart:
+def confusions_chart(confusions: Sequence[ConfusionBase]) -> Chart:
     """Return the chart of the confusion matrices of some systems."""
-    named = tuple(Estimate("", 0.0, system=own.system) for own in of)
-    only = Evaluation("confusion", named, confusions=tuple(of))
-    return _chart("confusion", figures(only), None)
+    estimates = tuple(Estimate("", 0.0, system=confusion.system) for confusion in confusions)
+    evaluation = Evaluation("confusion", estimates, confusions=tuple(confusions))
+    return _chart("confusion", figures(evaluation), None)
 
 
-def _chart(kind: str, made: Sequence[Figure], of: str | None) -> Chart:
-    if not made:
+def _chart(kind: str, figures: Sequence[Figure], subject: str | None) -> Chart:
+    if not figures:
         raise lookup_error(f"{kind}: {NOTHING}")
-    if of is not None:
-        by = dict(zip(_figure_labels(made), made, strict=True))
-        made = [by[match_name(f"chart of {kind} of", shorten_name(of), by)]]
-    return Chart(kind, tuple(made))
+    if subject is not None:
+        figure_by_label = dict(zip(_figure_labels(figures), figures, strict=True))
+        figures = [
+            figure_by_label[
+                match_name(f"chart of {kind} of", shorten_name(subject), figure_by_label)
+            ]
+        ]
+    return Chart(kind, tuple(figures))
 
 
-def _figure_labels(made: Sequence[Figure]) -> list[str]:
+def _figure_labels(figures: Sequence[Figure]) -> list[str]:
     """Return what distinguishes each figure of a kind, or its title if that is ambiguous."""
-    names = [f.choice or f.title.partition(": ")[2] or f.title for f in made]
-    return [f.title if names.count(name) > 1 else name for f, name in zip(made, names, strict=True)]
+    names = [f.choice or f.title.partition(": ")[2] or f.title for f in figures]
+    return [
+        f.title if names.count(name) > 1 else name for f, name in zip(figures, names, strict=True)
+    ]
 
 
-def confusions_fragment(of: Sequence[ConfusionBase]) -> str:
+def confusions_fragment(confusions: Sequence[ConfusionBase]) -> str:
     """Return the confusion matrices of systems for a notebook; large ones are tables."""
-    if max(len(own.labels) for own in of) <= MOST_DRAWN:
-        return confusions_chart(of)._repr_html_()
-    few = [own for own in of if len(own.labels) <= MOST_IN_GRID]
-    said = [("", f"{shorten_name(own.system)}: {summary(own)}") for own in of]
-    return compact_fragment(said, tables=[matrix_table(own) for own in few])
+    if max(len(confusion.labels) for confusion in confusions) <= MOST_DRAWN:
+        return confusions_chart(confusions)._repr_html_()
+    small_confusions = [
+        confusion for confusion in confusions if len(confusion.labels) <= MOST_IN_GRID
+    ]
+    sentences = [
+        ("", f"{shorten_name(confusion.system)}: {summary(confusion)}") for confusion in confusions
+    ]
+    return compact_fragment(
+        sentences, tables=[matrix_table(confusion) for confusion in small_confusions]
+    )
 
 
 # --- Files ----------------------------------------------------------------------------------------
@@ -246,43 +258,43 @@ def chart_files(
 
     If there are more than two figures of a kind each has a separate file.
     """
-    taken: set[str] = set()
+    used_names: set[str] = set()
     for chart in _all_figures(result, orientation):
         parts = [(chart.name, chart)]
         if len(chart.figures) > SIDE_BY_SIDE:
             each = zip(_figure_labels(chart.figures), chart.figures, strict=True)
-            parts = [(f"{chart.name} {of}", Chart(chart.name, (f,))) for of, f in each]
+            parts = [(f"{chart.name} {label}", Chart(chart.name, (f,))) for label, f in each]
         for name, part in parts:
-            stem = _file_name(name, taken)
+            stem = _file_name(name, used_names)
             for kind in formats:
                 yield f"{stem}.{kind}", part.drawn(kind)
 
 
 def _all_figures(result: Evaluation | Comparison, orientation: str) -> Iterator[Chart]:
     if isinstance(result, Evaluation):
-        made = figures(use_display_names(result), orientation)
+        page_figures = figures(use_display_names(result), orientation)
     else:
-        made = _comparison_figures(use_display_names(result))
+        page_figures = _comparison_figures(use_display_names(result))
     by_kind: dict[str, list[Figure]] = {}
-    for figure in made:
+    for figure in page_figures:
         by_kind.setdefault(figure.kind, []).append(figure)
-    for kind, own in by_kind.items():
-        yield Chart(kind, tuple(own))
+    for kind, kind_figures in by_kind.items():
+        yield Chart(kind, tuple(kind_figures))
 
 
 #: What no name of a file has: all but letters, digits and what stands between them in numbers.
 _UNSAFE = re.compile(r"[^\w@+.]|(?<!\w)\.|\.(?!\w)")
 
 
-def _file_name(name: str, taken: set[str]) -> str:
+def _file_name(name: str, used_names: set[str]) -> str:
     """Return a unique file name that is valid on any system."""
-    kept = _UNSAFE.sub("-", shorten_name(name))
-    stem = base = re.sub("-+", "-", kept).strip("-")[:80] or "chart"
+    safe_name = _UNSAFE.sub("-", shorten_name(name))
+    stem = base = re.sub("-+", "-", safe_name).strip("-")[:80] or "chart"
     copy = 1
-    while stem.lower() in taken:
+    while stem.lower() in used_names:
         copy += 1
         stem = f"{base}-{copy}"
-    taken.add(stem.lower())
+    used_names.add(stem.lower())
     return stem
 
 
@@ -300,8 +312,8 @@ def figures(
     computed.
     """
 
-    def begun(made: Iterable[Figure]) -> Iterator[Figure]:
-        for figure in lazy_figures(made):
+    def begun(chart_figures: Iterable[Figure]) -> Iterator[Figure]:
+        for figure in lazy_figures(chart_figures):
             if begin is None or figure.later:
                 yield figure
             else:
@@ -312,7 +324,7 @@ def figures(
     for chart in (*CHARTS.values(), *map(get_chart, unknown)):
         sections[chart.section] += begun(chart.figures(evaluation, orientation))
     sections["evaluation"].sort(key=lambda figure: figure.more)
-    return assign_ids(figure for of in sections.values() for figure in of)
+    return assign_ids(figure for section_figures in sections.values() for figure in section_figures)
 
 
 def comparison_figures(
@@ -341,22 +353,28 @@ def combine_specs(figures: Sequence[Figure]) -> Spec:
     if len(figures) == 1:
         return figures[0].spec
     datasets: dict[str, Any] = {}
-    parts = [_sub_spec(figure, f"-{place}", datasets) for place, figure in enumerate(figures)]
-    apart = {"color": "independent", "strokeDash": "independent", "shape": "independent"}
+    parts = [_sub_spec(figure, f"-{index}", datasets) for index, figure in enumerate(figures)]
+    independent_scales = {
+        "color": "independent",
+        "strokeDash": "independent",
+        "shape": "independent",
+    }
     extra: Spec = {"datasets": datasets} if datasets else {}
-    made = vega.assemble_spec(concat=parts, columns=_COLUMNS, resolve={"scale": apart}, **extra)
+    spec = vega.assemble_spec(
+        concat=parts, columns=_COLUMNS, resolve={"scale": independent_scales}, **extra
+    )
     lefts = [figure.spec["padding"]["left"] for figure in figures]
-    return {**made, "padding": {**made["padding"], "left": max(lefts)}}
+    return {**spec, "padding": {**spec["padding"], "left": max(lefts)}}
 
 
 def _sub_spec(figure: Figure, suffix: str, datasets: dict[str, Any]) -> Spec:
     """Return the spec of one of several figures, with unique names of data and parameters."""
-    own = figure.spec.get("datasets", {})
-    datasets |= {f"{name}{suffix}": rows for name, rows in own.items()}
+    figure_datasets = figure.spec.get("datasets", {})
+    datasets |= {f"{name}{suffix}": rows for name, rows in figure_datasets.items()}
     inner = {key: value for key, value in figure.spec.items() if key not in _OUTER}
     title = {"text": figure.title, "color": "currentColor", "fontWeight": "normal", "fontSize": 14}
-    made: Spec = _rename_datasets(inner, frozenset(own), suffix)
-    return {"title": {**title, "anchor": "start"}, **made}
+    renamed_spec: Spec = _rename_datasets(inner, frozenset(figure_datasets), suffix)
+    return {"title": {**title, "anchor": "start"}, **renamed_spec}
 
 
 def _rename_datasets(part: Any, datasets: frozenset[str], suffix: str) -> Any:

@@ -47,19 +47,21 @@ def block_order(counts: FloatArray) -> tuple[int, ...]:
     """
     k = len(counts)
     truth = counts.sum(axis=1, keepdims=True)
-    share = np.divide(counts, truth, out=np.zeros_like(counts), where=truth > 0)
-    alike = (share + share.T) / 2
-    np.fill_diagonal(alike, 0.0)
-    if k < 3 or not alike.any():
+    proportions = np.divide(counts, truth, out=np.zeros_like(counts), where=truth > 0)
+    similarity = (proportions + proportions.T) / 2
+    np.fill_diagonal(similarity, 0.0)
+    if k < 3 or not similarity.any():
         return tuple(range(k))
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
 
-    place = np.arange(k)
+    indices = np.arange(k)
     # A hair per step apart keeps classes that are equally alike in the order given.
-    apart = 1 - alike / alike.max() + 1e-6 * np.abs(place[:, None] - place[None, :]) / k
-    np.fill_diagonal(apart, 0.0)
-    tree = linkage(squareform(apart, checks=False), "average", optimal_ordering=k <= 200)
+    distances = (
+        1 - similarity / similarity.max() + 1e-6 * np.abs(indices[:, None] - indices[None, :]) / k
+    )
+    np.fill_diagonal(distances, 0.0)
+    tree = linkage(squareform(distances, checks=False), "average", optimal_ordering=k <= 200)
     order = [int(i) for i in leaves_list(tree)]
     return tuple(order if order[0] < order[-1] else order[::-1])
 
@@ -71,9 +73,9 @@ def common_order(confusions: Sequence[ConfusionBase]) -> tuple[int, ...] | None:
     return block_order(np.sum([c.counts for c in confusions], axis=0))
 
 
-def format_cells(values: FloatArray, *, shares: bool) -> list[list[str]]:
+def format_cells(values: FloatArray, *, is_proportion: bool) -> list[list[str]]:
     """Format cells: counts in full, weights and proportions rounded."""
-    digits = numbers.Rounding(3) if shares else numbers.sizes(values)
+    digits = numbers.Rounding(3) if is_proportion else numbers.sizes(values)
     return [["" if np.isnan(x) else digits(float(x)) for x in row] for row in values]
 
 
@@ -87,7 +89,7 @@ def matrix_table(
     names = list(unique_labels(confusion.labels, LABEL).values())
     if len(names) > MOST_IN_GRID:
         return _list_cells(confusion, names, orientation, normalise)
-    cells = format_cells(confusion.table(orientation, normalise), shares=normalise is not None)
+    cells = format_cells(confusion.table(orientation, normalise), is_proportion=normalise is not None)
     rows = [[name, *row] for name, row in zip(names, cells, strict=True)]
     sides = ("truth", "predicted")[:: 1 if orientation == ORIENTATIONS[0] else -1]
     return [" \\ ".join(sides), *names], rows
@@ -103,16 +105,18 @@ def _list_cells(
             "truth": of_truth[truth], "prediction": of_prediction[predicted], "all": cells.sum()
         }  # fmt: skip
         cells = cells / total[normalise]
-    text = (row[0] for row in format_cells(cells[:, None], shares=normalise is not None))
+    text = (row[0] for row in format_cells(cells[:, None], is_proportion=normalise is not None))
     rows = [
-        [names[true], names[said], cell]
-        for true, said, cell in zip(truth.tolist(), predicted.tolist(), text, strict=True)
+        [names[true_index], names[predicted_index], cell]
+        for true_index, predicted_index, cell in zip(
+            truth.tolist(), predicted.tolist(), text, strict=True
+        )
     ]
     head = ["truth", "predicted", normalise or "count"]
     if orientation == "truth-rows":
         return head, rows
-    place = {name: at for at, name in enumerate(names)}
-    rows.sort(key=lambda row: place[row[1]])
+    index_by_name = {name: index for index, name in enumerate(names)}
+    rows.sort(key=lambda row: index_by_name[row[1]])
     return [head[1], head[0], head[2]], [[row[1], row[0], row[2]] for row in rows]
 
 
@@ -139,7 +143,7 @@ def class_table(confusion: ConfusionBase) -> tuple[list[str], list[list[str]]]:
     rows = confusion.class_rows()
     names = list(unique_labels(confusion.labels, LABEL).values())
     sizes = format_cells(
-        np.array([[row["truth"], row["predicted"]] for row in rows], np.float64), shares=False
+        np.array([[row["truth"], row["predicted"]] for row in rows], np.float64), is_proportion=False
     )
     digits = numbers.Rounding(3)
     values = [
@@ -150,14 +154,16 @@ def class_table(confusion: ConfusionBase) -> tuple[list[str], list[list[str]]]:
     return head, [[n, *s, *v] for n, s, v in zip(names, sizes, values, strict=True)]
 
 
-def largest_confusions(confusion: ConfusionBase, most: int = 10) -> list[tuple[str, str, float]]:
+def largest_confusions(
+    confusion: ConfusionBase, max_cells: int = 10
+) -> list[tuple[str, str, float]]:
     """Return the largest off-diagonal cells: true class, predicted class, count."""
     truth, predicted, count = confusion.occupied()
-    beside = np.flatnonzero(truth != predicted)
-    best = beside[np.argsort(-count[beside], kind="stable")[:most]]
+    off_diagonal = np.flatnonzero(truth != predicted)
+    best = off_diagonal[np.argsort(-count[off_diagonal], kind="stable")[:max_cells]]
     return [
-        (confusion.labels[truth[at]], confusion.labels[predicted[at]], float(count[at]))
-        for at in best.tolist()
+        (confusion.labels[truth[index]], confusion.labels[predicted[index]], float(count[index]))
+        for index in best.tolist()
     ]
 
 
@@ -166,11 +172,9 @@ def summary(confusion: ConfusionBase) -> str:
     truth, predicted, count = confusion.occupied()
     total, right = float(count.sum()), float(count[truth == predicted].sum())
     text = f"{numbers.format_number(right)} of {numbers.format_number(total)} are on the diagonal"
-    for *names, most in largest_confusions(confusion, 1):
-        true, said = unique_labels(names).values()
-        text += (
-            f"; the most frequent error predicts {said} for {true} ({numbers.format_number(most)})"
-        )
+    for *names, largest in largest_confusions(confusion, 1):
+        true_label, predicted_label = unique_labels(names).values()
+        text += f"; the most frequent error predicts {predicted_label} for {true_label} ({numbers.format_number(largest)})"
     return f"{text}."
 
 
@@ -241,9 +245,11 @@ def axis_names(table: LabelTable) -> str:
 def label_titles(tables: Sequence[LabelTable]) -> list[str]:
     """Return the titles of the tables: the system, and the kind if there are several kinds."""
     kinds = {table.of: axis_names(table).capitalize() for table in tables}
-    made = []
+    titles = []
     for table in tables:
-        named = "" if table.system in (UNNAMED, ALL_RATERS) else shorten_name(table.system)
-        kind = kinds[table.of] + (" of" if named else "") if len(kinds) > 1 else ""
-        made.append(" ".join(filter(None, (kind, named if kind else shorten_name(table.system)))))
-    return made
+        system = "" if table.system in (UNNAMED, ALL_RATERS) else shorten_name(table.system)
+        kind = kinds[table.of] + (" of" if system else "") if len(kinds) > 1 else ""
+        titles.append(
+            " ".join(filter(None, (kind, system if kind else shorten_name(table.system))))
+        )
+    return titles

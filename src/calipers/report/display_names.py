@@ -59,13 +59,13 @@ def _rename_measures(rows: Sequence[Any], names: Mapping[str, str]) -> list[Any]
     return [replace(r, measure=names[r.measure]) if r.measure in names else r for r in rows]
 
 
-def _comparison(made: Comparison, names: Mapping[str, str]) -> Comparison:
+def _comparison(comparison: Comparison, names: Mapping[str, str]) -> Comparison:
     return replace(
-        made,
-        differences=tuple(_rename_measures(made.differences, names)),
-        primary=made.primary and names.get(made.primary, made.primary),
-        omnibus=_LazyOmnibusTests(made.omnibus, names),
-        per_unit=_units(made.per_unit, names),
+        comparison,
+        differences=tuple(_rename_measures(comparison.differences, names)),
+        primary=comparison.primary and names.get(comparison.primary, comparison.primary),
+        omnibus=_LazyOmnibusTests(comparison.omnibus, names),
+        per_unit=_units(comparison.per_unit, names),
         requested_names={},
     )
 
@@ -83,25 +83,31 @@ class _LazyOmnibusTests(LazySequence[OmnibusTest]):
 
 
 def _rename_definition(definition: Definition, names: Mapping[str, str]) -> Definition:
-    own = definition.measure
-    if own not in names:
+    canonical_name = definition.measure
+    if canonical_name not in names:
         return definition
     return replace(
         definition,
-        measure=names[own],
-        description=f"{definition.description}\n\nThe canonical name is ``{own}``.",
+        measure=names[canonical_name],
+        description=f"{definition.description}\n\nThe canonical name is ``{canonical_name}``.",
     )
 
 
-def _rename_finding(found: Finding, names: Mapping[str, str]) -> Finding:
+def _rename_finding(finding: Finding, names: Mapping[str, str]) -> Finding:
     """Return the finding with the display names of measures in its sentence."""
-    sentence = found.message
-    for own in (name for name in found.measures if name in names):
+    sentence = finding.message
+    for canonical_name in (name for name in finding.measures if name in names):
         sentence = re.sub(
-            rf"(?<![\w-]){re.escape(own)}(?![\w-])", names[own].replace("\\", r"\\"), sentence
+            rf"(?<![\w-]){re.escape(canonical_name)}(?![\w-])",
+            names[canonical_name].replace("\\", r"\\"),
+            sentence,
         )
     return replace(
-        found, message=sentence, measures=tuple(names.get(own, own) for own in found.measures)
+        finding,
+        message=sentence,
+        measures=tuple(
+            names.get(canonical_name, canonical_name) for canonical_name in finding.measures
+        ),
     )
 
 
@@ -109,8 +115,8 @@ def _slices(slices: Slices | None, names: Mapping[str, str]) -> Slices | None:
     if slices is None:
         return None
 
-    def one(of: Any) -> Any:
-        return _rename_measures([of], names)[0]
+    def one(row: Any) -> Any:
+        return _rename_measures([row], names)[0]
 
     return replace(
         slices,
@@ -124,8 +130,8 @@ def _units(units: PerUnit | None, names: Mapping[str, str]) -> PerUnit | None:
         return None
     parts: dict[str, Any] = {
         part: {
-            system: {names.get(name, name): column for name, column in of.items()}
-            for system, of in getattr(units, part).items()
+            system: {names.get(name, name): column for name, column in values_by_measure.items()}
+            for system, values_by_measure in getattr(units, part).items()
         }
         for part in ("values", "bounds", "undefined")
     }

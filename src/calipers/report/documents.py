@@ -158,23 +158,23 @@ def notebook_cell(result: Evaluation | Comparison | LearningResult) -> str:
         from calipers.report.figures.learning import figure
         from calipers.report.notebook_fragments import compact_fragment
 
-        first, *more = learning.sentences(result)
+        first, *other_sentences = learning.sentences(result)
         return compact_fragment(
-            [("", first), *(("soft", line) for line in more)],
+            [("", first), *(("soft", line) for line in other_sentences)],
             tables=[learning.grid(result)],
             figures=[figure(result)],
-            more=("How", learning.notes(result)),
+            details=("How", learning.notes(result)),
         )
     return Cell().write(document(result, DisplayOptions(Medium.NOTEBOOK)))
 
 
-def learning_chart(of: LearningResult) -> Chart:
+def learning_chart(result: LearningResult) -> Chart:
     """Return the chart of a learning result."""
     from calipers.report.charts import Chart
     from calipers.report.figures.learning import figure
 
-    made = figure(of)
-    return Chart(made.kind, (made,))
+    chart_figure = figure(result)
+    return Chart(chart_figure.kind, (chart_figure,))
 
 
 def document(result: Any, look: DisplayOptions) -> Iterable[Block]:
@@ -201,7 +201,7 @@ def document(result: Any, look: DisplayOptions) -> Iterable[Block]:
 
 
 def evaluation(
-    of: Evaluation, look: DisplayOptions, original: Evaluation | None = None
+    result: Evaluation, look: DisplayOptions, original: Evaluation | None = None
 ) -> Iterator[Block]:
     """Yield the blocks of an evaluation.
 
@@ -209,89 +209,94 @@ def evaluation(
     is the evaluation that can be downloaded.
     """
     if look.medium is Medium.PAPER:
-        yield from _paper_tables(of, intervals=look.intervals)
+        yield from _paper_tables(result, intervals=look.intervals)
         return
-    rest = secondary_headline(of, name)
-    verdict = Verdict(headlines(of, name), [rest] if rest else [])
-    notes = Notes(list(map(mark_literal, of.notes)))
-    yield Heading(table_rows.report_heading(of), 1)
+    secondary = secondary_headline(result, name)
+    verdict = Verdict(headlines(result, name), [secondary] if secondary else [])
+    notes = Notes(list(map(mark_literal, result.notes)))
+    yield Heading(table_rows.report_heading(result), 1)
     if not look.on_screen:
         yield verdict
     if look.in_browser:
-        yield from _differences_in_words(of, verdict)
-        yield _downloads(original or of)
-    yield from _findings(of, linked=look.in_browser)
+        yield from _differences_in_words(result, verdict)
+        yield _downloads(original or result)
+    yield from _findings(result, linked=look.in_browser)
     if not look.on_screen:
         yield from _notes(notes, look)
-    yield from _numbers(of, look)
-    if of.costs is not None:
-        yield from _costs(of, of.costs, look)
+    yield from _numbers(result, look)
+    if result.costs is not None:
+        yield from _costs(result, result.costs, look)
     if look.medium.has_sections:
-        by_class = any(table.of == "class" for table in of.label_tables)
+        by_class = any(table.of == "class" for table in result.label_tables)
         if not look.in_browser:  # where they are drawn
-            yield from _confusions(of.confusions, look.orientation, told=by_class)
-        yield from _labels(of.label_tables, look)
+            yield from _confusions(result.confusions, look.orientation, has_class_table=by_class)
+        yield from _labels(result.label_tables, look)
     parts = [
-        () if of.slices is None else slices(of.slices, look, of),
-        () if of.thresholds is None else threshold_document(of.thresholds, look),
+        () if result.slices is None else slices(result.slices, look, result),
+        () if result.thresholds is None else threshold_document(result.thresholds, look),
     ]
     if look.medium is not Medium.NOTEBOOK:
         for part in parts if look.on_screen else reversed(parts):
             yield from part
     if look.in_browser:
-        yield from _chart_blocks(of, look.orientation)
-        yield from _definitions(_all_definitions(of))
+        yield from _chart_blocks(result, look.orientation)
+        yield from _definitions(_all_definitions(result))
     if look.on_screen:
         yield from (verdict, notes)
     elif look.medium.has_sections:
-        yield from _provenance(of.provenance)
+        yield from _provenance(result.provenance)
 
 
-def _differences_in_words(of: Evaluation, verdict: Verdict) -> Iterator[Block]:
+def _differences_in_words(result: Evaluation, verdict: Verdict) -> Iterator[Block]:
     """Yield a sentence per difference, unless the verdict says the same."""
-    if of.comparison is not None and len(of.comparison) <= MOST_SENTENCES:
-        every = sentences(of.comparison, name)
-        if every and every != verdict.items:
-            few = len(every) <= FEW_SENTENCES
-            yield Fold("Measure by measure", [Lines(every, listed=True)], open=few)
+    if result.comparison is not None and len(result.comparison) <= MOST_SENTENCES:
+        all_sentences = sentences(result.comparison, name)
+        if all_sentences and all_sentences != verdict.items:
+            has_few_sentences = len(all_sentences) <= FEW_SENTENCES
+            yield Fold(
+                "Measure by measure", [Lines(all_sentences, listed=True)], open=has_few_sentences
+            )
 
 
-def _downloads(of: ReportableResult) -> Downloads:
+def _downloads(result: ReportableResult) -> Downloads:
     """Return the result for download: in full precision, as a table, and for a paper."""
-    files = {"result.json": of.to_json(), "result.csv": of.to_csv()}
-    if isinstance(of, Evaluation | Comparison):
-        files["result.tex"] = of.to_latex()
+    files = {"result.json": result.to_json(), "result.csv": result.to_csv()}
+    if isinstance(result, Evaluation | Comparison):
+        files["result.tex"] = result.to_latex()
     return Downloads(files)
 
 
-def _findings(of: Evaluation, *, linked: bool) -> Iterator[Block]:
+def _findings(result: Evaluation, *, linked: bool) -> Iterator[Block]:
     """Yield the findings, with links from their measures to the definitions."""
-    if not of.findings:
+    if not result.findings:
         return
-    known = of.definitions if linked else ()
-    anchors = {d.measure: f"definition-{i}" for i, d in enumerate(known)}
+    definitions = result.definitions if linked else ()
+    anchors = {d.measure: f"definition-{i}" for i, d in enumerate(definitions)}
     yield Heading("Findings", anchor="findings")
     yield Findings(
         [
-            finding_item(found, alike, anchors)
-            for found, alike in table_rows.deduplicate_findings(of.findings)
+            finding_item(finding, similar, anchors)
+            for finding, similar in table_rows.deduplicate_findings(result.findings)
         ]
     )
 
 
 def finding_item(
-    found: Finding, alike: Sequence[Finding] = (), anchors: Mapping[str, str] | None = None
+    finding: Finding, similar: Sequence[Finding] = (), anchors: Mapping[str, str] | None = None
 ) -> FindingText:
     """Return a finding of a document, with similar ones of other systems."""
-    at = anchors or {}
+    anchor_by_measure = anchors or {}
     return FindingText(
-        table_rows.severity_prefix(found).strip(),
-        mark_literal(table_rows.finding_text(found, alike)),
-        found.severity,
-        escape_unprintable(found.criterion),
-        f"{100 * found.level:.4g}%",
-        table_rows.finding_numbers(found),
-        [(shorten_name(measure), at.get(measure, "")) for measure in found.measures],
+        table_rows.severity_prefix(finding).strip(),
+        mark_literal(table_rows.finding_text(finding, similar)),
+        finding.severity,
+        escape_unprintable(finding.criterion),
+        f"{100 * finding.level:.4g}%",
+        table_rows.finding_numbers(finding),
+        [
+            (shorten_name(measure), anchor_by_measure.get(measure, ""))
+            for measure in finding.measures
+        ],
     )
 
 
@@ -301,109 +306,123 @@ def _notes(notes: Notes, look: DisplayOptions) -> Iterator[Block]:
     yield notes
 
 
-def _paper_tables(of: Evaluation, *, intervals: bool) -> Iterator[Block]:
+def _paper_tables(result: Evaluation, *, intervals: bool) -> Iterator[Block]:
     """Yield tables of systems by measures, and by costs with the Pareto fronts."""
-    yield WideTable(wide.from_evaluation(of, intervals=intervals))
-    if of.costs is not None:
-        made = wide.from_evaluation(of.costs, intervals=intervals)
-        told = (line for front in of.pareto_fronts for line in pareto_fronts.front_sentences(front))
-        yield WideTable(replace(made, tests=(*made.tests, *told)))
+    yield WideTable(wide.from_evaluation(result, intervals=intervals))
+    if result.costs is not None:
+        cost_layout = wide.from_evaluation(result.costs, intervals=intervals)
+        front_lines = (
+            line for front in result.pareto_fronts for line in pareto_fronts.front_sentences(front)
+        )
+        yield WideTable(replace(cost_layout, tests=(*cost_layout.tests, *front_lines)))
 
 
-def _numbers(of: Evaluation, look: DisplayOptions) -> Iterator[Block]:
+def _numbers(result: Evaluation, look: DisplayOptions) -> Iterator[Block]:
     """Yield the estimates and the differences.
 
     On a terminal the differences of many pairs are omitted.
     """
-    found, is_of_rows = of.comparison or None, _is_wide(of, look)
-    pairs_out = look.on_screen and found is not None and len(group_by_pair(found)) > MOST_PAIRS
-    told = [omitted_pairs_note(found)] if found is not None and pairs_out else []
-    if of.estimates and is_of_rows:
+    comparison, is_of_rows = result.comparison or None, _is_wide(result, look)
+    omits_pairs = (
+        look.on_screen and comparison is not None and len(group_by_pair(comparison)) > MOST_PAIRS
+    )
+    pair_notes = [omitted_pairs_note(comparison)] if comparison is not None and omits_pairs else []
+    if result.estimates and is_of_rows:
         # The differences below say how they were tested.
-        tests = not look.on_screen or found is None or pairs_out
-        made, primary = wide.from_evaluation(of), wide.primary_measure(of)
+        tests = not look.on_screen or comparison is None or omits_pairs
+        layout, primary = wide.from_evaluation(result), wide.primary_measure(result)
         if look.in_browser:
-            ranked = f"Ranking by {name(primary)}" if made.ranked else "Estimates"
-            yield Heading(ranked, anchor="ranking" if made.ranked else "estimates")
+            heading = f"Ranking by {name(primary)}" if layout.ranked else "Estimates"
+            yield Heading(heading, anchor="ranking" if layout.ranked else "estimates")
         yield WideTable(
-            replace(made, remarks=(*made.remarks, *told)),
+            replace(layout, remarks=(*layout.remarks, *pair_notes)),
             primary,
             tests=tests,
-            whiskers=_whiskers(of, primary) if look.is_drawn else (),
+            whiskers=_whiskers(result, primary) if look.is_drawn else (),
         )
-        told = []
-    elif of.estimates:
+        pair_notes = []
+    elif result.estimates:
         if look.in_browser:
             yield Heading("Estimates", anchor="estimates")
-        yield _estimates(of, look)
-    if told:
-        yield Lines(told)
-    if found is None or pairs_out:
+        yield _estimates(result, look)
+    if pair_notes:
+        yield Lines(pair_notes)
+    if comparison is None or omits_pairs:
         return
     if look.in_browser:
         yield Heading("Comparison", anchor="comparison")
-    if look.on_screen and is_of_rows and len(found) > FEW_DIFFERENCES:
-        yield WideTable(wide.from_comparison(found))
+    if look.on_screen and is_of_rows and len(comparison) > FEW_DIFFERENCES:
+        yield WideTable(wide.from_comparison(comparison))
     else:
-        yield from differences(found, look, folded=is_of_rows)
+        yield from differences(comparison, look, folded=is_of_rows)
 
 
-def _is_wide(of: Evaluation, look: DisplayOptions) -> bool:
+def _is_wide(result: Evaluation, look: DisplayOptions) -> bool:
     """Return whether an evaluation has a wide table, with a row per system.
 
     Wide tables have no room for drawings of all measures, so that media with drawings have long
     tables by default, unless many systems are ranked.
     """
     if look.is_drawn and look.layout is None:
-        return wide.is_ranked(of)
-    return is_wide(of, look.layout)
+        return wide.is_ranked(result)
+    return is_wide(result, look.layout)
 
 
-def _estimates(of: Evaluation, look: DisplayOptions) -> Table:
+def _estimates(result: Evaluation, look: DisplayOptions) -> Table:
     """Return a table with a row per estimate."""
-    made = tables.estimate_columns(of, arrows=not look.on_screen, drawn=look.is_drawn)
+    columns = tables.estimate_columns(result, arrows=not look.on_screen, drawings=look.is_drawn)
     rows_are = "every measure of every system"
-    return Table(drop_empty_columns(made), title="Estimates", rows_are=rows_are, grouped=True)
+    return Table(drop_empty_columns(columns), title="Estimates", rows_are=rows_are, grouped=True)
 
 
-def _whiskers(of: Evaluation, measure: str) -> list[Any]:
+def _whiskers(result: Evaluation, measure: str) -> list[Any]:
     """Return the drawn interval of each system, in the order of the rows of a wide table."""
-    found = {e.system: e for e in of if e.measure == measure}
-    own = [found[system] for system in wide.order_systems(of) if system in found]
-    drawn = tables.whiskers(own, table_rows.definitions_by_measure(of).get(measure), of.systems)
-    by_system = {e.system: one for e, one in zip(own, drawn, strict=True)}
-    return [by_system.get(system) for system in wide.order_systems(of)]
+    estimate_by_system = {e.system: e for e in result if e.measure == measure}
+    estimates = [
+        estimate_by_system[system]
+        for system in wide.order_systems(result)
+        if system in estimate_by_system
+    ]
+    whiskers = tables.whiskers(
+        estimates, table_rows.definitions_by_measure(result).get(measure), result.systems
+    )
+    whisker_by_system = {e.system: whisker for e, whisker in zip(estimates, whiskers, strict=True)}
+    return [whisker_by_system.get(system) for system in wide.order_systems(result)]
 
 
-def differences(of: Comparison, look: DisplayOptions, *, folded: bool = False) -> Iterator[Block]:
+def differences(
+    result: Comparison, look: DisplayOptions, *, folded: bool = False
+) -> Iterator[Block]:
     """Yield the table of differences and that of omnibus tests.
 
     On a page, tables of many differences may be ``folded``.
     """
-    text = adjustment_text(of)
-    if look.is_drawn and len(group_by_pair(of)) > MOST_PAIRS:
-        yield from _every_pair(of, look)
+    text = adjustment_text(result)
+    if look.is_drawn and len(group_by_pair(result)) > MOST_PAIRS:
+        yield from _every_pair(result, look)
         folded = False
     else:
-        columns = drop_empty_columns(tables.difference_columns(of, verdict=not look.on_screen))
+        columns = drop_empty_columns(tables.difference_columns(result, verdict=not look.on_screen))
         table = Table(columns, title="Comparison", rows_are="every difference")
         if look.on_screen:
             yield from (table, Lines([text] if text else []))
             return
-        many = folded and len(of) > FEW_DIFFERENCES
-        yield from (Fold(f"The {len(of):,} differences", [table]), _BLANK) if many else [table]
+        is_long = folded and len(result) > FEW_DIFFERENCES
+        yield from (
+            (Fold(f"The {len(result):,} differences", [table]), _BLANK) if is_long else [table]
+        )
     if text and (not folded or look.is_drawn):
         yield Lines([text], aside=True)
-    if of.omnibus and look.medium is not Medium.NOTEBOOK:
-        yield from _omnibus_tables(of, look)
+    if result.omnibus and look.medium is not Medium.NOTEBOOK:
+        yield from _omnibus_tables(result, look)
 
 
-def _every_pair(of: Comparison, look: DisplayOptions) -> Iterator[Block]:
+def _every_pair(result: Comparison, look: DisplayOptions) -> Iterator[Block]:
     """Yield a selector of pairs that are too many for a table."""
-    count = f"{len(group_by_pair(of)):,}"
+    count = f"{len(group_by_pair(result)):,}"
     if look.in_browser:
-        level = numbers.format_percent(of.level)
-        yield Pairs(count, page_data.all_pairs_data(of), level, p_heading(of))
+        level = numbers.format_percent(result.level)
+        yield Pairs(count, page_data.all_pairs_data(result), level, p_heading(result))
     else:
         yield Lines([f"{count} pairs of systems: see the page that to_html() writes."], aside=True)
 
@@ -420,28 +439,28 @@ _NOT_ADJUSTED = " These p-values are not adjusted for the number of measures."
 
 
 def _omnibus_tables(
-    of: Comparison, look: DisplayOptions, *, groups: bool = True
+    result: Comparison, look: DisplayOptions, *, groups: bool = True
 ) -> Iterator[Block]:
     """Yield the omnibus tests of all systems, with homogeneous ``groups`` unless shown already."""
-    columns = tables.omnibus_columns(of)
+    columns = tables.omnibus_columns(result)
     title = "Omnibus tests"
-    if look.in_browser and len(group_by_pair(of)) > MOST_PAIRS:
+    if look.in_browser and len(group_by_pair(result)) > MOST_PAIRS:
         groups = False  # long lists, which the matrix of pairs shows better
     yield Heading(title, 3 if look.in_browser else 2)
     yield Table(drop_empty_columns(columns if groups else columns[:-1]), title=title)
     if look.in_browser:
-        several = _NOT_ADJUSTED if len(of.omnibus) > 1 else ""
-        yield Lines([f"{_OF_ALL}{_ALIKE if groups else ''}{several}"], aside=True)
+        adjustment_note = _NOT_ADJUSTED if len(result.omnibus) > 1 else ""
+        yield Lines([f"{_OF_ALL}{_ALIKE if groups else ''}{adjustment_note}"], aside=True)
 
 
-def _costs(of: Evaluation, costs: Evaluation, look: DisplayOptions) -> Iterator[Block]:
+def _costs(result: Evaluation, costs: Evaluation, look: DisplayOptions) -> Iterator[Block]:
     """Yield the costs of the systems, and the Pareto fronts."""
     yield Heading("Costs", anchor="costs")
     if not look.is_drawn and is_wide(costs, look.layout if look.on_screen else None):
         yield WideTable(wide.from_evaluation(costs), wide.primary_measure(costs))
     else:
         yield replace(_estimates(costs, look), title="Costs")
-    for front in of.pareto_fronts:
+    for front in result.pareto_fronts:
         if look.on_screen:
             yield Heading(
                 f"{shorten_name(front.measure)} against {shorten_name(front.cost_measure)}"
@@ -449,70 +468,76 @@ def _costs(of: Evaluation, costs: Evaluation, look: DisplayOptions) -> Iterator[
         else:
             yield Lines(pareto_fronts.front_sentences(front, name))
         yield Table(pareto_fronts.table(front), title="Pareto front")
-    if of.pareto_fronts:
-        yield Lines([pareto_fronts.front_caption(of.pareto_fronts)], aside=True)
+    if result.pareto_fronts:
+        yield Lines([pareto_fronts.front_caption(result.pareto_fronts)], aside=True)
     if costs.comparison and look.medium.has_sections:
         summary = f"The {len(costs.comparison):,} differences of costs"
         yield Fold(summary, [*differences(costs.comparison, look), _BLANK])
 
 
-def _confusions(of: Sequence[ConfusionBase], orientation: str, *, told: bool) -> Iterator[Block]:
+def _confusions(
+    confusions: Sequence[ConfusionBase], orientation: str, *, has_class_table: bool
+) -> Iterator[Block]:
     """Yield the confusion matrix of each system, and a table of its classes.
 
-    There is no table of two classes, nor if a table of classes is ``told`` elsewhere.
+    There is no table of two classes, nor if a table of classes is ``has_class_table`` elsewhere.
     """
-    for own in of:
-        if len(own.labels) <= class_tables.MOST_CLASSES:
-            yield Heading(f"Confusion matrix{_system_suffix(own, of)}")
-            yield class_tables.table(own, orientation)
-            if len(own.labels) > 2 and not told:
-                yield Table.of(*class_tables.class_table(own))
+    for confusion in confusions:
+        if len(confusion.labels) <= class_tables.MOST_CLASSES:
+            yield Heading(f"Confusion matrix{_system_suffix(confusion, confusions)}")
+            yield class_tables.table(confusion, orientation)
+            if len(confusion.labels) > 2 and not has_class_table:
+                yield Table.of(*class_tables.class_table(confusion))
 
 
-def _labels(of: Sequence[LabelTable], look: DisplayOptions) -> Iterator[Block]:
+def _labels(label_tables: Sequence[LabelTable], look: DisplayOptions) -> Iterator[Block]:
     """Yield the table of labels or clusters of each system."""
-    shown = [own for own in of if look.in_browser or len(own.labels) <= class_tables.MOST_LABELS]
-    if look.in_browser and len(of) > 1:
-        kinds = " and ".join(dict.fromkeys(map(class_tables.axis_names, of)))
+    shown_tables = [
+        label_table
+        for label_table in label_tables
+        if look.in_browser or len(label_table.labels) <= class_tables.MOST_LABELS
+    ]
+    if look.in_browser and len(label_tables) > 1:
+        kinds = " and ".join(dict.fromkeys(map(class_tables.axis_names, label_tables)))
         yield Heading(kinds.capitalize(), anchor="labels")
-    said = set[str]()
-    for own in shown:
-        title = f"{class_tables.axis_names(own).capitalize()}{_system_suffix(own, of)}"
-        table = Table.of(*class_tables.label_grid(own), title)
-        if len(of) > 1:
-            yield Part(title, [table], open=own is shown[0])
+    captioned_kinds = set[str]()
+    for label_table in shown_tables:
+        title = f"{class_tables.axis_names(label_table).capitalize()}{_system_suffix(label_table, label_tables)}"
+        table = Table.of(*class_tables.label_grid(label_table), title)
+        if len(label_tables) > 1:
+            yield Part(title, [table], open=label_table is shown_tables[0])
         else:
             yield from (Heading(title, anchor="labels"), table)
     if look.in_browser:
-        for own in shown:
-            if own.of not in said:
-                yield Lines([class_tables.label_caption(own)])
-            said.add(own.of)
+        for label_table in shown_tables:
+            if label_table.of not in captioned_kinds:
+                yield Lines([class_tables.label_caption(label_table)])
+            captioned_kinds.add(label_table.of)
 
 
 def _system_suffix(
-    own: ConfusionBase | LabelTable | ThresholdTable, of: Sequence[Any] | ThresholdTables
+    item: ConfusionBase | LabelTable | ThresholdTable, items: Sequence[Any] | ThresholdTables
 ) -> str:
     """Return the name of the system as a suffix of a title, if there are several."""
-    return f" of {name(own.system)}" if len(of) > 1 and own.system != ALL_RATERS else ""
+    return f" of {name(item.system)}" if len(items) > 1 and item.system != ALL_RATERS else ""
 
 
 def slices(
-    of: Slices, look: DisplayOptions | None = None, whole: Evaluation | None = None
+    all_slices: Slices, look: DisplayOptions | None = None, evaluation: Evaluation | None = None
 ) -> Iterator[Block]:
     """Yield a table of slices for each column that defines them.
 
     In a browser there is a table per measure, folded if no slice differs significantly from all
     other rows.
     """
-    if look is not None and look.in_browser and whole is not None:
+    if look is not None and look.in_browser and evaluation is not None:
         yield Heading("Slices", anchor="slices")
-        yield from _slices_by_measure(of, whole)
-        yield from _systems_within_by_measure(of)
+        yield from _slices_by_measure(all_slices, evaluation)
+        yield from _systems_within_by_measure(all_slices)
         return
     for title, (by_column, folded) in (
-        ("Slices by", tables.slice_tables(of)),
-        ("Comparisons within slices of", tables.within_slice_tables(of)),
+        ("Slices by", tables.slice_tables(all_slices)),
+        ("Comparisons within slices of", tables.within_slice_tables(all_slices)),
     ):
         for column, columns in by_column.items():
             yield Heading(f"{title} {name(column)}")
@@ -521,93 +546,106 @@ def slices(
             yield Lines([folded])
 
 
-def _slices_by_measure(of: Slices, whole: Evaluation) -> Iterator[Block]:
+def _slices_by_measure(all_slices: Slices, evaluation: Evaluation) -> Iterator[Block]:
     """Yield the primary measure, those with significant differences, then all others."""
-    groups, folded = slice_groups(of, MOST_ON_A_PAGE)
-    for column, (first, *rest) in group_by(groups, lambda group: group.column).items():
+    groups, folded = slice_groups(all_slices, MOST_ON_A_PAGE)
+    for column, (first, *other_groups) in group_by(groups, lambda group: group.column).items():
         yield Heading(f"By {name(column)}", 3)
-        yield _slice_part(of, first, whole, is_open=True)
-        yield from (_slice_part(of, group, whole) for group in rest if group.told_apart)
+        yield _slice_part(all_slices, first, evaluation, is_open=True)
+        yield from (
+            _slice_part(all_slices, group, evaluation) for group in other_groups if group.told_apart
+        )
         for tested, words in ((True, "differs significantly from"), (False, "was tested against")):
-            alike = [g for g in rest if not g.told_apart and g.tested is tested]
-            if alike:
-                measures = ", ".join(name(group.measure) for group in alike)
+            nonsignificant = [g for g in other_groups if not g.told_apart and g.tested is tested]
+            if nonsignificant:
+                measures = ", ".join(name(group.measure) for group in nonsignificant)
                 yield Part(
                     f"No slice {words} all other rows by {measures}",
-                    [_slice_part(of, group, whole) for group in alike],
+                    [_slice_part(all_slices, group, evaluation) for group in nonsignificant],
                 )
     if folded:
         yield Lines([left_out_text(folded)])
 
 
-def _slice_part(of: Slices, group: SliceGroup, whole: Evaluation, *, is_open: bool = False) -> Part:
-    definition = table_rows.definitions_by_measure(whole).get(group.name)
-    drawn = tables.whiskers([row.of.estimate for row in group.rows], definition, whole.systems)
-    columns = _without_measure(tables.slice_columns(of, group.rows, drawn))
+def _slice_part(
+    all_slices: Slices, group: SliceGroup, evaluation: Evaluation, *, is_open: bool = False
+) -> Part:
+    definition = table_rows.definitions_by_measure(evaluation).get(group.name)
+    slice_whiskers = tables.whiskers(
+        [row.of.estimate for row in group.rows], definition, evaluation.systems
+    )
+    columns = _without_measure(tables.slice_columns(all_slices, group.rows, slice_whiskers))
     table = Table(columns, title=f"{group.measure} by {group.column}")
-    apart = ", ".join(map(name, group.told_apart))
+    significant_slices = ", ".join(map(name, group.told_apart))
     return Part(
         f"{name(group.measure)} {table_rows.arrow(definition)}".rstrip(),
         [table],
         level=4,
         open=is_open,
-        remark=f"differs significantly from all other rows: {apart}" if apart else "",
+        remark=f"differs significantly from all other rows: {significant_slices}"
+        if significant_slices
+        else "",
     )
 
 
-def _systems_within_by_measure(of: Slices) -> Iterator[Block]:
+def _systems_within_by_measure(all_slices: Slices) -> Iterator[Block]:
     """Yield the comparisons within slices, a table per measure."""
-    share, shown = MOST_ON_A_PAGE // max(1, len(of.columns)), 0
-    for column in of.columns:
-        by_measure = within_rows(of, column, share)
+    max_rows, n_shown = MOST_ON_A_PAGE // max(1, len(all_slices.columns)), 0
+    for column in all_slices.columns:
+        by_measure = within_rows(all_slices, column, max_rows)
         if by_measure:
             yield Heading(f"Systems compared within slices by {name(column)}", 3)
-        for place, (measure, own) in enumerate(by_measure.items()):
+        for index, (measure, measure_rows) in enumerate(by_measure.items()):
             title = f"{shorten_name(measure)} of systems within {shorten_name(column)}"
-            table = Table(_without_measure(tables.within_columns(of, own)), title=title)
-            yield Part(name(measure), [table], level=4, open=not place)
-            shown += len(own)
-    if more := within_left_out_text(len(of.differences) - shown):
-        yield Lines([more])
+            table = Table(
+                _without_measure(tables.within_columns(all_slices, measure_rows)), title=title
+            )
+            yield Part(name(measure), [table], level=4, open=not index)
+            n_shown += len(measure_rows)
+    if omission_note := within_left_out_text(len(all_slices.differences) - n_shown):
+        yield Lines([omission_note])
 
 
 def _without_measure(columns: Sequence[Column]) -> list[Column]:
     return [column for column in drop_empty_columns(columns) if column.name != "measure"]
 
 
-def threshold_document(of: ThresholdTables, look: DisplayOptions) -> Iterator[Block]:
+def threshold_document(threshold_tables: ThresholdTables, look: DisplayOptions) -> Iterator[Block]:
     """Yield a table of thresholds per system, and its caption."""
-    said = tables.cutoffs_caption(of)
-    if look.in_browser and len(of) > 1:
+    caption = tables.cutoffs_caption(threshold_tables)
+    if look.in_browser and len(threshold_tables) > 1:
         yield Heading("Thresholds", anchor="cutoffs")
-    for place, own in enumerate(of):
-        title, columns = f"Thresholds{_system_suffix(own, of)}", tables.cutoff_columns(of, own)
+    for index, threshold_table in enumerate(threshold_tables):
+        title, columns = (
+            f"Thresholds{_system_suffix(threshold_table, threshold_tables)}",
+            tables.cutoff_columns(threshold_tables, threshold_table),
+        )
         if look.medium is Medium.PAPER:
             # The thresholds are typeset as the other numbers are.
             columns = [column._replace(kind=NUMBER) for column in columns]
-            yield Table(columns, [f"{title}.", said] if len(of) > 1 else [said])
+            yield Table(columns, [f"{title}.", caption] if len(threshold_tables) > 1 else [caption])
             continue
         table = Table(drop_empty_columns(columns), title=title)
-        if len(of) > 1:
-            yield Part(title, [table], open=not place)
+        if len(threshold_tables) > 1:
+            yield Part(title, [table], open=not index)
         else:
             yield from [] if look.on_screen else [Heading(title, anchor="cutoffs")]
             yield table
     if look.medium is not Medium.PAPER:
-        yield Lines([said])
-        yield Notes(list(map(mark_literal, of.notes)))
+        yield Lines([caption])
+        yield Notes(list(map(mark_literal, threshold_tables.notes)))
 
 
-def _provenance(of: Mapping[str, Any]) -> Iterator[Block]:
+def _provenance(provenance: Mapping[str, Any]) -> Iterator[Block]:
     """Yield the provenance of a result."""
-    if of:
-        yield Provenance(table_rows.provenance_rows(of))
+    if provenance:
+        yield Provenance(table_rows.provenance_rows(provenance))
 
 
 # --- What a browser has beside --------------------------------------------------------------------
 
 
-def _chart_blocks(of: Evaluation, orientation: str) -> Iterator[Block]:
+def _chart_blocks(result: Evaluation, orientation: str) -> Iterator[Block]:
     """Yield the threshold explorer and the charts.
 
     Images are rendered in the background while the next curves are computed.
@@ -615,136 +653,160 @@ def _chart_blocks(of: Evaluation, orientation: str) -> Iterator[Block]:
     from calipers.report.charts import figures
     from calipers.report.figures.rendering import start_background_renderer
 
-    found = page_data.explorer(of)
-    if found is not None:
-        yield from (Heading("Threshold explorer", anchor="threshold"), found)
+    explorer = page_data.explorer(result)
+    if explorer is not None:
+        yield from (Heading("Threshold explorer", anchor="threshold"), explorer)
     with start_background_renderer() as begin:
-        yield from _charts(figures(of, orientation, begin))
+        yield from _charts(figures(result, orientation, begin))
 
 
-def _charts(figures: Sequence[Any], more: str = "") -> Iterator[Block]:
+def _charts(figures: Sequence[Any], note: str = "") -> Iterator[Block]:
     if figures:
         yield from (Heading("Charts", anchor="charts"), Figures(figures))
-        yield from [Lines([more], aside=True)] if more else []
+        yield from [Lines([note], aside=True)] if note else []
 
 
-def _all_definitions(of: Evaluation) -> list[Definition]:
+def _all_definitions(result: Evaluation) -> list[Definition]:
     """Return the definitions of measures of quality and of cost."""
-    return [*of.definitions, *(() if of.costs is None else of.costs.definitions)]
+    return [*result.definitions, *(() if result.costs is None else result.costs.definitions)]
 
 
-def _definitions(of: Sequence[Definition]) -> Iterator[Block]:
+def _definitions(definitions: Sequence[Definition]) -> Iterator[Block]:
     """Yield the definitions of the measures."""
-    if of:
+    if definitions:
         yield Heading("Definitions", anchor="definitions")
-        yield Terms([_definition(d, f"definition-{i}") for i, d in enumerate(of)])
+        yield Terms([_definition(d, f"definition-{i}") for i, d in enumerate(definitions)])
 
 
-def _definition(of: Definition, anchor: str) -> Term:
-    traits = (
-        f"{table_rows.range_text(of)}; {table_rows.direction_text(of)}. {of.reference}".rstrip()
+def _definition(definition: Definition, anchor: str) -> Term:
+    traits = f"{table_rows.range_text(definition)}; {table_rows.direction_text(definition)}. {definition.reference}".rstrip()
+    reasons = "; ".join(
+        f"``{reason}``, {meaning}" for reason, meaning in definition.undefined.items()
     )
-    why = "; ".join(f"``{reason}``, {meaning}" for reason, meaning in of.undefined.items())
-    more = [traits, *([f"Undefined: {why}."] if why else [])]
-    return Term(shorten_name(of.measure), of.description, more, anchor)
+    details = [traits, *([f"Undefined: {reasons}."] if reasons else [])]
+    return Term(shorten_name(definition.measure), definition.description, details, anchor)
 
 
 # --- Comparisons ----------------------------------------------------------------------------------
 
 
 def comparison(
-    of: Comparison, look: DisplayOptions, original: Comparison | None = None
+    result: Comparison, look: DisplayOptions, original: Comparison | None = None
 ) -> Iterator[Block]:
     """Yield the blocks of a comparison.
 
     It has a table of differences, and a sentence per difference, or per pair of many.
     """
     if look.medium is Medium.PAPER:
-        made = wide.from_comparison(of)
+        layout = wide.from_comparison(result)
         if not look.intervals:
             cells = (
-                tuple(cell and replace(cell, interval="") for cell in row) for row in made.cells
+                tuple(cell and replace(cell, interval="") for cell in row) for row in layout.cells
             )
-            made = replace(made, cells=tuple(cells))
-        yield WideTable(made)
+            layout = replace(layout, cells=tuple(cells))
+        yield WideTable(layout)
         return
-    is_of_rows, every = len(of) > 0 and is_wide(of, look.layout), sentences(of, name)
-    rest = other_measures(of, name)
-    said, also = comparison_headlines(of, name), [rest] if rest else []
+    is_of_rows, all_sentences = (
+        len(result) > 0 and is_wide(result, look.layout),
+        sentences(result, name),
+    )
+    secondary = other_measures(result, name)
+    main_sentences, other_sentences = (
+        comparison_headlines(result, name),
+        [secondary] if secondary else [],
+    )
     if look.medium is Medium.NOTEBOOK:
-        yield from (Heading("Comparison", 1), Verdict(said, also))
-        yield from differences(of, look)
+        yield from (Heading("Comparison", 1), Verdict(main_sentences, other_sentences))
+        yield from differences(result, look)
         return
     if not look.on_screen:
-        yield Heading(table_rows.comparison_heading(of), 1)
-        yield Verdict(said, also)
-        if [*said, *also] != every and len(every) <= MOST_SENTENCES:
-            summary, few = f"Each of the {len(every):,} differences", len(every) <= FEW_SENTENCES
-            yield Fold(summary, [Lines(every)], open=few)
-        yield from [_downloads(original or of)] if look.in_browser else []
-        yield from _notes(Notes(list(map(mark_literal, of.notes))), look)
+        yield Heading(table_rows.comparison_heading(result), 1)
+        yield Verdict(main_sentences, other_sentences)
+        if [*main_sentences, *other_sentences] != all_sentences and len(
+            all_sentences
+        ) <= MOST_SENTENCES:
+            summary, is_short = (
+                f"Each of the {len(all_sentences):,} differences",
+                len(all_sentences) <= FEW_SENTENCES,
+            )
+            yield Fold(summary, [Lines(all_sentences)], open=is_short)
+        yield from [_downloads(original or result)] if look.in_browser else []
+        yield from _notes(Notes(list(map(mark_literal, result.notes))), look)
     if is_of_rows:
-        ranked, primary = wide.is_of_many(of), primary_differences(of)[0].measure
-        made = wide.from_many_systems(of) if ranked else wide.from_comparison(of)
+        ranked, primary = wide.is_of_many(result), primary_differences(result)[0].measure
+        layout = wide.from_many_systems(result) if ranked else wide.from_comparison(result)
         if look.in_browser and ranked:
             yield Heading(f"Ranking by {name(primary)}", anchor="ranking")
-        yield WideTable(made, primary)
+        yield WideTable(layout, primary)
     if look.on_screen:
         if not is_of_rows:
-            yield Table(drop_empty_columns(tables.difference_columns(of)))
-        if of.omnibus:
-            yield from _omnibus_tables(of, look, groups=not (is_of_rows and wide.is_of_many(of)))
-        adjusted = "" if is_of_rows else adjustment_text(of)
-        few = len(of) <= FEW_DIFFERENCES
-        yield Lines([*(every if few else [*said, rest]), *filter(None, [adjusted])])
-        yield Notes(list(map(mark_literal, of.notes)))
+            yield Table(drop_empty_columns(tables.difference_columns(result)))
+        if result.omnibus:
+            yield from _omnibus_tables(
+                result, look, groups=not (is_of_rows and wide.is_of_many(result))
+            )
+        adjusted = "" if is_of_rows else adjustment_text(result)
+        is_short = len(result) <= FEW_DIFFERENCES
+        yield Lines(
+            [
+                *(all_sentences if is_short else [*main_sentences, secondary]),
+                *filter(None, [adjusted]),
+            ]
+        )
+        yield Notes(list(map(mark_literal, result.notes)))
         return
-    if len(of):
+    if len(result):
         yield Heading("Differences", anchor="comparison")
-        yield from differences(of, look, folded=is_of_rows)
-    yield from _splits(of)
+        yield from differences(result, look, folded=is_of_rows)
+    yield from _splits(result)
     if look.in_browser:
-        yield from _charts_of_comparison(of)
-    found = glossary(of)
-    if found:
+        yield from _charts_of_comparison(result)
+    entries = glossary(result)
+    if entries:
         yield Heading("Tests and methods", anchor="methods")
-        yield Terms([Term(term, text, [f"{source}."]) for term, text, source in found])
-    yield from _provenance(of.provenance)
+        yield Terms([Term(term, text, [f"{source}."]) for term, text, source in entries])
+    yield from _provenance(result.provenance)
 
 
-def _charts_of_comparison(of: Comparison) -> Iterator[Block]:
+def _charts_of_comparison(result: Comparison) -> Iterator[Block]:
     """Yield the charts of a comparison, with a note on those that were omitted."""
     from calipers.report.charts import comparison_figures
     from calipers.report.figures.differences import MOST_DIFFERENCES
     from calipers.report.figures.figure import assign_ids
     from calipers.report.figures.units import every_unit_figure
 
-    of_units, missing = every_unit_figure(of)
+    of_units, missing = every_unit_figure(result)
     parts = []
-    if len(of) > MOST_DIFFERENCES:
+    if len(result) > MOST_DIFFERENCES:
         parts.append("Charts show as many measures as there is room for; the table has them all.")
-    if missing and of.per_unit is not None:
-        unit = shorten_name(of.per_unit.unit.removesuffix("s"))
+    if missing and result.per_unit is not None:
+        unit = shorten_name(result.per_unit.unit.removesuffix("s"))
         parts.append(
-            f"{numbers.format_count(missing)} of {len(of):,} differences are not drawn {unit} by "
+            f"{numbers.format_count(missing)} of {len(result):,} differences are not drawn {unit} by "
             f"{unit}; comparison.per_unit has the values."
         )
-    yield from _charts(assign_ids([*comparison_figures(of), *of_units]), " ".join(parts))
+    yield from _charts(assign_ids([*comparison_figures(result), *of_units]), " ".join(parts))
 
 
-def _splits(of: Comparison) -> Iterator[Block]:
+def _splits(result: Comparison) -> Iterator[Block]:
     """Yield a table of the differences on each test split, a column per pair and measure."""
-    per_unit = of.per_unit
+    per_unit = result.per_unit
     if per_unit is None or per_unit.unit != "splits" or len(per_unit.ids) > MOST_SPLITS:
         return
-    names = unique_labels(system for d in of for system in (d.system, d.baseline))
+    names = unique_labels(system for d in result for system in (d.system, d.baseline))
     columns = [Column("split", KEY, list(map(shorten_name, per_unit.ids)))]
-    for d in of:
+    for d in result:
         ours, theirs = (per_unit.values[system][d.measure] for system in (d.system, d.baseline))
-        apart = (ours - theirs).tolist()
-        digits = numbers.rounding(((x, numbers.NAN, numbers.NAN) for x in apart), keep_sign=True)
-        pair = f" ({names[d.system]} - {names[d.baseline]})" if len(group_by_pair(of)) > 1 else ""
-        columns.append(Column(f"{shorten_name(d.measure)}{pair}", NUMBER, list(map(digits, apart))))
+        split_differences = (ours - theirs).tolist()
+        digits = numbers.rounding(
+            ((x, numbers.NAN, numbers.NAN) for x in split_differences), keep_sign=True
+        )
+        pair = (
+            f" ({names[d.system]} - {names[d.baseline]})" if len(group_by_pair(result)) > 1 else ""
+        )
+        columns.append(
+            Column(f"{shorten_name(d.measure)}{pair}", NUMBER, list(map(digits, split_differences)))
+        )
     yield Heading("Differences by split")
     yield Table(drop_empty_columns(columns))
 
@@ -752,37 +814,42 @@ def _splits(of: Comparison) -> Iterator[Block]:
 # --- Learning, plans, changes ---------------------------------------------------------------------
 
 
-def learning_document(of: LearningResult, look: DisplayOptions) -> Iterator[Block]:
+def learning_document(result: LearningResult, look: DisplayOptions) -> Iterator[Block]:
     """Yield the blocks of a learning result."""
-    table = Table(learning.columns(of), plain=True, title="Values")
+    table = Table(learning.columns(result), plain=True, title="Values")
     yield from _table_document(
-        learning.heading(of), learning.sentences(of), table, learning.notes(of), look, of
+        learning.heading(result),
+        learning.sentences(result),
+        table,
+        learning.notes(result),
+        look,
+        result,
     )
     if look.in_browser:
         from calipers.report.figures.figure import assign_ids
         from calipers.report.figures.learning import figure
 
-        yield from _charts(assign_ids([figure(of)]))
-    yield from () if look.on_screen else _provenance(of.provenance)
+        yield from _charts(assign_ids([figure(result)]))
+    yield from () if look.on_screen else _provenance(result.provenance)
 
 
-def selection_document(of: Selection, look: DisplayOptions) -> Iterator[Block]:
+def selection_document(selection: Selection, look: DisplayOptions) -> Iterator[Block]:
     """Yield the blocks of a model selection."""
-    table = Table(learning.selection_columns(of), plain=True, title="Candidates")
+    table = Table(learning.selection_columns(selection), plain=True, title="Candidates")
     yield from _table_document(
         learning.SELECTION_HEADING,
-        [learning.selection_sentence(of)],
+        [learning.selection_sentence(selection)],
         table,
-        learning.selection_notes(of),
+        learning.selection_notes(selection),
         look,
-        of,
+        selection,
     )
-    yield from () if look.on_screen else _provenance(of.provenance)
+    yield from () if look.on_screen else _provenance(selection.provenance)
 
 
 def _table_document(
     heading: str,
-    said: Sequence[str],
+    main_sentences: Sequence[str],
     table: Table,
     notes: Sequence[str],
     look: DisplayOptions,
@@ -791,24 +858,24 @@ def _table_document(
     """Yield the blocks of a document with sentences, a table and notes."""
     yield Heading(heading, 1)
     if look.on_screen:
-        yield from (table, Lines(said), Lines([f"note: {note}" for note in notes]))
+        yield from (table, Lines(main_sentences), Lines([f"note: {note}" for note in notes]))
         return
-    yield Verdict(said)
+    yield Verdict(main_sentences)
     if look.in_browser:
         yield from (_downloads(result), Heading(table.title, anchor="values"))
     yield table
     yield from _notes(Notes(list(map(mark_literal, notes))), look)
 
 
-def plan_document(of: Plan, look: DisplayOptions) -> Iterator[Block]:
+def plan_document(result: Plan, look: DisplayOptions) -> Iterator[Block]:
     """Yield the sentences and the table of a plan."""
-    first, *more = plan.lines(of)
+    first, *other_lines = plan.lines(result)
     if look.on_screen:
-        yield Lines([first, *more])
+        yield Lines([first, *other_lines])
     else:
         yield Lines([first])
-        yield Lines(more, listed=True)
-    yield Table(plan.columns(of), plain=True)
+        yield Lines(other_lines, listed=True)
+    yield Table(plan.columns(result), plain=True)
 
 
 def changes(columns: Sequence[Column], notes: Sequence[str]) -> Iterator[Block]:

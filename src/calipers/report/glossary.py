@@ -15,13 +15,13 @@ def _parse_entries(text: str) -> dict[str, tuple[str, str]]:
     The first line of an entry is ``name | other name: source``, the following lines are the
     description.
     """
-    found: dict[str, tuple[str, str]] = {}
+    entry_by_name: dict[str, tuple[str, str]] = {}
     for entry in re.split(r"\n(?=\S)", text.strip()):
-        head, *said = entry.splitlines()
+        head, *description_lines = entry.splitlines()
         names, source = head.split(": ", 1)
-        of = " ".join(map(str.strip, said)), source
-        found |= dict.fromkeys(names.split(" | "), of)
-    return found
+        definition = " ".join(map(str.strip, description_lines)), source
+        entry_by_name |= dict.fromkeys(names.split(" | "), definition)
+    return entry_by_name
 
 
 #: By a word of their names, from the special to the general.
@@ -186,10 +186,12 @@ def glossary(comparison: Comparison) -> list[tuple[str, str, str]]:
     """Return name, description and source of every method that ``comparison`` uses."""
     used: dict[str, tuple[str, str]] = {}
 
-    def add(kind: str, name: str | None, known: dict[str, tuple[str, str]]) -> None:
-        found = next((of for word, of in known.items() if name and word in name), None)
-        if found is not None:
-            used.setdefault(f"{shorten_name(name)} ({kind})", found)
+    def add(kind: str, name: str | None, entries: dict[str, tuple[str, str]]) -> None:
+        match = next(
+            (definition for word, definition in entries.items() if name and word in name), None
+        )
+        if match is not None:
+            used.setdefault(f"{shorten_name(name)} ({kind})", match)
 
     for d in comparison:
         add("test", d.test, TESTS)
@@ -197,11 +199,11 @@ def glossary(comparison: Comparison) -> list[tuple[str, str, str]]:
         add("test of the margin", d.margin_test, TESTS)
     if is_adjusted(comparison):
         add("adjustment", comparison.adjustment, ADJUSTMENTS)
-    there = {
+    used_columns = {
         "non-inferiority, equivalence": any(d.margin_test for d in comparison),
         "MDD (80% power)": any(d.min_detectable == d.min_detectable for d in comparison),
         "effect": any(d.effect_size == d.effect_size for d in comparison),
     }
-    used |= {name: of for name, of in COLUMNS.items() if there[name]}
+    used |= {name: definition for name, definition in COLUMNS.items() if used_columns[name]}
     used |= TOGETHER if comparison.omnibus else {}
-    return [(name, *of) for name, of in used.items()]
+    return [(name, *definition) for name, definition in used.items()]

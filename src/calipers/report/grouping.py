@@ -9,9 +9,9 @@ Key = TypeVar("Key", bound=Hashable)
 Item = TypeVar("Item")
 
 
-def group_by(items: Iterable[Item], by: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
     """Group items by key, in the order in which they occur."""
     groups: dict[Key, list[Item]] = {}
     for item in items:
-        groups.setdefault(by(item), []).append(item)
+        groups.setdefault(key(item), []).append(item)
     return groups

@@ -42,27 +42,40 @@ def comparison_headlines(comparison: Comparison, show: Show = shorten_name) -> l
     These are a sentence per pair of systems; for many systems the best one, or how they compare
     with the baseline.
     """
-    own = primary_differences(comparison)
-    if not own:
+    differences = primary_differences(comparison)
+    if not differences:
         return []
-    if len(own) > MANY_PAIRS and comparison.baseline is not None:
-        return [_baseline_headline(own, show)]
+    if len(differences) > MANY_PAIRS and comparison.baseline is not None:
+        return [_baseline_headline(differences, show)]
     if len(list_systems(comparison)) > MANY_SYSTEMS:
-        return [_leader(own, show)]
-    adjusted = adjusted_word(comparison, own[0].measure)
-    said: list[str] = []
-    together: dict[Outcome, list[str]] = {Outcome.NOT_TOLD_APART: [], Outcome.NOT_TESTED: []}
-    for d in own:
-        found = outcome(d)
-        if len(own) > MANY_PAIRS and math.isnan(d.margin) and found in together:
-            together[found].append(f"{show(d.system)} and {show(d.baseline)}")
+        return [_leader(differences, show)]
+    adjusted = adjusted_word(comparison, differences[0].measure)
+    sentences: list[str] = []
+    pairs_by_outcome: dict[Outcome, list[str]] = {
+        Outcome.NOT_TOLD_APART: [],
+        Outcome.NOT_TESTED: [],
+    }
+    for d in differences:
+        difference_outcome = outcome(d)
+        if (
+            len(differences) > MANY_PAIRS
+            and math.isnan(d.margin)
+            and difference_outcome in pairs_by_outcome
+        ):
+            pairs_by_outcome[difference_outcome].append(f"{show(d.system)} and {show(d.baseline)}")
         else:
-            said.append(sentence(d, adjusted=adjusted, show=show))
-    for found, between in together.items():
-        if between:
-            what = "Not tested" if found is Outcome.NOT_TESTED else "No significant difference"
-            said.append(f"{what} on {show(own[0].measure)} between {format_names(between)}.")
-    return said
+            sentences.append(sentence(d, adjusted=adjusted, show=show))
+    for difference_outcome, pairs in pairs_by_outcome.items():
+        if pairs:
+            prefix = (
+                "Not tested"
+                if difference_outcome is Outcome.NOT_TESTED
+                else "No significant difference"
+            )
+            sentences.append(
+                f"{prefix} on {show(differences[0].measure)} between {format_names(pairs)}."
+            )
+    return sentences
 
 
 def primary_differences(comparison: Comparison) -> list[Difference]:
@@ -77,15 +90,17 @@ def list_systems(comparison: Comparison) -> list[str]:
     return list(dict.fromkeys(name for d in comparison for name in (d.baseline, d.system)))
 
 
-def _baseline_headline(own: Sequence[Difference], show: Show) -> str:
+def _baseline_headline(differences: Sequence[Difference], show: Show) -> str:
     """Return which of many systems are better or worse than the baseline."""
-    of = group_by(own, lambda d: _WORDS[outcome(d)])
+    differences_by_words = group_by(differences, lambda d: _WORDS[outcome(d)])
     parts = [
-        f"{words}: {format_names([show(d.system) for d in of[words]])}"
+        f"{words}: {format_names([show(d.system) for d in differences_by_words[words]])}"
         for words in _WORDS.values()
-        if words in of
+        if words in differences_by_words
     ]
-    against = f"{show(own[0].measure)} against {show(own[0].baseline)}, the baseline"
+    against = (
+        f"{show(differences[0].measure)} against {show(differences[0].baseline)}, the baseline"
+    )
     return f"{against}: {'; '.join(parts)}."
 
 
@@ -100,41 +115,47 @@ _WORDS = {
 }
 
 
-def _leader(own: Sequence[Difference], show: Show) -> str:
+def _leader(differences: Sequence[Difference], show: Show) -> str:
     """Return the best of many systems, and those not significantly different from it."""
-    on = show(own[0].measure)
-    order = sort_by_value(mean_gains(own), own[0].higher_is_better)
-    if all(d.value == 0 for d in own):
-        return f"All {len(order)} systems have the same {on}."
+    measure = show(differences[0].measure)
+    order = sort_by_value(mean_gains(differences), differences[0].higher_is_better)
+    if all(d.value == 0 for d in differences):
+        return f"All {len(order)} systems have the same {measure}."
     leader = order[0]
-    beside = {
+    difference_by_system = {
         d.baseline if d.system == leader else d.system: d
-        for d in own
+        for d in differences
         if leader in (d.system, d.baseline)
     }
-    equal = [name for name in order[1:] if name in beside and beside[name].value == 0]
-    found = {name: outcome(d) for name, d in beside.items() if name not in equal}
-    alike, untested = (
-        [show(name) for name in order[1:] if found.get(name) is of]
-        for of in (Outcome.NOT_TOLD_APART, Outcome.NOT_TESTED)
+    equal = [
+        name
+        for name in order[1:]
+        if name in difference_by_system and difference_by_system[name].value == 0
+    ]
+    outcome_by_system = {
+        name: outcome(d) for name, d in difference_by_system.items() if name not in equal
+    }
+    nonsignificant, untested = (
+        [show(name) for name in order[1:] if outcome_by_system.get(name) is kind]
+        for kind in (Outcome.NOT_TOLD_APART, Outcome.NOT_TESTED)
     )
-    behind = sum(of.decided for of in found.values())
-    who, it = format_names([show(name) for name in (leader, *equal)]), "them" if equal else "it"
+    n_behind = sum(kind.decided for kind in outcome_by_system.values())
+    leaders, it = format_names([show(name) for name in (leader, *equal)]), "them" if equal else "it"
     leads = "tie for first" if equal else "ranks first"
-    parts = [f"{who} {leads} of {len(order)} systems on {on}"]
-    if not alike and not behind:
+    parts = [f"{leaders} {leads} of {len(order)} systems on {measure}"]
+    if not nonsignificant and not n_behind:
         return f"{parts[0]}; differences from {it} are not tested."
-    if not behind and not untested:
+    if not n_behind and not untested:
         return f"{parts[0]}; none is significantly different from {it}."
-    if alike:
-        parts.append(f"not significantly different from {it}: {format_names(alike)}")
+    if nonsignificant:
+        parts.append(f"not significantly different from {it}: {format_names(nonsignificant)}")
     if untested:
         parts.append(f"not tested against {it}: {format_names(untested)}")
-    if not behind:
+    if not n_behind:
         return "; ".join(parts) + "."
-    rest = "all others" if behind == len(order) - 1 - len(equal) else f"{behind} others"
-    word = "different" if own[0].higher_is_better is None else "worse"
-    return "; ".join([*parts, f"significantly {word}: {rest}"]) + "."
+    others = "all others" if n_behind == len(order) - 1 - len(equal) else f"{n_behind} others"
+    word = "different" if differences[0].higher_is_better is None else "worse"
+    return "; ".join([*parts, f"significantly {word}: {others}"]) + "."
 
 
 def format_names(names: Sequence[str]) -> str:
@@ -144,13 +165,13 @@ def format_names(names: Sequence[str]) -> str:
     return join_words(names)
 
 
-def mean_gains(own: Sequence[Difference]) -> dict[str, float]:
+def mean_gains(differences: Sequence[Difference]) -> dict[str, float]:
     """Return the mean difference of each system to the others, on one measure."""
-    found: dict[str, list[float]] = {}
-    for d in own:
-        found.setdefault(d.system, []).append(d.value)
-        found.setdefault(d.baseline, []).append(-d.value)
-    return {name: _mean(of) for name, of in found.items()}
+    gains_by_system: dict[str, list[float]] = {}
+    for d in differences:
+        gains_by_system.setdefault(d.system, []).append(d.value)
+        gains_by_system.setdefault(d.baseline, []).append(-d.value)
+    return {name: _mean(gains) for name, gains in gains_by_system.items()}
 
 
 def sort_by_value(values: Mapping[str, float], higher_is_better: bool | None) -> list[str]:
@@ -167,36 +188,47 @@ def _mean(values: Sequence[float]) -> float:
 def other_measures(comparison: Comparison, show: Show = shorten_name) -> str:
     """Return a sentence on the other measures, which are tested together; empty without any."""
     measure = next((d.measure for d in primary_differences(comparison)), None)
-    rest = [d for d in comparison if d.measure != measure]
-    if not rest:
+    other_differences = [d for d in comparison if d.measure != measure]
+    if not other_differences:
         return ""
-    measures, number = {d.measure for d in rest}, len(group_by_pair(comparison))
-    of = f"{len(measures)} other measures"
-    found = [d for d in rest if outcome(d).decided]
-    tested = {d.measure for d in rest if outcome(d).tested}
+    measures, n_pairs = {d.measure for d in other_differences}, len(group_by_pair(comparison))
+    measures_text = f"{len(measures)} other measures"
+    significant = [d for d in other_differences if outcome(d).decided]
+    tested = {d.measure for d in other_differences if outcome(d).tested}
     if not tested and len(measures) == 1:
-        return f"On {show(rest[0].measure)}, the other measure, no difference is tested."
+        return (
+            f"On {show(other_differences[0].measure)}, the other measure, no difference is tested."
+        )
     if not tested:
-        return f"On the {of} no difference is tested."
-    untested = [name for name in dict.fromkeys(d.measure for d in rest) if name not in tested]
-    also = f" Not tested: {format_names([show(name) for name in untested])}." if untested else ""
-    if not found:
-        if len(measures) == 1:
-            on = f"On {show(rest[0].measure)}, the other measure,"
-            return f"{on} there is no significant difference."
-        return f"On the {of} there is no significant difference.{also}"
-    told = (
-        f"Significant among the {of}" if len(measures) > 1 else "Significant on the other measure"
+        return f"On the {measures_text} no difference is tested."
+    untested = [
+        name for name in dict.fromkeys(d.measure for d in other_differences) if name not in tested
+    ]
+    untested_note = (
+        f" Not tested: {format_names([show(name) for name in untested])}." if untested else ""
     )
-    if len(found) <= _NAMED:
-        named = [_short_difference(d, show, alone=number == 1) for d in found]
-        return f"{told}: {', '.join(named)}.{also}"
-    by = group_by(found, lambda d: d.measure)
-    if number == 1:
-        return f"{told}: {format_names([show(name) for name in by])}.{also}"
-    counts = [f"{show(name)} ({len(ds)} of {number} pairs)" for name, ds in by.items()]
-    shown = ", ".join(counts) if len(counts) <= _LISTED else format_names(counts)
-    return f"{told}: {shown}.{also}"
+    if not significant:
+        if len(measures) == 1:
+            on = f"On {show(other_differences[0].measure)}, the other measure,"
+            return f"{on} there is no significant difference."
+        return f"On the {measures_text} there is no significant difference.{untested_note}"
+    prefix = (
+        f"Significant among the {measures_text}"
+        if len(measures) > 1
+        else "Significant on the other measure"
+    )
+    if len(significant) <= _NAMED:
+        descriptions = [_short_difference(d, show, alone=n_pairs == 1) for d in significant]
+        return f"{prefix}: {', '.join(descriptions)}.{untested_note}"
+    significant_by_measure = group_by(significant, lambda d: d.measure)
+    if n_pairs == 1:
+        return f"{prefix}: {format_names([show(name) for name in significant_by_measure])}.{untested_note}"
+    counts = [
+        f"{show(name)} ({len(ds)} of {n_pairs} pairs)"
+        for name, ds in significant_by_measure.items()
+    ]
+    counts_text = ", ".join(counts) if len(counts) <= _LISTED else format_names(counts)
+    return f"{prefix}: {counts_text}.{untested_note}"
 
 
 def _short_difference(d: Difference, show: Show, *, alone: bool) -> str:
@@ -209,15 +241,17 @@ def estimate_verdict(estimate: Estimate, show: Show = shorten_name) -> str:
     """Return a sentence on one estimate, with the value of the best constant prediction."""
     e = estimate
     if math.isnan(e.value):
-        why = f" ({'; '.join(map(show, undefined_reasons(e)))})" if e.undefined else ""
-        return f"{show(e.measure)} is undefined{why}."
+        reasons = f" ({'; '.join(map(show, undefined_reasons(e)))})" if e.undefined else ""
+        return f"{show(e.measure)} is undefined{reasons}."
     digits = numbers.rounding_of_one(e.value, e.low, e.high)
     units = numbers.format_count(e.n, e.unit)
     method = (show if len(e.method) <= LIMIT else method_text)(e.method)
-    how = f"{numbers.format_percent(e.level)} {method}; {units}" if e.has_interval else units
+    details = f"{numbers.format_percent(e.level)} {method}; {units}" if e.has_interval else units
     scores = f"; best constant prediction: {digits(e.no_skill)}"
-    known = "" if math.isnan(e.no_skill) else scores
-    return f"{show(e.measure)} is {digits.triple(e.value, e.low, e.high)} ({how}){known}."
+    no_skill_text = "" if math.isnan(e.no_skill) else scores
+    return (
+        f"{show(e.measure)} is {digits.triple(e.value, e.low, e.high)} ({details}){no_skill_text}."
+    )
 
 
 def headlines(evaluation: Evaluation, show: Show = shorten_name) -> list[str]:
@@ -248,13 +282,15 @@ MOST_PAIRS = MANY_SYSTEMS * (MANY_SYSTEMS - 1) // 2
 
 def omitted_pairs_note(comparison: Comparison) -> str:
     """Return the number of pairs without a significant difference, and where pairs are listed."""
-    own = primary_differences(comparison)
-    alike = sum(outcome(d) is Outcome.NOT_TOLD_APART for d in own)
-    untested = sum(not outcome(d).tested for d in own)
-    also = f" Not tested: {numbers.format_count(untested, 'pairs')}." if untested else ""
+    differences = primary_differences(comparison)
+    n_nonsignificant = sum(outcome(d) is Outcome.NOT_TOLD_APART for d in differences)
+    n_untested = sum(not outcome(d).tested for d in differences)
+    untested_note = (
+        f" Not tested: {numbers.format_count(n_untested, 'pairs')}." if n_untested else ""
+    )
     return (
-        f"No significant difference on {shorten_name(own[0].measure)} for {alike:,} of "
-        f"{numbers.format_count(len(own), 'pairs')} of systems.{also} All pairs are listed by "
+        f"No significant difference on {shorten_name(differences[0].measure)} for {n_nonsignificant:,} of "
+        f"{numbers.format_count(len(differences), 'pairs')} of systems.{untested_note} All pairs are listed by "
         "`calipers "
         "compare --layout long`, in JSON and on the page."
     )
@@ -292,8 +328,8 @@ def estimate_sentence(estimate: Estimate) -> str:
         parts.append(f"(bounds if all were judged: {judged})")
     if exact := tolerance_text(e):
         parts.append(f"(bounds of the exact value: {exact})")
-    why = remarks(e)
-    return " ".join(parts) + (f" ({why})" if why else "")
+    remark = remarks(e)
+    return " ".join(parts) + (f" ({remark})" if remark else "")
 
 
 def curve_sentence(curve: Curve) -> str:
@@ -301,13 +337,13 @@ def curve_sentence(curve: Curve) -> str:
 
     An example is ``ROC of forest: 61 points of True positive rate against False positive rate``.
     """
-    of = [shorten_name(name) for name in (curve.series, curve.system, curve.output) if name]
-    who = f" of {', '.join(of)}" if of else ""
+    names = [shorten_name(name) for name in (curve.series, curve.system, curve.output) if name]
+    suffix = f" of {', '.join(names)}" if names else ""
     axes = f"{shorten_name(curve.y_label)} against {shorten_name(curve.x_label)}"
     if curve.shape == "point" and len(curve):
-        return f"{shorten_name(curve.kind)}{who}: {curve.y[0]:.4g} at {curve.x[0]:.4g}, {axes}"
+        return f"{shorten_name(curve.kind)}{suffix}: {curve.y[0]:.4g} at {curve.x[0]:.4g}, {axes}"
     band = ""
     if len(curve.low):
         band = f", {numbers.format_percent(curve.level)} band by {shorten_name(curve.method)}"
     points = numbers.format_count(len(curve), "points")
-    return f"{shorten_name(curve.kind)}{who}: {points} of {axes}{band}"
+    return f"{shorten_name(curve.kind)}{suffix}: {points} of {axes}{band}"

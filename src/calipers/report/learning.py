@@ -55,104 +55,110 @@ def parameter_label(parameter: str) -> str:
     return shorten_name(parameter.rpartition("__")[2])
 
 
-def heading(of: LearningResult) -> str:
+def heading(result: LearningResult) -> str:
     """Return the heading of a result."""
-    if isinstance(of, ValidationCurve):
-        return f"Validation curve over {parameter_label(of.parameter)}"
-    if isinstance(of, LearningCurve):
+    if isinstance(result, ValidationCurve):
+        return f"Validation curve over {parameter_label(result.parameter)}"
+    if isinstance(result, LearningCurve):
         return "Learning curve"
-    assert isinstance(of, BiasVariance)
-    loss = "squared loss" if of.loss == "squared" else "0–1 loss"
-    over = f" over {parameter_label(of.parameter)}" if of.parameter else ""
+    assert isinstance(result, BiasVariance)
+    loss = "squared loss" if result.loss == "squared" else "0–1 loss"
+    over = f" over {parameter_label(result.parameter)}" if result.parameter else ""
     return f"Bias and variance{over}, {loss}"
 
 
-def sentences(of: LearningResult) -> list[str]:
+def sentences(result: LearningResult) -> list[str]:
     """Return the headlines of a result."""
-    if isinstance(of, ValidationCurve):
-        return list(_validation_sentences(of))
-    if isinstance(of, LearningCurve):
-        return list(_learning_sentences(of))
-    assert isinstance(of, BiasVariance)
-    return list(_decomposition_sentences(of))
+    if isinstance(result, ValidationCurve):
+        return list(_validation_sentences(result))
+    if isinstance(result, LearningCurve):
+        return list(_learning_sentences(result))
+    assert isinstance(result, BiasVariance)
+    return list(_decomposition_sentences(result))
 
 
-def _validation_sentences(of: ValidationCurve) -> Iterator[str]:
-    best, measure, name = of[of.best], shorten_name(of.measure), parameter_label(of.parameter)
+def _validation_sentences(curve: ValidationCurve) -> Iterator[str]:
+    best, measure, name = (
+        curve[curve.best],
+        shorten_name(curve.measure),
+        parameter_label(curve.parameter),
+    )
     value = numbers.rounding_of_one(
         best.validation.value, best.validation.low, best.validation.high
     )
-    word = "highest" if of.higher_is_better else "lowest"
+    word = "highest" if curve.higher_is_better else "lowest"
     yield (
         f"The {word} validation {measure} is {value(best.validation.value)}, at {name} "
-        f"{shorten_name(of.best)}."
+        f"{shorten_name(curve.best)}."
     )
-    if of.one_se == of.best:
+    if curve.one_se == curve.best:
         yield "No simpler model is within one standard error of it."
     else:
-        simplest = shorten_name(of.one_se)
+        simplest = shorten_name(curve.one_se)
         yield f"The simplest model within one standard error of it has {name} {simplest}."
     regions = (
         (UNDERFITS, "Underfitting"),
         (OVERFITS, "Overfitting"),
         (WORSE, "Worse than the best"),
     )
-    for region, said in regions:
-        values = [shorten_name(row.value) for row in of if row.region == region]
+    for region, label in regions:
+        values = [shorten_name(row.value) for row in curve if row.region == region]
         if values:
-            yield f"{said}: {name} {join_words(values)}."
-    if not any(row.region for row in of):
-        paired = "rows" if is_once(of) else "splits"
+            yield f"{label}: {name} {join_words(values)}."
+    if not any(row.region for row in curve):
+        paired = "rows" if is_once(curve) else "splits"
         yield f"No other value is significantly worse on the same {paired}."
-    if (tested := of.test) is not None:
-        at = numbers.rounding_of_one(tested.value, tested.low, tested.high)
+    if (tested := curve.test) is not None:
+        test_digits = numbers.rounding_of_one(tested.value, tested.low, tested.high)
         yield (
             f"On the test rows, which were not used for selection, {measure} at {name} "
-            f"{shorten_name(of.one_se)} is {at.triple(tested.value, tested.low, tested.high)}."
+            f"{shorten_name(curve.one_se)} is {test_digits.triple(tested.value, tested.low, tested.high)}."
         )
 
 
-def is_once(of: ValidationCurve | LearningCurve) -> bool:
+def is_once(curve: ValidationCurve | LearningCurve) -> bool:
     """Return whether there is one split, with intervals over its rows."""
-    return any(row.validation.unit != "splits" for row in of)
+    return any(row.validation.unit != "splits" for row in curve)
 
 
-def _learning_sentences(of: LearningCurve) -> Iterator[str]:
-    rows, measure, more = list(of), shorten_name(of.measure), of.extrapolation
+def _learning_sentences(curve: LearningCurve) -> Iterator[str]:
+    rows, measure, extrapolation = list(curve), shorten_name(curve.measure), curve.extrapolation
     first, last = rows[0], rows[-1]
     digits = _digits([first.validation, last.validation])
     yield (
         f"Validation {measure} is {digits(first.validation.value)} with {first.n:,} training rows "
         f"and {digits(last.validation.value)} with {last.n:,}."
     )
-    if more.reason is not None:
-        yield f"No extrapolation to {more.n:,} training rows: {more.reason}."
+    if extrapolation.reason is not None:
+        yield f"No extrapolation to {extrapolation.n:,} training rows: {extrapolation.reason}."
         return
-    at = numbers.rounding_of_one(more.value, more.low, more.high)
-    word = "higher" if of.higher_is_better else "lower"
-    curves = f"{join_words(more.forms)} curve{'s' * (len(more.forms) > 1)}"
+    extrapolation_digits = numbers.rounding_of_one(
+        extrapolation.value, extrapolation.low, extrapolation.high
+    )
+    word = "higher" if curve.higher_is_better else "lower"
+    curves = f"{join_words(extrapolation.forms)} curve{'s' * (len(extrapolation.forms) > 1)}"
     yield (
-        f"Extrapolated to {more.n:,} training rows ({curves}), it is "
-        f"{at.triple(more.value, more.low, more.high)}, {word} by "
-        f"{at.triple(more.gain, more.gain_low, more.gain_high)}."
+        f"Extrapolated to {extrapolation.n:,} training rows ({curves}), it is "
+        f"{extrapolation_digits.triple(extrapolation.value, extrapolation.low, extrapolation.high)}, {word} by "
+        f"{extrapolation_digits.triple(extrapolation.gain, extrapolation.gain_low, extrapolation.gain_high)}."
     )
 
 
-def _decomposition_sentences(of: BiasVariance) -> Iterator[str]:
-    rows = list(of)
+def _decomposition_sentences(decomposition: BiasVariance) -> Iterator[str]:
+    rows = list(decomposition)
     errors = [row.parts["error"].value for row in rows]
     best = min(range(len(rows)), key=lambda i: errors[i])
-    name = parameter_label(of.parameter)
+    name = parameter_label(decomposition.parameter)
     if len(rows) > 1:
         yield f"The error is smallest at {name} {shorten_name(rows[best].value)}."
     for i in [best] if len(rows) == 1 else sorted({0, best, len(rows) - 1}):
-        where = f"{name} {shorten_name(rows[i].value)}: " if of.parameter else ""
-        yield f"{where}error {_three_digits(errors[i])} = {_error_sum(of, rows[i].parts)}."
+        prefix = f"{name} {shorten_name(rows[i].value)}: " if decomposition.parameter else ""
+        yield f"{prefix}error {_three_digits(errors[i])} = {_error_sum(decomposition, rows[i].parts)}."
 
 
-def _error_sum(of: BiasVariance, parts: Mapping[str, Estimate]) -> str:
+def _error_sum(decomposition: BiasVariance, parts: Mapping[str, Estimate]) -> str:
     """Format the decomposition of the error."""
-    terms = [n for n in parts if n not in ("error", *["variance"] * (of.loss == "0-1"))]
+    terms = [n for n in parts if n not in ("error", *["variance"] * (decomposition.loss == "0-1"))]
     text = _three_digits(parts[terms[0]].value) + f" {terms[0]}"
     for name in terms[1:]:
         sign = "−" if name == "biased variance" else "+"
@@ -165,75 +171,92 @@ def _three_digits(value: float) -> str:
     return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
-def notes(of: LearningResult) -> list[str]:
+def notes(result: LearningResult) -> list[str]:
     """Return notes on the methods and on the input."""
-    if isinstance(of, BiasVariance):
-        drawn = f"{of.training_sets:,} training sets of {of.trained_on:,} rows"
-        made = [f"{drawn}, {SOURCES[of.source]}; tested on {of.tested_on:,} rows."]
-        if of.source == BOOTSTRAP:
-            made.append(OF_ONE_SET)
-        if any(name == "bias²" and e.value < 0 for row in of for name, e in row.parts.items()):
-            made.append(_NEGATIVE)
-        return [*made, *_methods(of, of.parts), *map(escape_unprintable, of.notes)]
-    assert isinstance(of, ValidationCurve | LearningCurve)
-    what = f"{of.splits[:1].upper()}{escape_unprintable(of.splits[1:])}"
-    made = [f"{what}. {_OF_ROWS}" if is_once(of) else f"{what}; values are means over its splits."]
-    return [*made, *_methods(of, ("training", "validation")), *map(escape_unprintable, of.notes)]
+    if isinstance(result, BiasVariance):
+        training_sets = f"{result.training_sets:,} training sets of {result.trained_on:,} rows"
+        lines = [f"{training_sets}, {SOURCES[result.source]}; tested on {result.tested_on:,} rows."]
+        if result.source == BOOTSTRAP:
+            lines.append(OF_ONE_SET)
+        if any(name == "bias²" and e.value < 0 for row in result for name, e in row.parts.items()):
+            lines.append(_NEGATIVE)
+        return [*lines, *_methods(result, result.parts), *map(escape_unprintable, result.notes)]
+    assert isinstance(result, ValidationCurve | LearningCurve)
+    splits = f"{result.splits[:1].upper()}{escape_unprintable(result.splits[1:])}"
+    lines = [
+        f"{splits}. {_OF_ROWS}"
+        if is_once(result)
+        else f"{splits}; values are means over its splits."
+    ]
+    return [
+        *lines,
+        *_methods(result, ("training", "validation")),
+        *map(escape_unprintable, result.notes),
+    ]
 
 
-def _methods(of: LearningResult, parts: Sequence[str]) -> Iterator[str]:
+def _methods(result: LearningResult, parts: Sequence[str]) -> Iterator[str]:
     """Yield notes on the methods of the intervals."""
-    by: dict[str, dict[str, None]] = {}
-    against: dict[str, dict[str, None]] = {}
+    parts_by_method: dict[str, dict[str, None]] = {}
+    values_by_caution: dict[str, dict[str, None]] = {}
     for part in parts:
-        for e in _estimates(of, part):
+        for e in _estimates(result, part):
             if e.has_interval:
                 method, _, caution = e.method.partition(", but ")
-                by.setdefault(method, {})[part] = None
+                parts_by_method.setdefault(method, {})[part] = None
                 if caution:
-                    against.setdefault(caution, {})[e.system] = None
-    level = numbers.format_percent(of.level)
-    if by:
-        told = "; ".join(f"{join_words(list(own))}: {shorten_name(way)}" for way, own in by.items())
-        yield f"{level} CIs: {told}."
-    for caution, values in against.items():
-        named = [shorten_name(value) for value in values if value]
-        where = f"At {parameter_label(of.parameter)} {join_words(named)} they" if named else "They"  # type: ignore[attr-defined]
-        yield f"{where} may be too narrow: {shorten_name(caution)}."
+                    values_by_caution.setdefault(caution, {})[e.system] = None
+    level = numbers.format_percent(result.level)
+    if parts_by_method:
+        methods_text = "; ".join(
+            f"{join_words(list(method_parts))}: {shorten_name(method)}"
+            for method, method_parts in parts_by_method.items()
+        )
+        yield f"{level} CIs: {methods_text}."
+    for caution, values in values_by_caution.items():
+        value_names = [shorten_name(value) for value in values if value]
+        location = "They"
+        if value_names:
+            parameter = parameter_label(result.parameter)  # type: ignore[attr-defined]
+            location = f"At {parameter} {join_words(value_names)} they"
+        yield f"{location} may be too narrow: {shorten_name(caution)}."
 
 
-def _estimates(of: LearningResult, part: str) -> list[Estimate]:
-    if isinstance(of, BiasVariance):
-        return [row.parts[part] for row in of if part in row.parts]
-    assert isinstance(of, ValidationCurve | LearningCurve)
-    return [getattr(row, part) for row in of]
+def _estimates(result: LearningResult, part: str) -> list[Estimate]:
+    if isinstance(result, BiasVariance):
+        return [row.parts[part] for row in result if part in row.parts]
+    assert isinstance(result, ValidationCurve | LearningCurve)
+    return [getattr(row, part) for row in result]
 
 
-def columns(of: LearningResult) -> list[Column]:
+def columns(result: LearningResult) -> list[Column]:
     """Return the columns of a table with a row per value or size."""
-    if isinstance(of, BiasVariance):
-        key = Column(parameter_label(of.parameter), KEY, _names(of))
-        named = [(part, part) for part in of.parts]
-    elif isinstance(of, ValidationCurve):
-        key = Column(parameter_label(of.parameter), KEY, _names(of))
-        named = [
-            (f"{part} {shorten_name(of.measure)}", part) for part in ("training", "validation")
+    if isinstance(result, BiasVariance):
+        key = Column(parameter_label(result.parameter), KEY, _names(result))
+        labeled_parts = [(part, part) for part in result.parts]
+    elif isinstance(result, ValidationCurve):
+        key = Column(parameter_label(result.parameter), KEY, _names(result))
+        labeled_parts = [
+            (f"{part} {shorten_name(result.measure)}", part) for part in ("training", "validation")
         ]
     else:
-        assert isinstance(of, LearningCurve)
-        key = Column("rows", KEY, [f"{row.n:,}" for row in of])
-        named = [
-            (f"{part} {shorten_name(of.measure)}", part) for part in ("training", "validation")
+        assert isinstance(result, LearningCurve)
+        key = Column("rows", KEY, [f"{row.n:,}" for row in result])
+        labeled_parts = [
+            (f"{part} {shorten_name(result.measure)}", part) for part in ("training", "validation")
         ]
-    made = [key, *(Column(name, NUMBERS, _cells(_estimates(of, part))) for name, part in named)]
-    if isinstance(of, ValidationCurve):
-        made += _best_difference_columns(of)
-    return drop_empty_columns(made)
+    table_columns = [
+        key,
+        *(Column(name, NUMBERS, _cells(_estimates(result, part))) for name, part in labeled_parts),
+    ]
+    if isinstance(result, ValidationCurve):
+        table_columns += _best_difference_columns(result)
+    return drop_empty_columns(table_columns)
 
 
-def _names(of: ValidationCurve | BiasVariance) -> list[str]:
-    named = unique_labels([row.value for row in of])
-    return [named[row.value] if row.value else "" for row in of]
+def _names(result: ValidationCurve | BiasVariance) -> list[str]:
+    label_by_value = unique_labels([row.value for row in result])
+    return [label_by_value[row.value] if row.value else "" for row in result]
 
 
 def _cells(estimates: Sequence[Estimate]) -> list[str]:
@@ -246,9 +269,9 @@ def _cells(estimates: Sequence[Estimate]) -> list[str]:
     ]
 
 
-def _best_difference_columns(of: ValidationCurve) -> list[Column]:
+def _best_difference_columns(curve: ValidationCurve) -> list[Column]:
     cells, words = [], []
-    for row in of:
+    for row in curve:
         d = row.difference
         cells.append(
             ""
@@ -257,9 +280,9 @@ def _best_difference_columns(of: ValidationCurve) -> list[Column]:
                 d.value, d.low, d.high
             )
         )
-        said = [row.region, "best" * (row.value == of.best)]
-        said.append("one standard error" * (row.value == of.one_se != of.best))
-        words.append(", ".join(filter(None, said)))
+        remarks = [row.region, "best" * (row.value == curve.best)]
+        remarks.append("one standard error" * (row.value == curve.one_se != curve.best))
+        words.append(", ".join(filter(None, remarks)))
     return [Column("difference from the best", NUMBERS, cells), Column("remarks", WORDS, words)]
 
 
@@ -267,10 +290,12 @@ def _digits(estimates: Sequence[Estimate]) -> numbers.Rounding:
     return numbers.rounding([(e.value, e.low, e.high) for e in estimates])
 
 
-def grid(of: LearningResult) -> tuple[list[str], list[list[str]]]:
+def grid(result: LearningResult) -> tuple[list[str], list[list[str]]]:
     """Return the headings and the rows of the table."""
-    made = columns(of)
-    return [c.name for c in made], [list(row) for row in zip(*(c.cells for c in made), strict=True)]
+    table_columns = columns(result)
+    return [c.name for c in table_columns], [
+        list(row) for row in zip(*(c.cells for c in table_columns), strict=True)
+    ]
 
 
 # --- Model selection ------------------------------------------------------------------------------
@@ -279,82 +304,101 @@ def grid(of: LearningResult) -> tuple[list[str], list[list[str]]]:
 SELECTION_HEADING = "Model selection"
 
 
-def selection_sentence(of: Selection) -> str:
+def selection_sentence(selection: Selection) -> str:
     """Return the headline: the apparent and the corrected value of the best candidate."""
-    shown, honest, optimism = of[of.best].apparent, of.corrected, of.optimism
-    digits = numbers.rounding([(one.value, one.low, one.high) for one in (shown, honest)])
-    apart = numbers.rounding_of_one(optimism.value, optimism.low, optimism.high)
-    by = apart.triple(optimism.value, optimism.low, optimism.high)
+    apparent, corrected, optimism = (
+        selection[selection.best].apparent,
+        selection.corrected,
+        selection.optimism,
+    )
+    digits = numbers.rounding(
+        [(estimate.value, estimate.low, estimate.high) for estimate in (apparent, corrected)]
+    )
+    optimism_digits = numbers.rounding_of_one(optimism.value, optimism.low, optimism.high)
+    optimism_text = optimism_digits.triple(optimism.value, optimism.low, optimism.high)
     return (
-        f"{shorten_name(of.best)} is the best of {len(of.candidates)} candidates: apparent "
-        f"{shorten_name(of.measure)} {digits(shown.value)}. Corrected for selection, it is "
-        f"{digits.triple(honest.value, honest.low, honest.high)} (optimism {by})."
+        f"{shorten_name(selection.best)} is the best of {len(selection.candidates)} candidates: apparent "
+        f"{shorten_name(selection.measure)} {digits(apparent.value)}. Corrected for selection, it is "
+        f"{digits.triple(corrected.value, corrected.low, corrected.high)} (optimism {optimism_text})."
     )
 
 
-def selection_notes(of: Selection) -> list[str]:
+def selection_notes(selection: Selection) -> list[str]:
     """Return notes on the methods and on the input."""
-    level = numbers.format_percent(of.level)
-    ways = {
-        "apparent": of[of.best].apparent.method,
-        "corrected": of.corrected.method,
-        "optimism": of.optimism.method,
+    level = numbers.format_percent(selection.level)
+    method_by_label = {
+        "apparent": selection[selection.best].apparent.method,
+        "corrected": selection.corrected.method,
+        "optimism": selection.optimism.method,
     }
-    told = "; ".join(f"{what}: {shorten_name(way)}" for what, way in ways.items() if way != "none")
-    return [*([f"{level} CIs: {told}."] if told else []), *map(escape_unprintable, of.notes)]
+    methods_text = "; ".join(
+        f"{label}: {shorten_name(method)}"
+        for label, method in method_by_label.items()
+        if method != "none"
+    )
+    return [
+        *([f"{level} CIs: {methods_text}."] if methods_text else []),
+        *map(escape_unprintable, selection.notes),
+    ]
 
 
-def selection_columns(of: Selection) -> list[Column]:
+def selection_columns(selection: Selection) -> list[Column]:
     """Return the columns of a table with a row per candidate."""
-    named = unique_labels([one.name for one in of])
-    estimates = [one.apparent for one in of]
+    label_by_name = unique_labels([candidate.name for candidate in selection])
+    estimates = [candidate.apparent for candidate in selection]
     digits = numbers.rounding([(e.value, e.low, e.high) for e in estimates])
-    made = [
-        Column("candidate", KEY, [named[one.name] for one in of]),
+    table_columns = [
+        Column("candidate", KEY, [label_by_name[candidate.name] for candidate in selection]),
         Column(
-            shorten_name(of.measure),
+            shorten_name(selection.measure),
             NUMBERS,
             [digits.triple(e.value, e.low, e.high) for e in estimates],
         ),
-        Column("selected", NUMBERS, [f"{one.selection_frequency:.0%}" for one in of]),
+        Column(
+            "selected", NUMBERS, [f"{candidate.selection_frequency:.0%}" for candidate in selection]
+        ),
     ]
-    return drop_empty_columns(made)
+    return drop_empty_columns(table_columns)
 
 
 # --- Tuned thresholds -----------------------------------------------------------------------------
 
 
-def threshold_sentence(of: TunedThreshold) -> str:
+def threshold_sentence(threshold: TunedThreshold) -> str:
     """Return the threshold, and its gains on the rows it was chosen on and on other rows."""
-    name = f"{shorten_name(of.system)}: " if of.system not in ("", UNNAMED) else ""
-    measure = shorten_name(of.measure)
+    name = f"{shorten_name(threshold.system)}: " if threshold.system not in ("", UNNAMED) else ""
+    measure = shorten_name(threshold.measure)
     begin = f"{name}the" if name else "The"
-    chosen = (
-        f"{begin} threshold for the best {shorten_name(of.rule)} is {_thresholds(of)}, chosen on "
+    chosen = f"{begin} threshold for the best {shorten_name(threshold.rule)} is {_thresholds(threshold)}, chosen on "
+    chosen += f"{threshold.chosen_on}"
+    value = numbers.rounding(
+        [(v, math.nan, math.nan) for v in (threshold.tuned_there, threshold.tuned)]
     )
-    chosen += f"{of.chosen_on}"
-    value = numbers.rounding([(v, math.nan, math.nan) for v in (of.tuned_there, of.tuned)])
-    if math.isnan(of.usual):
+    if math.isnan(threshold.usual):
         return (
-            f"{chosen}. There {measure} is {value(of.tuned_there)}, on other rows "
-            f"{value(of.tuned)}."
+            f"{chosen}. There {measure} is {value(threshold.tuned_there)}, on other rows "
+            f"{value(threshold.tuned)}."
         )
-    gain = numbers.rounding_of_one(of.gain.value, of.gain.low, of.gain.high)
-    there = gain if of.gain.has_interval else numbers.rounding_of_one(of.seemed)
+    gain_digits = numbers.rounding_of_one(
+        threshold.gain.value, threshold.gain.low, threshold.gain.high
+    )
+    apparent_digits = (
+        gain_digits if threshold.gain.has_interval else numbers.rounding_of_one(threshold.seemed)
+    )
     return (
-        f"{chosen}. There it changes {measure} from {value(of.usual_there)} to "
-        f"{value(of.tuned_there)}, by {there(of.seemed)}; on other rows from {value(of.usual)} to "
-        f"{value(of.tuned)}, by {gain.triple(of.gain.value, of.gain.low, of.gain.high)}."
+        f"{chosen}. There it changes {measure} from {value(threshold.usual_there)} to "
+        f"{value(threshold.tuned_there)}, by {apparent_digits(threshold.seemed)}; on other rows from {value(threshold.usual)} to "
+        f"{value(threshold.tuned)}, by {gain_digits.triple(threshold.gain.value, threshold.gain.low, threshold.gain.high)}."
     )
 
 
-def _thresholds(of: TunedThreshold) -> str:
+def _thresholds(threshold: TunedThreshold) -> str:
     """Format the threshold, or the range of those of several splits."""
-    own = of.thresholds[~np.isnan(of.thresholds)]
-    if not len(own):
+    thresholds = threshold.thresholds[~np.isnan(threshold.thresholds)]
+    if not len(thresholds):
         return numbers.UNDEFINED
-    ends = [_number(own.min()), _number(own.max())]
-    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}, by split"
+    limits = [_number(thresholds.min()), _number(thresholds.max())]
+    return limits[0] if limits[0] == limits[1] else f"{limits[0]} to {limits[1]}, by split"
 
 
 def _number(value: float) -> str:

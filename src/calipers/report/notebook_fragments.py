@@ -29,15 +29,15 @@ Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 
 
 def compact_fragment(
-    said: Iterable[tuple[str, str]] = (),
+    sentences: Iterable[tuple[str, str]] = (),
     *,
     tables: Sequence[Table] = (),
     figures: Sequence[Figure] = (),
-    more: tuple[str, Sequence[str]] | None = None,
+    details: tuple[str, Sequence[str]] | None = None,
 ) -> str:
     """Return a fragment of sentences with their classes, tables, figures, and folded details."""
-    parts: dict[str, Any] = {"lines": list(said), "tables": tables, "figures": figures}
-    return render_template("small.html.j2", css=resource("small.css"), more=more, **parts)
+    parts: dict[str, Any] = {"lines": list(sentences), "tables": tables, "figures": figures}
+    return render_template("small.html.j2", css=resource("small.css"), more=details, **parts)
 
 
 def estimate(e: Estimate) -> str:
@@ -47,18 +47,18 @@ def estimate(e: Estimate) -> str:
 
 def difference(d: Difference) -> str:
     """Return the fragment of a difference: its verdict and the methods."""
-    how = [f"Interval: {shorten_name(d.method)}."] if d.has_interval else []
+    methods = [f"Interval: {shorten_name(d.method)}."] if d.has_interval else []
     if d.test != "none":
-        how.append(f"Test: {shorten_name(d.test)}.")
+        methods.append(f"Test: {shorten_name(d.test)}.")
     over = f"Over {numbers.format_count(d.n, shorten_name(d.unit))}; {outcome(d).value}."
-    return compact_fragment([("", sentence(d)), ("soft", " ".join([over, *how]))])
+    return compact_fragment([("", sentence(d)), ("soft", " ".join([over, *methods]))])
 
 
 def finding(f: Finding) -> str:
     """Return the fragment of a finding, with its criterion and values."""
-    why = [f.criterion, *(f"{name}: {value}" for name, value in finding_numbers(f))]
+    details = [f.criterion, *(f"{name}: {value}" for name, value in finding_numbers(f))]
     return compact_fragment(
-        [(f.severity, f"{severity_prefix(f)}{finding_text(f, ())}")], more=(_WHY, why)
+        [(f.severity, f"{severity_prefix(f)}{finding_text(f, ())}")], details=(_WHY, details)
     )
 
 
@@ -67,11 +67,11 @@ _WHY = "Criterion"
 
 def plan(p: Plan) -> str:
     """Return the fragment of a plan: its sentences and its table."""
-    first, *rest = lines(p)
-    of = columns(p)
-    rows = list(zip(*(column.cells for column in of), strict=True))
-    said = [("", first), *(("soft", line) for line in rest)]
-    return compact_fragment(said, tables=[([column.name for column in of], rows)])
+    first, *other_lines = lines(p)
+    table_columns = columns(p)
+    rows = list(zip(*(column.cells for column in table_columns), strict=True))
+    sentences = [("", first), *(("soft", line) for line in other_lines)]
+    return compact_fragment(sentences, tables=[([column.name for column in table_columns], rows)])
 
 
 def figures_fragment(figures: Sequence[Figure], digest: str) -> str:
@@ -84,12 +84,12 @@ def figures_fragment(figures: Sequence[Figure], digest: str) -> str:
     )
 
 
-def label_tables(of: Sequence[LabelTable]) -> str:
+def label_tables(tables: Sequence[LabelTable]) -> str:
     """Return the fragment of the tables of classes, labels or clusters of systems."""
-    said = [("soft", label_caption(of[0]))] if of else []
-    made = []
-    for own in of:
-        head, rows = label_grid(own)
-        named = [[f"{shorten_name(own.system)}: {row[0]}", *row[1:]] for row in rows]
-        made.append((head, named if len(of) > 1 else rows))
-    return compact_fragment(said, tables=made)
+    sentences = [("soft", label_caption(tables[0]))] if tables else []
+    grids = []
+    for table in tables:
+        head, rows = label_grid(table)
+        named_rows = [[f"{shorten_name(table.system)}: {row[0]}", *row[1:]] for row in rows]
+        grids.append((head, named_rows if len(tables) > 1 else rows))
+    return compact_fragment(sentences, tables=grids)

@@ -73,10 +73,12 @@ def rounding(triples: Iterable[Triple], *, keep_sign: bool = False) -> Rounding:
     decimals = _decimals(size, half, numbers)
     while keep_sign and decimals < MOST and any(x and round(x, decimals) == 0 for x in numbers):
         decimals += 1
-    wanted = max((_n_decimals(v) for v, w, h in rows if v and (w >= 0 or h <= 0)), default=0)
-    if wanted > MOST_OF_VALUE:
-        return Rounding(decimals, small_as_powers=wanted > decimals)
-    return Rounding(max(decimals, wanted))
+    value_decimals = max(
+        (_n_decimals(v) for v, w, h in rows if v and (w >= 0 or h <= 0)), default=0
+    )
+    if value_decimals > MOST_OF_VALUE:
+        return Rounding(decimals, small_as_powers=value_decimals > decimals)
+    return Rounding(max(decimals, value_decimals))
 
 
 def _powers_of_ten(size: float, half: float) -> Rounding:
@@ -93,9 +95,9 @@ def _decimals(size: float, half: float, numbers: list[float]) -> int:
         if all(float(x).is_integer() for x in numbers):
             return 0
         return max(0, 3 - _exponent(size))
-    wanted = 1 - _exponent(half)
-    if wanted <= MOST:
-        return max(wanted, 0)
+    decimals = 1 - _exponent(half)
+    if decimals <= MOST:
+        return max(decimals, 0)
     # Four decimals would write both limits alike, or a limit below 1 as 1.
     return max(MOST, min(-_exponent(half), 10))
 

@@ -44,10 +44,10 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Operating system errors name ``path``.
     """
     path = os.fspath(path)
-    place = OutputTarget.of(path)
+    output = OutputTarget.of(path)
     with _name_in_errors(path):
-        place.check()
-        with _temporary_file(place) if place.is_replaced else _overwrite(place) as stream:
+        output.check()
+        with _temporary_file(output) if output.is_replaced else _overwrite(output) as stream:
             yield stream
 
 
@@ -59,8 +59,8 @@ def _name_in_errors(path: str) -> Iterator[None]:
     except OSError as error:
         if error.filename not in (None, path) and not str(error.filename).endswith(_PART):
             raise
-        said = error.strerror or str(error)
-        raise OSError(error.errno or errno.EIO, said, path) from None
+        message = error.strerror or str(error)
+        raise OSError(error.errno or errno.EIO, message, path) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,25 +80,25 @@ class OutputTarget:
     @classmethod
     def of(cls, path: str | os.PathLike[str]) -> OutputTarget:
         """Return the target of ``path``; raise :class:`OSError` if links cannot be resolved."""
-        given = at = os.fspath(path)
-        if not given:
-            raise FileNotFoundError(errno.ENOENT, "the name of the file is empty", given)
+        requested_path = resolved_path = os.fspath(path)
+        if not requested_path:
+            raise FileNotFoundError(errno.ENOENT, "the name of the file is empty", requested_path)
         for _ in range(_MOST_LINKS):
-            folder, name = os.path.split(at)
+            folder, name = os.path.split(resolved_path)
             folder = os.path.realpath(folder)
-            at = os.path.join(folder, name)
+            resolved_path = os.path.join(folder, name)
             process = _owner_pid(folder)
             if process == os.getpid() and name.isdigit():
-                return cls.opened(int(name), given)
-            if process is not None or not os.path.islink(at):
+                return cls.opened(int(name), requested_path)
+            if process is not None or not os.path.islink(resolved_path):
                 break
-            at = os.path.join(folder, os.readlink(at))
+            resolved_path = os.path.join(folder, os.readlink(resolved_path))
         try:
-            return cls(given, at, os.stat(at))
+            return cls(requested_path, resolved_path, os.stat(resolved_path))
         except FileNotFoundError:
-            return cls(given, at, None)
+            return cls(requested_path, resolved_path, None)
         except OSError as error:
-            raise OSError(error.errno, error.strerror, given) from None
+            raise OSError(error.errno, error.strerror, requested_path) from None
 
     @classmethod
     def opened(cls, descriptor: int, path: str) -> OutputTarget:
@@ -153,11 +153,11 @@ _PART = ".part"
 
 
 @contextmanager
-def _temporary_file(place: OutputTarget) -> Iterator[BinaryIO]:
+def _temporary_file(output: OutputTarget) -> Iterator[BinaryIO]:
     """Open a new file, which replaces the old one on success."""
-    folder, name = os.path.split(place.target)
+    folder, name = os.path.split(output.target)
     hidden = os.path.join(folder, f".{name[:40]}.{os.urandom(8).hex()}{_PART}")
-    old = place.state
+    old = output.state
     # Never more open than the old file, while it is written; a new file as the umask has it.
     mode = 0o666 if old is None else stat.S_IMODE(old.st_mode) & 0o777
     handle = os.open(hidden, _PLAIN | os.O_CREAT | os.O_EXCL, mode)
@@ -171,7 +171,7 @@ def _temporary_file(place: OutputTarget) -> Iterator[BinaryIO]:
                 with suppress(OSError):  # only root may give files away
                     os.chown(hidden, old.st_uid, old.st_gid)
             os.chmod(hidden, mode)
-        os.replace(hidden, place.target)
+        os.replace(hidden, output.target)
     except BaseException:
         with suppress(OSError):
             os.unlink(hidden)
@@ -179,14 +179,14 @@ def _temporary_file(place: OutputTarget) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _overwrite(place: OutputTarget) -> Iterator[BinaryIO]:
+def _overwrite(output: OutputTarget) -> Iterator[BinaryIO]:
     """Open a stream into an existing file."""
-    if place.descriptor is None:
-        handle = os.open(place.target, _PLAIN | os.O_TRUNC)
+    if output.descriptor is None:
+        handle = os.open(output.target, _PLAIN | os.O_TRUNC)
     else:
         for printed in (sys.stdout, sys.stderr):
             if printed is not None:
                 printed.flush()  # what was printed before stands before
-        handle = os.dup(place.descriptor)
+        handle = os.dup(output.descriptor)
     with os.fdopen(handle, "wb") as stream:
         yield stream

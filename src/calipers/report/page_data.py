@@ -41,25 +41,36 @@ def explorer(evaluation: Evaluation) -> Explorer | Lines | None:
         c for c in select_kinds(evaluation.curves, {"ROC"}) if c.shape != "point" and not c.series
     ]
     roc = [c for c in roc if len(c.threshold) == len(c.x) > 1]
-    made = {c.system: _system(c, evaluation) for c in roc[:MOST_SYSTEMS]}
-    known = {name: of for name, of in made.items() if of is not None}
+    data_by_system = {c.system: _system(c, evaluation) for c in roc[:MOST_SYSTEMS]}
+    available = {name: entry for name, entry in data_by_system.items() if entry is not None}
     conventions: Mapping[str, Any] = evaluation.provenance.get("conventions", {})
-    if not known:
-        return Lines([_WEIGHED], aside=True) if made and conventions.get("weighted") else None
-    names = unique_labels(known)
-    odd = ("clusters", "cross-validation")  # rows that share more than being drawn alike
-    plain = not conventions.get("weighted") and not any(name in conventions for name in odd)
+    if not available:
+        return (
+            Lines([_WEIGHED], aside=True)
+            if data_by_system and conventions.get("weighted")
+            else None
+        )
+    names = unique_labels(available)
+    dependence_keys = (
+        "clusters",
+        "cross-validation",
+    )  # rows that share more than being drawn alike
+    plain = not conventions.get("weighted") and not any(
+        name in conventions for name in dependence_keys
+    )
     data = {
-        "systems": [{"name": names[name], **of} for name, of in known.items()],
-        "classes": [shorten_name(str(conventions.get(of, of))) for of in ("positive", "negative")],
+        "systems": [{"name": names[name], **entry} for name, entry in available.items()],
+        "classes": [
+            shorten_name(str(conventions.get(entry, entry))) for entry in ("positive", "negative")
+        ],
         # Wilson's intervals are of rows that are independent and weigh alike.
         "z": round(NormalDist().inv_cdf((1 + evaluation.level) / 2), 6) if plain else None,
         "level": f"{100 * evaluation.level:.4g}%",
     }
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    left_out = max(0, len(roc) - MOST_SYSTEMS)
-    more = f" {left_out} more systems are not included." if left_out else ""
-    return Explorer(text, f"{_ABOUT}{more}")
+    n_omitted = max(0, len(roc) - MOST_SYSTEMS)
+    omission_note = f" {n_omitted} more systems are not included." if n_omitted else ""
+    return Explorer(text, f"{_ABOUT}{omission_note}")
 
 
 #: Why there is nothing to move.
@@ -77,7 +88,7 @@ def _system(roc: Curve, evaluation: Evaluation) -> dict[str, Any] | None:
     positive, negative = totals
     # Of the points that are drawn: between two of them the curve is as good as straight.
     finite = [i for i, t in enumerate(roc.threshold.tolist()) if math.isfinite(t)]
-    kept = _sample_thresholds(finite, roc)
+    indices = _sample_thresholds(finite, roc)
     cut = None if not math.isfinite(roc.threshold_in_use) else float(roc.threshold_in_use)
     densities = [
         {
@@ -87,34 +98,34 @@ def _system(roc: Curve, evaluation: Evaluation) -> dict[str, Any] | None:
         for c in select_kinds(evaluation.curves, {"density"})
         if c.system == roc.system
     ]
-    places = [(float(roc.threshold[i]), float(roc.y[i]), float(roc.x[i])) for i in kept]
+    points = [(float(roc.threshold[i]), float(roc.y[i]), float(roc.x[i])) for i in indices]
     if (
         cut is not None
         and roc.operating_point is not None
-        and cut not in [at for at, _, _ in places]
+        and cut not in [threshold for threshold, _, _ in points]
     ):
         fpr, tpr = roc.operating_point
-        places.append((cut, float(tpr), float(fpr)))
-        places.sort(key=lambda place: (-place[0], place[1], place[2]))
+        points.append((cut, float(tpr), float(fpr)))
+        points.sort(key=lambda point: (-point[0], point[1], point[2]))
     return {
         "totals": [_count(positive), _count(negative)],
-        "at": [at for at, _, _ in places],
-        "tp": [_count(tpr * positive) for _, tpr, _ in places],
-        "fp": [_count(fpr * negative) for _, _, fpr in places],
+        "at": [threshold for threshold, _, _ in points],
+        "tp": [_count(tpr * positive) for _, tpr, _ in points],
+        "fp": [_count(fpr * negative) for _, _, fpr in points],
         "cut": cut,
         "densities": densities if len(densities) == 2 else [],
     }
 
 
-def _sample_thresholds(places: Sequence[int], roc: Curve) -> list[int]:
+def _sample_thresholds(indices: Sequence[int], roc: Curve) -> list[int]:
     """Return at most :data:`MOST` thresholds, including the one in use."""
-    if len(places) <= MOST:
-        return list(places)
-    step = (len(places) - 1) / (MOST - 1)
-    kept = {places[round(i * step)] for i in range(MOST)}
+    if len(indices) <= MOST:
+        return list(indices)
+    step = (len(indices) - 1) / (MOST - 1)
+    selected = {indices[round(i * step)] for i in range(MOST)}
     if math.isfinite(roc.threshold_in_use):
-        kept.add(min(places, key=lambda i: abs(roc.threshold[i] - roc.threshold_in_use)))
-    return sorted(kept)
+        selected.add(min(indices, key=lambda i: abs(roc.threshold[i] - roc.threshold_in_use)))
+    return sorted(selected)
 
 
 def _totals(system: str, evaluation: Evaluation) -> tuple[float, float] | None:
@@ -132,8 +143,8 @@ def _totals(system: str, evaluation: Evaluation) -> tuple[float, float] | None:
     rows = max((e.n for e in evaluation if e.system == system), default=0)
     for curve in select_kinds(evaluation.curves, {"PR"}):
         if curve.system == system and curve.chance is not None and rows:
-            share = _height(curve.chance)
-            return None if share is None else (share * rows, (1 - share) * rows)
+            prevalence = _height(curve.chance)
+            return None if prevalence is None else (prevalence * rows, (1 - prevalence) * rows)
     return None
 
 
@@ -148,8 +159,8 @@ def _height(chance: Any) -> float | None:
 
 def _count(x: float) -> float:
     """Return a count without the rounding error of rates; weights have six digits."""
-    whole = round(x)
-    return whole if abs(x - whole) < 1e-6 * max(1.0, abs(x)) else float(f"{x:.6g}")
+    rounded = round(x)
+    return rounded if abs(x - rounded) < 1e-6 * max(1.0, abs(x)) else float(f"{x:.6g}")
 
 
 def _shorten_number(x: float, digits: int = 6) -> float | None:
@@ -171,32 +182,32 @@ def all_pairs_data(comparison: Comparison) -> str:
     list of outcomes.
     """
     systems = list_systems(comparison)
-    place = {name: i for i, name in enumerate(systems)}
+    index_by_system = {name: i for i, name in enumerate(systems)}
     of_pairs = list(group_by_pair(comparison))
     data = {
         "systems": list(unique_labels(systems).values()),
-        "pairs": [(place[a], place[b]) for a, b in of_pairs],
+        "pairs": [(index_by_system[a], index_by_system[b]) for a, b in of_pairs],
         "verdicts": [verdict.value for verdict in _VERDICTS],
         "measures": {
-            shorten_name(measure): _columns(own, of_pairs)
-            for measure, own in group_by(comparison, lambda d: d.measure).items()
+            shorten_name(measure): _columns(differences, of_pairs)
+            for measure, differences in group_by(comparison, lambda d: d.measure).items()
         },
     }
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def _columns(own: Sequence[Difference], of_pairs: Sequence[tuple[str, str]]) -> list[Any]:
+def _columns(differences: Sequence[Difference], of_pairs: Sequence[tuple[str, str]]) -> list[Any]:
     """Return decimals, values, limits, p-values, outcomes and margin data, pair by pair."""
-    digits = numbers.rounding(((d.value, d.low, d.high) for d in own), keep_sign=True)
+    digits = numbers.rounding(((d.value, d.low, d.high) for d in differences), keep_sign=True)
     decimals = 12 if digits.scientific else digits.decimals
-    found = {(d.system, d.baseline): d for d in own}
-    missing = Difference(own[0].measure, "", "", numbers.NAN)
-    rows = [found.get(pair, missing) for pair in of_pairs]
+    difference_by_pair = {(d.system, d.baseline): d for d in differences}
+    missing = Difference(differences[0].measure, "", "", numbers.NAN)
+    rows = [difference_by_pair.get(pair, missing) for pair in of_pairs]
     return [
         decimals,
         *(
-            [_scale_to_int(getattr(d, of), decimals) for d in rows]
-            for of in ("value", "low", "high")
+            [_scale_to_int(getattr(d, field), decimals) for d in rows]
+            for field in ("value", "low", "high")
         ),
         [_scale_to_int(d.p_adjusted, _OF_P) for d in rows],
         [_VERDICTS.index(outcome(d)) for d in rows],

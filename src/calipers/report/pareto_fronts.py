@@ -33,12 +33,16 @@ def front_caption(fronts: Sequence[ParetoFront]) -> str:
 
 def front_sentences(front: ParetoFront, name: Callable[[str], str] = shorten_name) -> list[str]:
     """Return sentences on the systems on the front, and on what dominates each other one."""
-    on = [name(system) for system in front.systems]
+    front_systems = [name(system) for system in front.systems]
     axes = f"{name(front.measure)} against {name(front.cost_measure)}"
-    if not on:
+    if not front_systems:
         return []
-    listed = join_words(on) if len(on) <= MOST_SAID else f"{len(on)} of {len(front)} systems"
-    first = f"{axes}: {listed} {'is' if len(on) == 1 else 'are'} on the Pareto front."
+    listed = (
+        join_words(front_systems)
+        if len(front_systems) <= MOST_SAID
+        else f"{len(front_systems)} of {len(front)} systems"
+    )
+    first = f"{axes}: {listed} {'is' if len(front_systems) == 1 else 'are'} on the Pareto front."
     beaten = [row for row in front if row.dominated_by]
     if len(beaten) > MOST_SAID:
         sure = sum(bool(row.significantly_dominated_by) for row in beaten)
@@ -52,14 +56,14 @@ def dominance_text(row: ParetoRow, name: Callable[[str], str] = shorten_name) ->
         return "on the front"
     if not row.dominated_by:
         return ""
-    by = list(map(name, row.dominated_by))
-    text = f"dominated by {join_words(by) if len(by) <= MOST_SAID else f'{len(by)} systems'}"
+    dominating = list(map(name, row.dominated_by))
+    text = f"dominated by {join_words(dominating) if len(dominating) <= MOST_SAID else f'{len(dominating)} systems'}"
     if not row.significantly_dominated_by:
         return text
     if set(row.dominated_by) <= set(row.significantly_dominated_by):
         return f"{text}, significantly"
-    shown = row.significantly_dominated_by[:MOST_SAID]
-    return f"{text}, significantly by {join_words(list(map(name, shown)))}"
+    significant = row.significantly_dominated_by[:MOST_SAID]
+    return f"{text}, significantly by {join_words(list(map(name, significant)))}"
 
 
 def row_texts(front: ParetoFront) -> list[tuple[str, str, str, str]]:

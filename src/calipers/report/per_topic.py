@@ -25,13 +25,16 @@ def trec_lines(evaluation: Evaluation, per_unit: PerUnit, system: str) -> str:
     There is a line for every topic, and then for ``all``. Values have full precision, and are
     ``nan`` if undefined.
     """
-    of = per_unit.values[system]
+    values_by_measure = per_unit.values[system]
     lines = [
-        f"{measure}\t{escape_unprintable(unit)}\t{float(values[place])!r}"
-        for place, unit in enumerate(per_unit.ids)
-        for measure, values in of.items()
+        f"{measure}\t{escape_unprintable(unit)}\t{float(values[index])!r}"
+        for index, unit in enumerate(per_unit.ids)
+        for measure, values in values_by_measure.items()
     ]
-    lines += [f"{measure}\t{ALL}\t{evaluation.exact(system, measure).value!r}" for measure in of]
+    lines += [
+        f"{measure}\t{ALL}\t{evaluation.exact(system, measure).value!r}"
+        for measure in values_by_measure
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -59,7 +62,7 @@ def units(evaluation: Evaluation, per_unit: PerUnit) -> Iterator[Block]:
     rows = {per_unit.unit.removesuffix("s"): [name for name in (*ids, ALL) for _ in systems]}
     if len(systems) > 1:
         rows["system"] = [names[system] for _ in (*ids, ALL) for system in systems]
-    keys = [Column(name, KEY, of) for name, of in rows.items()]
+    keys = [Column(name, KEY, cells) for name, cells in rows.items()]
     columns = [
         Column(shorten_name(measure), NUMBER, _cells(evaluation, per_unit, measure))
         for measure in evaluation.measures
@@ -74,8 +77,8 @@ def _cells(evaluation: Evaluation, per_unit: PerUnit, measure: str) -> list[str]
     """Return the cells of one measure on every unit and on all units, for each system in turn."""
     systems = evaluation.systems
     values = [
-        float(per_unit.values[system][measure][place])
-        for place in range(len(per_unit.ids))
+        float(per_unit.values[system][measure][index])
+        for index in range(len(per_unit.ids))
         for system in systems
     ]
     values += [evaluation.exact(system, measure).value for system in systems]

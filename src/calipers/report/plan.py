@@ -23,17 +23,17 @@ def sentence(plan: Plan) -> str:
     verb, power = "detected", f"{100 * plan.power:.1f}%"
     if "margin" in plan.targets:
         kind = "equivalence within" if "equivalence" in plan.targets else "non-inferiority by"
-        verb, what = "shown", f"{kind} {_digits(plan.targets['margin'])} in {name}"
+        verb, effect = "shown", f"{kind} {_digits(plan.targets['margin'])} in {name}"
     elif "reference" in plan.targets:
-        what = f"a difference of {name} from {_digits(plan.targets['reference'])}"
+        effect = f"a difference of {name} from {_digits(plan.targets['reference'])}"
     elif "difference" in plan.targets:
-        what = f"a true difference of {_digits(plan.targets['difference'])} in {name}"
+        effect = f"a true difference of {_digits(plan.targets['difference'])} in {name}"
     elif math.isnan(plan.min_detectable):
         return narrow
     else:
-        what = f"a true difference of {_digits(plan.min_detectable)} or more in {name}"
+        effect = f"a true difference of {_digits(plan.min_detectable)} or more in {name}"
         power = numbers.format_percent(plan.targets["power"])
-    return f"With {units}, {what} is {verb} with {power} power ({plan.method})."
+    return f"With {units}, {effect} is {verb} with {power} power ({plan.method})."
 
 
 def lines(plan: Plan) -> Iterator[str]:
@@ -51,8 +51,8 @@ def lines(plan: Plan) -> Iterator[str]:
             "half_width": f"a half-width of {_digits(plan.simulated.get('half_width', NAN))}",
             "power": f"a power of {100 * plan.simulated.get('power', NAN):.1f}%",
         }
-        found = " and ".join(parts[key] for key in parts if key in plan.simulated)
-        yield f"Resampling as many from the {plan.pilot:,} of the pilot gives {found}."
+        simulated_text = " and ".join(parts[key] for key in parts if key in plan.simulated)
+        yield f"Resampling as many from the {plan.pilot:,} of the pilot gives {simulated_text}."
     if plan.n_conservative is not None:
         yield (
             f"The pilot has only {numbers.format_count(plan.pilot or 0, plan.unit)}; "
@@ -63,8 +63,10 @@ def lines(plan: Plan) -> Iterator[str]:
         digits, whose = (
             (_format_input, "Assumed") if plan.pilot is None else (_digits, "Of the pilot")
         )
-        said = ", ".join(f"{key.replace('_', ' ')} {digits(x)}" for key, x in plan.assumed.items())
-        yield f"{whose}: {said}."
+        assumptions = ", ".join(
+            f"{key.replace('_', ' ')} {digits(x)}" for key, x in plan.assumed.items()
+        )
+        yield f"{whose}: {assumptions}."
     if plan.level_each != plan.level:
         yield (
             "Confidence level of each comparison: "
@@ -82,10 +84,10 @@ def columns(plan: Plan) -> list[Column]:
         "power": "power",
         "min_detectable": f"MDD ({numbers.format_percent(plan.targets.get('power', 0.8))} power)",
     }
-    shown = [n for n in names if any(not math.isnan(getattr(r, n)) for r in plan.table)]
+    nonempty_names = [n for n in names if any(not math.isnan(getattr(r, n)) for r in plan.table)]
     return [
         Column(names[name], NUMBER, [_cell(name, getattr(row, name)) for row in plan.table])
-        for name in shown
+        for name in nonempty_names
     ]
 
 

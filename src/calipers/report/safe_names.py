@@ -60,14 +60,14 @@ def method_text(text: object) -> str:
 def unique_labels(names: Iterable[str], limit: int = LIMIT) -> dict[str, str]:
     """Return a visible, short and unique label for each name; ``''`` for an empty one."""
     out: dict[str, str] = {}
-    taken: set[str] = set()
+    used_labels: set[str] = set()
     for name in dict.fromkeys(names):
         label = base = shorten(escape_unprintable(name), limit) or "''"
         copy = 1
-        while label in taken:
+        while label in used_labels:
             copy += 1
             label = f"{base} ({copy})"
-        taken.add(label)
+        used_labels.add(label)
         out[name] = label
     return out
 

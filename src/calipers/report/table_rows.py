@@ -137,9 +137,9 @@ def tolerance_text(e: Estimate) -> str:
     )
 
 
-def n_used(n: int, of: int) -> str:
+def n_used(n: int, n_total: int) -> str:
     """Return ``50``, or ``48 of 50`` if some units were not used."""
-    return f"{n:,}" if of in (0, n) else f"{n:,} of {of:,}"
+    return f"{n:,}" if n_total in (0, n) else f"{n:,} of {n_total:,}"
 
 
 def unit_label(evaluation: Evaluation) -> str:
@@ -152,8 +152,8 @@ def remarks(result: Estimate | Difference) -> str:
     """Return the reasons why units, the value or the interval are missing."""
     parts = [*map(escape_unprintable, undefined_reasons(result))]
     if result.interval_reason is not None and not result.has_interval:
-        why = NO_INTERVAL.get(result.interval_reason, result.interval_reason)
-        parts.append(f"no interval: {shorten_name(why)}")
+        reason = NO_INTERVAL.get(result.interval_reason, result.interval_reason)
+        parts.append(f"no interval: {shorten_name(reason)}")
     if isinstance(result, Estimate):
         parts += _threshold_texts(result)
     return "; ".join(parts)
@@ -184,10 +184,10 @@ def difference_rows(comparison: Comparison) -> list[DifferenceRow]:
 
 def difference_row(d: Difference, digits: numbers.Rounding, systems: str = "") -> DifferenceRow:
     """Return the cells of one difference, with a given rounding."""
-    found, known = outcome(d), not math.isnan(d.min_detectable)
+    difference_outcome, has_detectable = outcome(d), not math.isnan(d.min_detectable)
     return DifferenceRow(
         difference=d,
-        outcome=found,
+        outcome=difference_outcome,
         measure=shorten_name(d.measure),
         systems=systems,
         value=digits(d.value),
@@ -198,7 +198,7 @@ def difference_row(d: Difference, digits: numbers.Rounding, systems: str = "") -
         counts=_counts(d),
         # Which difference could have been found, where none was.
         detectable=format_detectable(d.min_detectable)
-        if found is Outcome.NOT_TOLD_APART and known
+        if difference_outcome is Outcome.NOT_TOLD_APART and has_detectable
         else "",
         margin="" if math.isnan(d.margin) else f"±{d.margin:g}",
         not_inferior="" if math.isnan(d.margin) else numbers.format_p_digits(d.p_noninferiority),
@@ -243,9 +243,9 @@ def arrow(definition: Definition | None) -> str:
     return "↑" if definition.higher_is_better else "↓"
 
 
-def severity_prefix(found: Finding) -> str:
+def severity_prefix(finding: Finding) -> str:
     """Return ``Warning: ``, ``Caution: ``, or nothing."""
-    return "" if found.severity == "information" else f"{found.severity.capitalize()}: "
+    return "" if finding.severity == "information" else f"{finding.severity.capitalize()}: "
 
 
 #: Of no more pairs of systems each is told what the same is said of.
@@ -260,49 +260,53 @@ def deduplicate_findings(findings: Sequence[Finding]) -> list[tuple[Finding, lis
     Findings are similar if they are about the same class or the same column of slices, in the same
     direction.
     """
-    told: list[tuple[Finding, list[Finding]]] = []
+    result: list[tuple[Finding, list[Finding]]] = []
     for kind in group_by(findings, lambda f: (f.kind, len(f.systems))).values():
         groups: list[tuple[Finding, list[Finding]]] = []
-        for alike in group_by(kind, lambda f: f.about).values():
-            about = len(alike[0].systems)
-            if about == 1 or (about and len(alike) > MOST_ALIKE):
-                groups.append((alike[0], alike[1:]))
+        for similar in group_by(kind, lambda f: f.about).values():
+            n_systems = len(similar[0].systems)
+            if n_systems == 1 or (n_systems and len(similar) > MOST_ALIKE):
+                groups.append((similar[0], similar[1:]))
             else:
-                groups += [(found, []) for found in alike]
+                groups += [(finding, []) for finding in similar]
         if kind[0].systems and kind[0].about and len(groups) > MOST_OF_A_KIND:
             groups, others = groups[:MOST_ALIKE], groups[MOST_ALIKE:]
-            groups[-1][1].extend(found for one, alike in others for found in (one, *alike))
-        told += groups
-    place = {id(found): i for i, found in enumerate(findings)}
-    return sorted(told, key=lambda pair: place[id(pair[0])])
+            groups[-1][1].extend(
+                finding for first, similar in others for finding in (first, *similar)
+            )
+        result += groups
+    index_by_id = {id(finding): i for i, finding in enumerate(findings)}
+    return sorted(result, key=lambda pair: index_by_id[id(pair[0])])
 
 
-def finding_text(found: Finding, alike: Sequence[Finding]) -> str:
+def finding_text(finding: Finding, similar: Sequence[Finding]) -> str:
     """Return the sentence of a finding, and the systems that a similar finding is about."""
-    if not alike:
-        return escape_unprintable(found.message)
-    of = [
+    if not similar:
+        return escape_unprintable(finding.message)
+    subjects = [
         " and ".join(map(shorten_name, other.systems))
         + (f" on '{shorten_name(other.output)}'" if other.output else "")
-        + (f" ({shorten_name(other.about)})" if other.about != found.about else "")
-        for other in alike
+        + (f" ({shorten_name(other.about)})" if other.about != finding.about else "")
+        for other in similar
     ]
-    between = "; " if len(alike[0].systems) > 1 else ", "
-    more = f"{between}and {len(of) - MOST_LIKEWISE} more" if len(of) > MOST_LIKEWISE else ""
-    return (
-        f"{escape_unprintable(found.message)} Likewise: {between.join(of[:MOST_LIKEWISE])}{more}."
+    between = "; " if len(similar[0].systems) > 1 else ", "
+    remainder = (
+        f"{between}and {len(subjects) - MOST_LIKEWISE} more"
+        if len(subjects) > MOST_LIKEWISE
+        else ""
     )
+    return f"{escape_unprintable(finding.message)} Likewise: {between.join(subjects[:MOST_LIKEWISE])}{remainder}."
 
 
 #: Of more of whom the same is said the rest are counted.
 MOST_LIKEWISE = 12
 
 
-def finding_numbers(found: Finding) -> list[tuple[str, str]]:
+def finding_numbers(finding: Finding) -> list[tuple[str, str]]:
     """Return the values of a finding, each with the digits that its interval supports."""
     out = []
-    for name, value in found.values.items():
-        low, high = found.intervals.get(name, (math.nan, math.nan))
+    for name, value in finding.values.items():
+        low, high = finding.intervals.get(name, (math.nan, math.nan))
         digits = numbers.rounding([(value, low, high)], keep_sign=True)
         out.append((escape_unprintable(name), digits.triple(value, low, high)))
     return out
@@ -357,10 +361,10 @@ def report_heading(evaluation: Evaluation) -> str:
     """Return the heading of a report, such as ``Retrieval: 2 systems, 8 measures``."""
     systems, measures = evaluation.systems, len(evaluation.measures)
     kind = "pairs of runs" if evaluation.task == "overlap" else "systems"
-    who = f"{len(systems)} {kind}" if len(systems) != 1 else shorten_name(systems[0])
-    what = f"{measures} measure" + ("" if measures == 1 else "s")
+    systems_text = f"{len(systems)} {kind}" if len(systems) != 1 else shorten_name(systems[0])
+    measures_text = f"{measures} measure" + ("" if measures == 1 else "s")
     task = escape_unprintable(evaluation.task)
-    return f"{task[:1].upper()}{task[1:]}: {', '.join(filter(None, (who, what)))}"
+    return f"{task[:1].upper()}{task[1:]}: {', '.join(filter(None, (systems_text, measures_text)))}"
 
 
 def comparison_heading(comparison: Comparison) -> str:

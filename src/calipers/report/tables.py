@@ -126,24 +126,24 @@ def _columns(
         Column(
             name,
             kind,
-            list(map(attrgetter(of), rows)),
+            list(map(attrgetter(attribute), rows)),
             next(iter(role), None),
             explanation=EXPLANATIONS.get(name, ""),
             is_worded=True,
         )
-        for name, kind, of, *role in columns
+        for name, kind, attribute, *role in columns
     ]
 
 
 def estimate_columns(
-    evaluation: Evaluation, *, arrows: bool = False, drawn: bool = False
+    evaluation: Evaluation, *, arrows: bool = False, drawings: bool = False
 ) -> list[Column]:
     """Return the columns of a table with a row per estimate.
 
-    With ``arrows`` measures have their direction, and with ``drawn`` intervals are drawn.
+    With ``arrows`` measures have their direction, and with ``drawings`` intervals are drawn.
     """
     rows = estimate_rows(evaluation)
-    made = _columns(
+    columns = _columns(
         rows,
         ("measure", KEY, "measure"),
         ("system", KEY, "system"),
@@ -158,27 +158,31 @@ def estimate_columns(
         ("optimism", NUMBERS, "optimism"),
         ("remarks", WORDS, "remarks", REMARKS),
     )
-    of = definitions_by_measure(evaluation)
+    definitions = definitions_by_measure(evaluation)
     if arrows:
-        cells = [f"{r.measure} {arrow(of.get(r.estimate.measure))}".rstrip() for r in rows]
-        titles = [of[m].title if (m := r.estimate.measure) in of else "" for r in rows]
-        made[0] = made[0]._replace(cells=cells, titles=titles)
-    if drawn:
+        cells = [f"{r.measure} {arrow(definitions.get(r.estimate.measure))}".rstrip() for r in rows]
+        titles = [
+            definitions[m].title if (m := r.estimate.measure) in definitions else "" for r in rows
+        ]
+        columns[0] = columns[0]._replace(cells=cells, titles=titles)
+    if drawings:
         groups = group_by((r.estimate for r in rows), lambda e: e.measure)
-        scales = [whiskers(own, of.get(m), evaluation.systems) for m, own in groups.items()]
-        made.insert(6, _drawn_column([one for own in scales for one in own]))
+        scales = [
+            whiskers(group, definitions.get(m), evaluation.systems) for m, group in groups.items()
+        ]
+        columns.insert(6, _drawn_column([whisker for group in scales for whisker in group]))
         if unit_label(evaluation) == "n":
             units = [shorten_name(row.estimate.unit) for row in rows]
-            made = [c._replace(units=units) if c.name == "n" else c for c in made]
-    return _without_lone_system(made, evaluation.systems)
+            columns = [c._replace(units=units) if c.name == "n" else c for c in columns]
+    return _without_lone_system(columns, evaluation.systems)
 
 
 def _drawn_column(whiskers: Sequence[Whisker | None]) -> Column:
     return Column("drawn", DRAWN, [""] * len(whiskers), whiskers=whiskers, is_worded=True)
 
 
-def _without_lone_system(made: list[Column], systems: Sequence[str]) -> list[Column]:
-    return [c for c in made if len(systems) != 1 or (c.name, c.kind) != ("system", KEY)]
+def _without_lone_system(columns: list[Column], systems: Sequence[str]) -> list[Column]:
+    return [c for c in columns if len(systems) != 1 or (c.name, c.kind) != ("system", KEY)]
 
 
 def difference_columns(comparison: Comparison, *, verdict: bool = False) -> list[Column]:
@@ -210,8 +214,8 @@ def omnibus_columns(comparison: Comparison) -> list[Column]:
     kinds = (KEY, KEY, *[NUMBER] * (len(OVERALL_HEAD) - 3), WORDS)
     columns = zip(*overall_rows(comparison), strict=True)
     return [
-        Column(*of, is_worded=of[0] in ("measure", "units", "homogeneous groups"))
-        for of in zip(OVERALL_HEAD, kinds, columns, strict=False)
+        Column(*parts, is_worded=parts[0] in ("measure", "units", "homogeneous groups"))
+        for parts in zip(OVERALL_HEAD, kinds, columns, strict=False)
     ]
 
 
@@ -220,20 +224,20 @@ def within_slice_tables(slices: Slices) -> tuple[dict[str, list[Column]], str]:
 
     There is a row per slice and pair of systems, on the primary measure.
     """
-    made, number, left_out = {}, 0, 0
+    tables, n_rows, n_omitted = {}, 0, 0
     for column in slices.columns:
         for rows in within_rows(slices, column).values():
-            number += len(rows)
-            if number > MOST_IN_TEXT:
-                left_out += len(rows)
+            n_rows += len(rows)
+            if n_rows > MOST_IN_TEXT:
+                n_omitted += len(rows)
                 continue
-            made[shorten_name(column)] = within_columns(slices, rows)
-    return made, within_left_out_text(left_out)
+            tables[shorten_name(column)] = within_columns(slices, rows)
+    return tables, within_left_out_text(n_omitted)
 
 
 def within_columns(slices: Slices, rows: Sequence[WithinRow]) -> list[Column]:
     """Return the columns of a table with a row per slice and pair of systems."""
-    made = _columns(
+    columns = _columns(
         rows,
         ("measure", KEY, "of.measure"),
         ("slice", KEY, "slice"),
@@ -245,18 +249,18 @@ def within_columns(slices: Slices, rows: Sequence[WithinRow]) -> list[Column]:
         ("verdict", WORDS, "of.outcome.value", VERDICT),
         ("remarks", WORDS, "of.remarks", REMARKS),
     )
-    made[6] = made[6]._replace(titles=[row.of.test for row in rows])
-    return made
+    columns[6] = columns[6]._replace(titles=[row.of.test for row in rows])
+    return columns
 
 
 def slice_tables(slices: Slices) -> tuple[dict[str, list[Column]], str]:
     """Return tables with a row per slice and measure, by column, and a note on omitted rows."""
-    groups, left_out = slice_groups(slices, MOST_IN_TEXT)
-    made = {}
+    groups, n_omitted = slice_groups(slices, MOST_IN_TEXT)
+    tables = {}
     for column in map(shorten_name, slices.columns):
         rows = [row for group in groups if group.column == column for row in group.rows]
-        made[column] = slice_columns(slices, rows)
-    return made, left_out_text(left_out) if left_out else ""
+        tables[column] = slice_columns(slices, rows)
+    return tables, left_out_text(n_omitted) if n_omitted else ""
 
 
 def slice_columns(
@@ -314,8 +318,8 @@ class SliceRow:
     @property
     def verdict(self) -> str:
         """Outcome of the difference if it is significant or was not tested, otherwise empty."""
-        of = self.rest.outcome
-        return of.value if of.decided or of is Outcome.NOT_TESTED else ""
+        row_outcome = self.rest.outcome
+        return row_outcome.value if row_outcome.decided or row_outcome is Outcome.NOT_TESTED else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,9 +334,9 @@ class SliceGroup:
     @property
     def told_apart(self) -> list[str]:
         """Names of the slices that differ significantly from all other rows."""
-        several = len({r.of.system for r in self.rows}) > 1
+        has_multiple_systems = len({r.of.system for r in self.rows}) > 1
         return [
-            f"{r.slice} ({r.of.system})" if several else r.slice
+            f"{r.slice} ({r.of.system})" if has_multiple_systems else r.slice
             for r in self.rows
             if r.rest.outcome.decided
         ]
@@ -343,8 +347,8 @@ class SliceGroup:
         return any(row.rest.outcome.tested for row in self.rows)
 
 
-def slice_groups(slices: Slices, most: int) -> tuple[list[SliceGroup], int]:
-    """Return groups of slices in order, with at most ``most`` rows, and the number of omitted rows.
+def slice_groups(slices: Slices, max_rows: int) -> tuple[list[SliceGroup], int]:
+    """Return groups of slices in order, with at most ``max_rows`` rows, and the number of omitted rows.
 
     The rows are divided equally between columns. The first measure has priority, then those by
     which a slice differs significantly from all other rows, then all others.
@@ -353,24 +357,29 @@ def slice_groups(slices: Slices, most: int) -> tuple[list[SliceGroup], int]:
     by_column: dict[str, dict[str, list[SliceEstimate]]] = {}
     for s in slices:
         by_column.setdefault(s.column, {}).setdefault(s.estimate.measure, []).append(s)
-    share = most // max(1, len(by_column))
-    shown: list[SliceGroup] = []
-    left_out = 0
-    for of_column in by_column.values():
-        room, kept = share, set()
-        first = next(iter(of_column))
-        tells = {m: any(outcome(s.vs_rest).decided for s in of) for m, of in of_column.items()}
-        by_rank = sorted(of_column, key=lambda m: (m != first, not tells[m]))
+    max_per_column = max_rows // max(1, len(by_column))
+    groups: list[SliceGroup] = []
+    n_omitted = 0
+    for estimates_by_measure in by_column.values():
+        room, selected = max_per_column, set()
+        first = next(iter(estimates_by_measure))
+        tells = {
+            m: any(outcome(s.vs_rest).decided for s in estimates)
+            for m, estimates in estimates_by_measure.items()
+        }
+        by_rank = sorted(estimates_by_measure, key=lambda m: (m != first, not tells[m]))
         for measure in by_rank:
-            size = len(of_column[measure])
+            size = len(estimates_by_measure[measure])
             # The first measure of a column is shown however many slices it has.
             if size <= room or measure == first:
                 room -= size
-                kept.add(measure)
+                selected.add(measure)
             else:
-                left_out += size
-        shown += [_slice_group(rows, systems) for m, rows in of_column.items() if m in kept]
-    return shown, left_out
+                n_omitted += size
+        groups += [
+            _slice_group(rows, systems) for m, rows in estimates_by_measure.items() if m in selected
+        ]
+    return groups, n_omitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,37 +395,37 @@ class WithinRow:
         return f"{self.of.difference.n:,}"
 
 
-def within_rows(slices: Slices, column: str, most: int = 0) -> dict[str, list[WithinRow]]:
+def within_rows(slices: Slices, column: str, max_rows: int = 0) -> dict[str, list[WithinRow]]:
     """Return the comparisons of systems on the slices of a column, by measure.
 
-    The primary measure is always included, others if there are at most ``most`` rows in total.
+    The primary measure is always included, others if there are at most ``max_rows`` rows in total.
     """
     rows = [d for d in slices.differences if d.column == column]
     systems = unique_labels(
         name for d in rows for name in (d.difference.system, d.difference.baseline)
     )
     names = unique_labels(d.slice for d in rows)
-    made: dict[str, list[WithinRow]] = {}
-    number = 0
-    for measure, own in group_by(rows, lambda d: d.difference.measure).items():
-        number += len(own)
-        if made and number > most:
+    rows_by_measure: dict[str, list[WithinRow]] = {}
+    n_rows = 0
+    for measure, measure_rows in group_by(rows, lambda d: d.difference.measure).items():
+        n_rows += len(measure_rows)
+        if rows_by_measure and n_rows > max_rows:
             break
         digits = numbers.rounding(
-            ((d.difference.value, d.difference.low, d.difference.high) for d in own),
+            ((d.difference.value, d.difference.low, d.difference.high) for d in measure_rows),
             keep_sign=True,
         )
-        for d in own:
+        for d in measure_rows:
             pair = f"{systems[d.difference.system]} - {systems[d.difference.baseline]}"
             row = WithinRow(names[d.slice], difference_row(d.difference, digits, pair))
-            made.setdefault(measure, []).append(row)
-    return made
+            rows_by_measure.setdefault(measure, []).append(row)
+    return rows_by_measure
 
 
 def _slice_group(rows: Sequence[SliceEstimate], systems: Mapping[str, str]) -> SliceGroup:
     slices = unique_labels(s.slice for s in rows)
     digits = numbers.rounding((s.estimate.value, s.estimate.low, s.estimate.high) for s in rows)
-    apart = numbers.rounding(
+    difference_digits = numbers.rounding(
         ((s.vs_rest.value, s.vs_rest.low, s.vs_rest.high) for s in rows), keep_sign=True
     )
     first = rows[0]
@@ -428,7 +437,7 @@ def _slice_group(rows: Sequence[SliceEstimate], systems: Mapping[str, str]) -> S
             SliceRow(
                 slices[s.slice],
                 estimate_row(s.estimate, digits, systems[s.estimate.system]),
-                difference_row(s.vs_rest, apart),
+                difference_row(s.vs_rest, difference_digits),
                 _slice_remarks(s),
             )
             for s in rows
@@ -437,12 +446,12 @@ def _slice_group(rows: Sequence[SliceEstimate], systems: Mapping[str, str]) -> S
 
 
 def _slice_remarks(s: SliceEstimate) -> str:
-    own = remarks(s.estimate)
+    estimate_remarks = remarks(s.estimate)
     # An undefined slice has said why; a slice that has no difference has to.
     if s.estimate.undefined or s.vs_rest.interval_reason is None:
-        return own
-    rest = f"difference: {remarks(s.vs_rest)}"
-    return f"{own}; {rest}" if own else rest
+        return estimate_remarks
+    difference_remarks = f"difference: {remarks(s.vs_rest)}"
+    return f"{estimate_remarks}; {difference_remarks}" if estimate_remarks else difference_remarks
 
 
 def p_label(slices: Slices) -> str:
@@ -452,8 +461,8 @@ def p_label(slices: Slices) -> str:
 
 def within_left_out_text(rows: int) -> str:
     """Return a note on omitted comparisons within slices; empty if all are shown."""
-    more = f"{rows:,} more comparisons within slices are not shown; the JSON lists them."
-    return more if rows else ""
+    note = f"{rows:,} more comparisons within slices are not shown; the JSON lists them."
+    return note if rows else ""
 
 
 def left_out_text(rows: int) -> str:
@@ -466,39 +475,42 @@ def left_out_text(rows: int) -> str:
 # --- Threshold tables -----------------------------------------------------------------------------
 
 
-def cutoff_columns(made: ThresholdTables, own: ThresholdTable) -> list[Column]:
+def cutoff_columns(threshold_tables: ThresholdTables, table: ThresholdTable) -> list[Column]:
     """Return the columns of a threshold table: rows above, and measures with intervals."""
-    sizes = numbers.sizes(own.above)
+    sizes = numbers.sizes(table.above)
     out = [
-        Column("threshold", KEY, [f"{x:.6g}" for x in own.thresholds.tolist()], VALUE),
-        Column("rows above", NUMBER, list(map(sizes, own.above.tolist()))),
+        Column("threshold", KEY, [f"{x:.6g}" for x in table.thresholds.tolist()], VALUE),
+        Column("rows above", NUMBER, list(map(sizes, table.above.tolist()))),
     ]
-    for name, values in own.values.items():
+    for name, values in table.values.items():
         triples = list(
-            zip(values.tolist(), own.low[name].tolist(), own.high[name].tolist(), strict=True)
+            zip(values.tolist(), table.low[name].tolist(), table.high[name].tolist(), strict=True)
         )
         # Each row with its own digits: likelihood ratios go from hundreds to thousandths.
         cells = [
             numbers.UNDEFINED if math.isnan(t[0]) else numbers.rounding_of_one(*t).triple(*t)
             for t in triples
         ]
-        out.append(Column(shorten_name(made.name_of(name)), NUMBERS, cells))
+        out.append(Column(shorten_name(threshold_tables.name_of(name)), NUMBERS, cells))
     return out
 
 
-def cutoffs_caption(made: ThresholdTables) -> str:
+def cutoffs_caption(threshold_tables: ThresholdTables) -> str:
     """Return the caption of a threshold table."""
     methods: dict[str, list[str]] = {}
-    for name, method in (pair for own in made for pair in own.methods.items()):
-        methods.setdefault(method, []).append(shorten_name(made.name_of(name)))
-    how = "; ".join(
-        f"{shorten_name(way)}: {', '.join(dict.fromkeys(of))}" for way, of in methods.items()
+    for name, method in (pair for table in threshold_tables for pair in table.methods.items()):
+        methods.setdefault(method, []).append(shorten_name(threshold_tables.name_of(name)))
+    methods_text = "; ".join(
+        f"{shorten_name(method)}: {', '.join(dict.fromkeys(names))}"
+        for method, names in methods.items()
     )
-    level = numbers.format_percent(made.level)
-    intervals = f"{level} CIs ({how}) are of each threshold by itself, " * bool(how)
+    level = numbers.format_percent(threshold_tables.level)
+    intervals = f"{level} CIs ({methods_text}) are of each threshold by itself, " * bool(
+        methods_text
+    )
     return (
         f"A score at or above the threshold is positive. {intervals}"
-        f"{'taken' if how else 'Each is taken'} as if it had been fixed in advance."
+        f"{'taken' if methods_text else 'Each is taken'} as if it had been fixed in advance."
     )
 
 
@@ -540,11 +552,13 @@ def whiskers(
     if all(float(x).is_integer() for x in domain):
         decimals = 0
     low, high = map(numbers.Rounding(decimals), domain)
-    made = [_whisker(e, domain, systems) for e in estimates]
-    last = max((i for i, one in enumerate(made) if one is not None), default=None)
+    drawn_intervals = [_whisker(e, domain, systems) for e in estimates]
+    last = max(
+        (i for i, whisker in enumerate(drawn_intervals) if whisker is not None), default=None
+    )
     return [
-        replace(one, ends=(low, high)) if one is not None and i == last else one
-        for i, one in enumerate(made)
+        replace(whisker, ends=(low, high)) if whisker is not None and i == last else whisker
+        for i, whisker in enumerate(drawn_intervals)
     ]
 
 
@@ -554,12 +568,12 @@ def _domain(estimates: Sequence[Estimate], definition: Definition | None) -> Dom
     For a single system it includes the range of the measure; for several systems it is the range of
     their intervals, so that differences are visible.
     """
-    seen = [x for e in estimates for x in (e.value, e.low, e.high, e.lower_bound, e.upper_bound)]
+    values = [x for e in estimates for x in (e.value, e.low, e.high, e.lower_bound, e.upper_bound)]
     if len(estimates) == 1:
         if definition is not None and None not in definition.range:
-            seen += [x for x in definition.range if x is not None]
-        seen.append(estimates[0].no_skill)
-    finite = [x for x in seen if math.isfinite(x)]
+            values += [x for x in definition.range if x is not None]
+        values.append(estimates[0].no_skill)
+    finite = [x for x in values if math.isfinite(x)]
     if not finite or min(finite) == max(finite):
         return None
     return min(finite), max(finite)
@@ -572,8 +586,8 @@ def _whisker(e: Estimate, domain: Domain, systems: Sequence[str]) -> Whisker | N
         return None
 
     def place(x: float) -> str:
-        share = (min(max(x, domain[0]), domain[1]) - domain[0]) / (domain[1] - domain[0])
-        return f"{_SCALE_MARGIN + share * (_SCALE_WIDTH - 2 * _SCALE_MARGIN):.1f}"
+        proportion = (min(max(x, domain[0]), domain[1]) - domain[0]) / (domain[1] - domain[0])
+        return f"{_SCALE_MARGIN + proportion * (_SCALE_WIDTH - 2 * _SCALE_MARGIN):.1f}"
 
     low, high = (e.low, e.high) if e.has_interval else (e.value, e.value)
     return Whisker(

@@ -22,12 +22,12 @@ def wrap_line(line: str, width: int | None, hanging: int = 2) -> list[str]:
         return [line]
     indent = line[: len(line) - len(line.lstrip())]
     # On the narrowest terminals indents give way to the words.
-    first, rest = (lead[: width // 3] for lead in (indent, indent + " " * hanging))
+    first_indent, other_indent = (lead[: width // 3] for lead in (indent, indent + " " * hanging))
     return textwrap.wrap(
         line.strip(),
         max(width, 1),
-        initial_indent=first,
-        subsequent_indent=rest,
+        initial_indent=first_indent,
+        subsequent_indent=other_indent,
         break_on_hyphens=False,
     )
 
@@ -48,11 +48,11 @@ def align_table(
     blocks = [
         "\n".join(
             "  ".join(
-                [row[0].ljust(widths[0]), *(row[j].rjust(widths[j]) for j in places)]
+                [row[0].ljust(widths[0]), *(row[j].rjust(widths[j]) for j in indices)]
             ).rstrip()
             for row in (head, *rows)
         )
-        for places in split_columns(widths, width)
+        for indices in split_columns(widths, width)
     ]
     return "\n\n".join(blocks)
 
@@ -60,13 +60,13 @@ def align_table(
 def split_columns(widths: Sequence[int], width: int | None) -> Iterator[list[int]]:
     """Yield groups of column indices, after the first column, that fit next to it."""
     part: list[int] = []
-    taken = widths[0]
+    used_width = widths[0]
     for j in range(1, len(widths)):
-        if part and width is not None and taken + GAP + widths[j] > width:
+        if part and width is not None and used_width + GAP + widths[j] > width:
             yield part
-            part, taken = [], widths[0]
+            part, used_width = [], widths[0]
         part.append(j)
-        taken += GAP + widths[j]
+        used_width += GAP + widths[j]
     yield part
 
 
@@ -75,9 +75,9 @@ def record_blocks(
 ) -> Iterator[str]:
     """Yield the lines of a block for each row: its keys, then a line for each non-empty cell."""
     others = [name for name in cells if name not in keys]
-    for place, row in enumerate(zip(*cells.values(), strict=True)):
+    for index, row in enumerate(zip(*cells.values(), strict=True)):
         of_row = dict(zip(cells, row, strict=True))
-        if place:
+        if index:
             yield ""
         yield from wrap_line("  ".join(of_row[key] for key in keys if of_row.get(key)), width)
         for name in others:

@@ -103,22 +103,22 @@ def sentence(
 
     ``adjusted`` is the word before a p-value that is adjusted for other differences.
     """
-    found = outcome(difference)
-    if found is Outcome.UNDEFINED:
+    difference_outcome = outcome(difference)
+    if difference_outcome is Outcome.UNDEFINED:
         return _undefined_sentence(difference, show)
-    if found is Outcome.NOT_TESTED:
+    if difference_outcome is Outcome.NOT_TESTED:
         return _untested_sentence(difference, show) + _margin_sentence(difference, adjusted, show)
-    if found is Outcome.NOT_TOLD_APART:
+    if difference_outcome is Outcome.NOT_TOLD_APART:
         text = _nonsignificant_sentence(difference, adjusted, show)
     else:
-        text = _significant_sentence(difference, found, adjusted, show)
+        text = _significant_sentence(difference, difference_outcome, adjusted, show)
     return text + _moved_points(difference) + _margin_sentence(difference, adjusted, show)
 
 
 def _undefined_sentence(d: Difference, show: Show) -> str:
-    why = f" ({show(', '.join(d.undefined))})" if d.undefined else ""
+    reasons = f" ({show(', '.join(d.undefined))})" if d.undefined else ""
     pair = f"{show(d.system)} and {show(d.baseline)}"
-    return f"On {show(d.display_name)} the difference between {pair} is undefined{why}."
+    return f"On {show(d.display_name)} the difference between {pair} is undefined{reasons}."
 
 
 def _untested_sentence(d: Difference, show: Show) -> str:
@@ -129,11 +129,11 @@ def _untested_sentence(d: Difference, show: Show) -> str:
 def _nonsignificant_sentence(d: Difference, adjusted: str, show: Show) -> str:
     if d.alternative != "two-sided":
         first, second = show(d.system), show(d.baseline)
-        asked = "higher" if d.alternative == "greater" else "lower"
+        direction = "higher" if d.alternative == "greater" else "lower"
         if d.higher_is_better is not None:
-            asked = "better" if (asked == "higher") == d.higher_is_better else "worse"
+            direction = "better" if (direction == "higher") == d.higher_is_better else "worse"
         return (
-            f"{first} is not significantly {asked} than {second} on {show(d.display_name)}: "
+            f"{first} is not significantly {direction} than {second} on {show(d.display_name)}: "
             "difference "
             f"{_amount(d)}, {_p(d, adjusted)}."
         )
@@ -188,8 +188,8 @@ def rule_of_three(d: Difference) -> str:
 
 
 def _rare_proportion(n: int) -> str:
-    share = 100 * min(1.0, 3 / n)
-    return f"{share:.0f}%" if share >= 10 else f"{share:.2g}%"
+    percentage = 100 * min(1.0, 3 / n)
+    return f"{percentage:.0f}%" if percentage >= 10 else f"{percentage:.2g}%"
 
 
 def _identical_sentence(d: Difference, show: Show) -> str:
@@ -224,13 +224,13 @@ def _margin_sentence(d: Difference, adjusted: str, show: Show) -> str:
         p = numbers.format_p(d.p_equivalence, kind)
         return f" The two are equivalent within a margin of {margin} ({p}).{rule_of_three(d)}"
     p = numbers.format_p(d.p_noninferiority, kind)
-    shown = d.p_noninferiority <= small
+    is_noninferior = d.p_noninferiority <= small
     if d.higher_is_better is None:  # no direction is inferior
-        text = f"A difference of -{margin} or less is{'' if shown else ' not'} excluded"
+        text = f"A difference of -{margin} or less is{'' if is_noninferior else ' not'} excluded"
     else:
-        text = f"{first} is{'' if shown else ' not shown to be'} non-inferior to {second}"
+        text = f"{first} is{'' if is_noninferior else ' not shown to be'} non-inferior to {second}"
         text += f" within a margin of {margin}"
-    return f" {text} ({p}).{rule_of_three(d) if shown else ''}"
+    return f" {text} ({p}).{rule_of_three(d) if is_noninferior else ''}"
 
 
 _WORDS = {
@@ -244,8 +244,10 @@ _WORDS = {
 }
 
 
-def _significant_sentence(d: Difference, found: Outcome, adjusted: str, show: Show) -> str:
-    words = _WORDS[found, d.value > 0]
+def _significant_sentence(
+    d: Difference, difference_outcome: Outcome, adjusted: str, show: Show
+) -> str:
+    words = _WORDS[difference_outcome, d.value > 0]
     amount = f" by {_amount(d)}" if d.value > 0 else f": difference {_amount(d)}"
     facts = [_p(d, adjusted), show(d.test), numbers.format_count(d.n, d.unit)]
     return (
@@ -303,15 +305,13 @@ def adjustment_text(comparison: Comparison) -> str:
             "p-values and intervals are not adjusted for the number of differences "
             f"({len(comparison):,}); some small p-values are expected by chance."
         )
-    what = "p-values and intervals" if _has_simultaneous(comparison) else "p-values"
+    subject = "p-values and intervals" if _has_simultaneous(comparison) else "p-values"
     rate = shorten_name(comparison.error_rate)
-    how = f"{shorten_name(comparison.adjustment)}, which controls the {rate}"
-    text = f"{what} are adjusted {_families(comparison, measures)} ({how})."
+    method = f"{shorten_name(comparison.adjustment)}, which controls the {rate}"
+    text = f"{subject} are adjusted {_families(comparison, measures)} ({method})."
     if comparison.error_rate == _FDR:
-        rest = numbers.format_percent(significance_level(comparison.level))
-        text += (
-            f" Up to {rest} of the significant differences are expected to be false discoveries."
-        )
+        false_percent = numbers.format_percent(significance_level(comparison.level))
+        text += f" Up to {false_percent} of the significant differences are expected to be false discoveries."
     if not _has_simultaneous(comparison) and any(d.has_interval for d in comparison):
         text += " Intervals are not adjusted: each holds for one difference."
     return text
@@ -325,12 +325,14 @@ def _has_simultaneous(comparison: Comparison) -> bool:
 def _families(comparison: Comparison, measures: set[str]) -> str:
     """Return the differences that p-values are adjusted for."""
     number, primary = len(group_by_pair(comparison)), comparison.primary
-    several, rest = f"for the {number:,} pairs of systems", len(measures) - 1
-    if primary is None or (rest and comparison.adjustment.endswith("HSD")):
-        return several + (" within each measure, not across measures" if rest else "")
-    if not rest:
-        return f"{several} together"
-    others = f"{rest} other measure{'s' * (rest > 1)}"
+    pairs_text, n_other_measures = f"for the {number:,} pairs of systems", len(measures) - 1
+    if primary is None or (n_other_measures and comparison.adjustment.endswith("HSD")):
+        return pairs_text + (
+            " within each measure, not across measures" if n_other_measures else ""
+        )
+    if not n_other_measures:
+        return f"{pairs_text} together"
+    others = f"{n_other_measures} other measure{'s' * (n_other_measures > 1)}"
     if number == 1:
         return (
             f"for the {others} together, and for {shorten_name(primary)}, the primary one, "
@@ -339,7 +341,7 @@ def _families(comparison: Comparison, measures: set[str]) -> str:
     return (
         f"for the {number:,} pairs on {shorten_name(primary)}, the primary measure, together, and "
         "for "
-        f"the {number * rest:,} differences on {others} together"
+        f"the {number * n_other_measures:,} differences on {others} together"
     )
 
 
@@ -374,11 +376,12 @@ def undefined_reasons(result: Estimate | Difference) -> list[str]:
     An example is ``zero_probability: 7 of 2,547 rows``,
     ``log-loss(delta=1e-15) clips probabilities``.
     """
-    of, parts = getattr(result, "n_total", 0), []
+    n_total, parts = getattr(result, "n_total", 0), []
     for reason, n in result.undefined.items():
-        some = math.isnan(result.value) and 0 < n < of
+        is_partial = math.isnan(result.value) and 0 < n < n_total
         parts.append(
-            f"{shorten_name(reason)}: {n:,}" + f" of {numbers.format_count(of, result.unit)}" * some
+            f"{shorten_name(reason)}: {n:,}"
+            + f" of {numbers.format_count(n_total, result.unit)}" * is_partial
         )
         if math.isnan(result.value):
             parts += _remedy(result.measure, reason)

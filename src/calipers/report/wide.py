@@ -79,9 +79,9 @@ class WideLayout:
 
     def said(self, best: str, *, tests: bool = True) -> list[str]:
         """Return the caption; ``best`` explains how the best value of each column is marked."""
-        shown = any(cell is not None and cell.best for row in self.cells for cell in row)
+        has_best = any(cell is not None and cell.best for row in self.cells for cell in row)
         of_tests = self.tests if tests else ()
-        return [*self.values, *([best] if shown else []), *self.key, *of_tests]
+        return [*self.values, *([best] if has_best else []), *self.key, *of_tests]
 
 
 def from_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> WideLayout:
@@ -98,9 +98,9 @@ def from_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> WideLa
     marked = significance_marks(evaluation)
     columns, constants, pooled = [], [], []
     for measure, group in group_by(evaluation, lambda e: e.measure).items():
-        of = definitions.get(measure)
+        entry = definitions.get(measure)
         digits = numbers.rounding((e.value, e.low, e.high) for e in group)
-        best = _best([e.value for e in group], None if of is None else of.higher_is_better)
+        best = _best([e.value for e in group], None if entry is None else entry.higher_is_better)
         columns.append(
             {
                 e.system: WideCell(
@@ -116,13 +116,14 @@ def from_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> WideLa
         pooled.append(
             {e.system: WideCell(digits(e.pooled)) for e in group if not math.isnan(e.pooled)}
         )
-    found = {mark for of in marked.values() for mark in of.values() if mark}
-    keyed = bool(found) and marks_name_systems(comparison, len(names))
+    used_marks = {mark for entry in marked.values() for mark in entry.values() if mark}
+    keyed = bool(used_marks) and marks_name_systems(comparison, len(names))
     by_rank = _signs(comparison, order) if ranked else []
     below = [(CONSTANT, tuple(constants))] if any(constants) else []
     if any(pooled):
         below[:0] = [
-            (f"{label}{POOLED}", tuple(of.get(s) for of in pooled)) for s, label in names.items()
+            (f"{label}{POOLED}", tuple(entry.get(s) for entry in pooled))
+            for s, label in names.items()
         ]
     return WideLayout(
         "system",
@@ -130,7 +131,7 @@ def from_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> WideLa
         tuple(f"{shorten_name(m)} {arrows.get(m, '')}".rstrip() for m in evaluation.measures),
         tuple(tuple(column.get(system) for column in columns) for system in order),
         values=tuple(_about_values(evaluation, intervals=intervals)),
-        key=tuple(_key(comparison, found, len(names))),
+        key=tuple(_key(comparison, used_marks, len(names))),
         tests=tuple(_tests(comparison)),
         remarks=tuple(_remarks(evaluation)),
         ranked=ranked,
@@ -141,8 +142,8 @@ def from_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> WideLa
 
 def is_ranked(evaluation: Evaluation) -> bool:
     """Return whether there are so many systems that they are ranked."""
-    of = definitions_by_measure(evaluation).get(primary_measure(evaluation))
-    directed = of is not None and of.higher_is_better is not None
+    definition = definitions_by_measure(evaluation).get(primary_measure(evaluation))
+    directed = definition is not None and definition.higher_is_better is not None
     return len(evaluation.systems) > MANY_SYSTEMS and directed
 
 
@@ -151,8 +152,10 @@ def primary_measure(evaluation: Evaluation) -> str:
     comparison, measures = evaluation.comparison, evaluation.measures
     if comparison is not None and comparison.primary in measures:
         return comparison.primary
-    of = definitions_by_measure(evaluation)
-    directed = (m for m in measures if m in of and of[m].higher_is_better is not None)
+    definitions = definitions_by_measure(evaluation)
+    directed = (
+        m for m in measures if m in definitions and definitions[m].higher_is_better is not None
+    )
     return next(directed, next(iter(measures), ""))
 
 
@@ -191,8 +194,8 @@ def from_comparison(comparison: Comparison) -> WideLayout:
     }
     rows = []
     for of_pair in group_by_pair(comparison).values():
-        found = {d.measure: d for d in of_pair}
-        rows.append(tuple(_difference(found.get(m), digits[m]) for m in measures))
+        difference_by_measure = {d.measure: d for d in of_pair}
+        rows.append(tuple(_difference(difference_by_measure.get(m), digits[m]) for m in measures))
     return WideLayout(
         "systems",
         tuple(f"{names[a]} - {names[b]}" for a, b in group_by_pair(comparison)),
@@ -208,8 +211,8 @@ def from_many_systems(comparison: Comparison) -> WideLayout:
 
     The best system is first. Values are differences from the mean of the other systems.
     """
-    own = primary_differences(comparison)
-    order = sort_by_value(mean_gains(own), own[0].higher_is_better)
+    differences = primary_differences(comparison)
+    order = sort_by_value(mean_gains(differences), differences[0].higher_is_better)
     names = unique_labels(order)
     columns = []
     for group in group_by(comparison, lambda d: d.measure).values():
@@ -218,8 +221,10 @@ def from_many_systems(comparison: Comparison) -> WideLayout:
             ((v, numbers.NAN, numbers.NAN) for v in above.values()), keep_sign=True
         )
         defined = {name: value for name, value in above.items() if not math.isnan(value)}
-        found = marks(comparison, group, defined, dict.fromkeys(order, ""))
-        columns.append({s: WideCell(digits(v), marks=found.get(s, "")) for s, v in above.items()})
+        marks_by_system = marks(comparison, group, defined, dict.fromkeys(order, ""))
+        columns.append(
+            {s: WideCell(digits(v), marks=marks_by_system.get(s, "")) for s, v in above.items()}
+        )
     measures = dict.fromkeys(d.measure for d in comparison)
     return WideLayout(
         "system",
@@ -227,7 +232,9 @@ def from_many_systems(comparison: Comparison) -> WideLayout:
         tuple(map(shorten_name, measures)),
         tuple(tuple(column.get(system) for column in columns) for system in order),
         values=("Values minus the mean of the other systems.",),
-        key=tuple(_key(comparison, {c.marks for of in columns for c in of.values()}, len(names))),
+        key=tuple(
+            _key(comparison, {c.marks for column in columns for c in column.values()}, len(names))
+        ),
         tests=tuple(_tests(comparison)),
         ranked=True,
         signs=tuple(_signs(comparison, order)),
@@ -264,9 +271,9 @@ def _constant(group: Sequence[Estimate], digits: numbers.Rounding) -> WideCell |
 def _signs(comparison: Comparison | None, order: Sequence[str]) -> list[str]:
     if comparison is None or comparison.baseline is not None:
         return []
-    own = primary_differences(comparison)
-    two_sided = own and all(d.alternative == "two-sided" for d in own)
-    return sign_rows(own, order) if two_sided else []
+    differences = primary_differences(comparison)
+    two_sided = differences and all(d.alternative == "two-sided" for d in differences)
+    return sign_rows(differences, order) if two_sided else []
 
 
 # ---------------------------------------------------------------------------------- what is said
@@ -276,8 +283,8 @@ def _about_values(evaluation: Evaluation, *, intervals: bool) -> Iterator[str]:
     """Yield sentences on the ranking, the units and the intervals of the values."""
     if is_ranked(evaluation):
         yield f"Ranked by {shorten_name(primary_measure(evaluation))}."
-    of = {_format_units(e) for e in evaluation}
-    over = f" {of.pop()}" if len(of) == 1 else ""
+    unit_texts = {_format_units(e) for e in evaluation}
+    over = f" {unit_texts.pop()}" if len(unit_texts) == 1 else ""
     level = ""
     if intervals and any(e.has_interval for e in evaluation):
         level = f", with {numbers.format_percent(evaluation.level)} CIs ({_methods(evaluation)})"
@@ -291,14 +298,21 @@ def _methods(evaluation: Evaluation) -> str:
     An example is ``Bayesian bootstrap; bootstrap-t: AP of bm25``.
     """
     cells = [e for e in evaluation if e.has_interval]
-    usual, *rest = (method for method, _ in Counter(e.method for e in cells).most_common())
-    of = {}
-    for method in rest:
-        own = [e for e in cells if e.method == method]
-        where = _format_location(own, evaluation)
-        of[method] = where if len(where) <= LONGEST else f"{len(own):,} of {len(cells):,}"
+    main_method, *other_methods = (
+        method for method, _ in Counter(e.method for e in cells).most_common()
+    )
+    location_by_method = {}
+    for method in other_methods:
+        method_cells = [e for e in cells if e.method == method]
+        location = _format_location(method_cells, evaluation)
+        location_by_method[method] = (
+            location if len(location) <= LONGEST else f"{len(method_cells):,} of {len(cells):,}"
+        )
     return "; ".join(
-        [shorten_name(usual), *(f"{shorten_name(m)}: {where}" for m, where in of.items())]
+        [
+            shorten_name(main_method),
+            *(f"{shorten_name(m)}: {location}" for m, location in location_by_method.items()),
+        ]
     )
 
 
@@ -317,14 +331,14 @@ def _remarks(evaluation: Evaluation) -> list[str]:
     def said(e: Estimate) -> str:
         return "; ".join(filter(None, [_format_units(e) if differs else "", remarks(e)]))
 
-    by = {text: cells for text, cells in group_by(evaluation, said).items() if text}
+    cells_by_text = {text: cells for text, cells in group_by(evaluation, said).items() if text}
     lines = [
         f"{_format_location(cells, evaluation)}: {text.replace('no interval: ', 'no interval, ')}."
-        for text, cells in by.items()
+        for text, cells in cells_by_text.items()
     ]
     if len(lines) > MOST_REMARKS + 1:
-        rest = len(lines) - MOST_REMARKS
-        return [*lines[:MOST_REMARKS], f"{rest} more remarks: see the long layout."]
+        n_others = len(lines) - MOST_REMARKS
+        return [*lines[:MOST_REMARKS], f"{n_others} more remarks: see the long layout."]
     return lines
 
 
@@ -334,43 +348,45 @@ def _format_location(cells: Sequence[Estimate], evaluation: Evaluation) -> str:
     If they are those of all systems only measures are named.
     """
     by_measure = group_by(cells, lambda e: e.measure)
-    systems = {m: tuple(e.system for e in of) for m, of in by_measure.items()}
+    systems = {m: tuple(e.system for e in scope) for m, scope in by_measure.items()}
     parts = []
-    for who, measures in group_by(systems, lambda m: systems[m]).items():
-        whole = len(who) == len(evaluation.systems)
-        few = (
-            join_words([shorten_name(s) for s in who])
-            if len(who) <= FEW_NAMED
-            else f"{len(who)} systems"
+    for system_names, measures in group_by(systems, lambda m: systems[m]).items():
+        has_all_systems = len(system_names) == len(evaluation.systems)
+        systems_text = (
+            join_words([shorten_name(s) for s in system_names])
+            if len(system_names) <= FEW_NAMED
+            else f"{len(system_names)} systems"
         )
-        of = "" if whole else f" of {few}"
-        parts.append(f"{format_names([shorten_name(m) for m in measures])}{of}")
+        scope = "" if has_all_systems else f" of {systems_text}"
+        parts.append(f"{format_names([shorten_name(m) for m in measures])}{scope}")
     return ", ".join(parts)
 
 
-def _key(comparison: Comparison | None, found: Collection[str], systems: int) -> Iterator[str]:
+def _key(comparison: Comparison | None, used_marks: Collection[str], systems: int) -> Iterator[str]:
     """Yield the explanation of the marks of systems."""
     if comparison is None or not len(comparison):
         return
-    base = comparison.baseline
+    baseline = comparison.baseline
     tested = [outcome(d).tested for d in comparison]
     if not any(tested):
         yield "No differences were tested."
-    elif not any(found):
-        of = (
+    elif not any(used_marks):
+        statement = (
             "No two systems differ"
-            if base is None
-            else f"No system differs from {shorten_name(base)}"
+            if baseline is None
+            else f"No system differs from {shorten_name(baseline)}"
         )
-        yield f"{of} significantly" + ("." if all(tested) else " among the tested differences.")
-    elif base is not None:
-        yield f"{BETTER} ({WORSE}): significantly better (worse) than {shorten_name(base)}."
+        yield f"{statement} significantly" + (
+            "." if all(tested) else " among the tested differences."
+        )
+    elif baseline is not None:
+        yield f"{BETTER} ({WORSE}): significantly better (worse) than {shorten_name(baseline)}."
     elif marks_name_systems(comparison, systems):
         yield "Letters name the systems that are significantly worse."
     else:
-        if any(mark not in ("", AS_BEST) for mark in found):
+        if any(mark not in ("", AS_BEST) for mark in used_marks):
             yield "Systems that share a letter do not differ significantly by that measure."
-        if AS_BEST in found:
+        if AS_BEST in used_marks:
             yield f"{AS_BEST}: not significantly different from the best by that measure."
 
 
@@ -378,11 +394,13 @@ def _key_of_pairs(
     comparison: Comparison, rows: Sequence[Sequence[WideCell | None]]
 ) -> Iterator[str]:
     """Yield the explanation of the marks of differences."""
-    found = {cell.marks for row in rows for cell in row if cell is not None}
+    used_marks = {cell.marks for row in rows for cell in row if cell is not None}
     words = {BETTER: "the first system is significantly better", WORSE: "significantly worse"}
     if any(d.higher_is_better is None for d in comparison):
         words = {BETTER: "the first system is significantly higher", WORSE: "significantly lower"}
-    key = "; ".join(f"{mark}: {said}" for mark, said in words.items() if mark in found)
+    key = "; ".join(
+        f"{mark}: {explanation}" for mark, explanation in words.items() if mark in used_marks
+    )
     if key:
         yield f"{key}."
 
@@ -422,8 +440,8 @@ MOST_WIDE = 12
 def system_letters(number: int) -> list[str]:
     """Return ``a``, ``b``, …, or numbers if there are not enough letters."""
     if number > 26:
-        return [f"{place}" for place in range(1, number + 1)]
-    return [chr(ord("a") + place) for place in range(number)]
+        return [f"{index}" for index in range(1, number + 1)]
+    return [chr(ord("a") + index) for index in range(number)]
 
 
 def marks_name_systems(comparison: Comparison | None, systems: int) -> bool:
@@ -453,20 +471,24 @@ def marks(
             if mark:
                 better, worse = (d.system, d.baseline)[:: 1 if mark == BETTER else -1]
                 beaten.setdefault(better, []).append(key_of[worse])
-        return {name: "".join(sorted(found)) for name, found in beaten.items()}
+        return {name: "".join(sorted(letters)) for name, letters in beaten.items()}
     if any(outcome(d) is Outcome.NOT_TESTED for d in differences):
         return {}  # a letter that two share would say what nobody tested
-    apart = {frozenset((d.system, d.baseline)) for d in differences if outcome(d).decided}
+    significant_pairs = {
+        frozenset((d.system, d.baseline)) for d in differences if outcome(d).decided
+    }
     order = sort_by_value(values, differences[0].higher_is_better)
-    shared = shared_letters(order, apart) or {}
-    written = {name: runs(found) for name, found in shared.items()}
+    shared = shared_letters(order, significant_pairs) or {}
+    written = {name: runs(letters) for name, letters in shared.items()}
     if not written or max(map(len, written.values())) > MOST_WIDE:
-        return {name: AS_BEST for name in order if frozenset((name, order[0])) not in apart}
+        return {
+            name: AS_BEST for name in order if frozenset((name, order[0])) not in significant_pairs
+        }
     return written
 
 
 def shared_letters(
-    order: Sequence[str], apart: Iterable[frozenset[str]]
+    order: Sequence[str], significant_pairs: Iterable[frozenset[str]]
 ) -> dict[str, tuple[str, ...]] | None:
     """Return letters that two systems share if they do not differ significantly.
 
@@ -486,23 +508,25 @@ def shared_letters(
     {'x': ('a',), 'y': ('a', 'b'), 'z': ('b',)}
     """
     sets = [frozenset(order)]
-    place = {name: i for i, name in enumerate(order)}
+    index_by_name = {name: i for i, name in enumerate(order)}
     # From the best down: in another order many more sets come and go in between.
-    for pair in sorted(apart, key=lambda pair: sorted(place[name] for name in pair)):
+    for pair in sorted(
+        significant_pairs, key=lambda pair: sorted(index_by_name[name] for name in pair)
+    ):
         split = [s - {name} for s in sets if pair <= s for name in pair]
-        whole = [s for s in sets if not pair <= s]
-        for made in dict.fromkeys(split):
-            if not any(made <= other for other in whole):
-                whole = [made, *(s for s in whole if not s <= made)]
-        sets = whole
+        new_sets = [s for s in sets if not pair <= s]
+        for subset in dict.fromkeys(split):
+            if not any(subset <= other for other in new_sets):
+                new_sets = [subset, *(s for s in new_sets if not s <= subset)]
+        sets = new_sets
         if len(sets) > MOST_SETS * len(order):
             return None
-    sets.sort(key=lambda s: sorted(place[name] for name in s))
+    sets.sort(key=lambda s: sorted(index_by_name[name] for name in s))
     lettered = list(zip(system_letters(len(sets)), sets, strict=True))
     return {name: tuple(key for key, s in lettered if name in s) for name in order}
 
 
-def runs(found: Sequence[str]) -> str:
+def runs(letters: Sequence[str]) -> str:
     """Join letters or numbers, with three or more consecutive ones as ``a–d``.
 
     Examples
@@ -510,30 +534,33 @@ def runs(found: Sequence[str]) -> str:
     >>> runs(("a", "b")), runs(("a", "b", "c", "e")), runs(("9", "10", "11"))
     ('ab', 'a–c,e', '9–11')
     """
-    places = [int(key) if key.isdigit() else ord(key) for key in found]
-    parts: list[list[str]] = [[key] for key in found[:1]]
-    for (before, place), key in zip(pairwise(places), found[1:], strict=True):
-        if place == before + 1:
+    codes = [int(key) if key.isdigit() else ord(key) for key in letters]
+    parts: list[list[str]] = [[key] for key in letters[:1]]
+    for (before, code), key in zip(pairwise(codes), letters[1:], strict=True):
+        if code == before + 1:
             parts[-1].append(key)
         else:
             parts.append([key])
     shortened = [f"{p[0]}–{p[-1]}" if len(p) > 2 else None for p in parts]
-    between = "," if any(shortened) or any(key.isdigit() for key in found) else ""
+    between = "," if any(shortened) or any(key.isdigit() for key in letters) else ""
     written = [s or between.join(p) for s, p in zip(shortened, parts, strict=True)]
     return between.join(written)
 
 
 def sign_rows(differences: Iterable[Difference], order: Sequence[str]) -> list[str]:
     """Return a row of signs per system: its comparison with the first, the second, and so on."""
-    found: dict[tuple[str, str], str] = {}
-    turned = {BETTER: WORSE, WORSE: BETTER}
+    sign_by_pair: dict[tuple[str, str], str] = {}
+    reversed_marks = {BETTER: WORSE, WORSE: BETTER}
     for d in differences:
-        of = outcome(d)
-        if of.tested:
-            mark = MARKS.get(of, "")
-            found[d.system, d.baseline] = SIGNS[mark]
-            found[d.baseline, d.system] = SIGNS[turned.get(mark, "")]
-    return ["".join(ITSELF if a == b else found.get((a, b), UNKNOWN) for b in order) for a in order]
+        difference_outcome = outcome(d)
+        if difference_outcome.tested:
+            mark = MARKS.get(difference_outcome, "")
+            sign_by_pair[d.system, d.baseline] = SIGNS[mark]
+            sign_by_pair[d.baseline, d.system] = SIGNS[reversed_marks.get(mark, "")]
+    return [
+        "".join(ITSELF if a == b else sign_by_pair.get((a, b), UNKNOWN) for b in order)
+        for a in order
+    ]
 
 
 # --- Wide tables as text and as CSV ---------------------------------------------------------------
@@ -564,34 +591,40 @@ def is_wide(result: Evaluation | Comparison, layout: str | None) -> bool:
     return systems > MANY_SYSTEMS or min(systems, measures) > 1
 
 
-def text_tables(made: WideLayout, width: int | None) -> Iterator[list[Column]]:
+def text_tables(layout: WideLayout, width: int | None) -> Iterator[list[Column]]:
     """Yield the columns of the text tables of a wide table, as many as its width requires.
 
     Each table has the names of the rows. If it is too wide and has more measures than systems, it
     is transposed.
     """
     room = WIDTH if width is None else width
-    heads, cells = list(made.measures), [list(row) for row in made.cells]
-    about, names = made.about, _ranked_names(made)
-    for name, row in made.below:
+    heads, cells = list(layout.measures), [list(row) for row in layout.cells]
+    row_heading, names = layout.about, _ranked_names(layout)
+    for name, row in layout.below:
         names, cells = [*names, name], [*cells, list(row)]
-    if len(names) < len(heads) and _width(names, heads, cells, about) > room:
-        about, names, heads = "measure", heads, names
+    if len(names) < len(heads) and _width(names, heads, cells, row_heading) > room:
+        row_heading, names, heads = "measure", heads, names
         cells = [list(column) for column in zip(*cells, strict=True)]
-    elif made.ranked:
-        about = f"{'#':>{len(str(len(made.names)))}} {about}"
+    elif layout.ranked:
+        row_heading = f"{'#':>{len(str(len(layout.names)))}} {row_heading}"
     columns = [
-        Column(head, LINED, _align_cells(own))
-        for head, own in zip(heads, zip(*cells, strict=True), strict=True)
+        Column(head, LINED, _align_cells(column_cells))
+        for head, column_cells in zip(heads, zip(*cells, strict=True), strict=True)
     ]
-    if made.signs:
-        blank = [""] * (len(names) - len(made.signs))
-        beside = Column(f"{BESIDE}{len(made.signs)}", LINED, [*made.signs, *blank])
-        if _size(names) + sum(_GAP + _size((c.name, *c.cells)) for c in (*columns, beside)) <= room:
-            columns.append(beside)
-    taken = [_size((about, *names)), *(_size((c.name, *c.cells)) + _GAP - GAP for c in columns)]
-    for part in split_columns(taken, room):
-        yield [Column(about, KEY, names), *(columns[j - 1] for j in part)]
+    if layout.signs:
+        blank = [""] * (len(names) - len(layout.signs))
+        signs_column = Column(f"{BESIDE}{len(layout.signs)}", LINED, [*layout.signs, *blank])
+        if (
+            _size(names) + sum(_GAP + _size((c.name, *c.cells)) for c in (*columns, signs_column))
+            <= room
+        ):
+            columns.append(signs_column)
+    widths = [
+        _size((row_heading, *names)),
+        *(_size((c.name, *c.cells)) + _GAP - GAP for c in columns),
+    ]
+    for part in split_columns(widths, room):
+        yield [Column(row_heading, KEY, names), *(columns[j - 1] for j in part)]
 
 
 def has_signs(columns: Sequence[Column]) -> bool:
@@ -601,47 +634,47 @@ def has_signs(columns: Sequence[Column]) -> bool:
 
 def signs_key(measure: str) -> str:
     """Return the explanation of the rows of signs."""
-    better, worse, alike = SIGNS.values()
+    better, worse, not_significant = SIGNS.values()
     return (
         f"Next to each system by {measure}, in the same order: {better} better, {worse} worse, "
-        f"{alike} not significant, {ITSELF} itself."
+        f"{not_significant} not significant, {ITSELF} itself."
     )
 
 
-def _ranked_names(made: WideLayout) -> list[str]:
-    if not made.ranked:
-        return list(made.names)
-    digits = len(str(len(made.names)))
-    return [f"{rank:>{digits}} {name}" for rank, name in enumerate(made.names, 1)]
+def _ranked_names(layout: WideLayout) -> list[str]:
+    if not layout.ranked:
+        return list(layout.names)
+    digits = len(str(len(layout.names)))
+    return [f"{rank:>{digits}} {name}" for rank, name in enumerate(layout.names, 1)]
 
 
-def _size(texts: Iterable[str]) -> int:
+def _size(strings: Iterable[str]) -> int:
     from rich.cells import cell_len
 
-    return max(map(cell_len, texts))
+    return max(map(cell_len, strings))
 
 
 def _width(
     names: Sequence[str],
     heads: Sequence[str],
     cells: Sequence[Sequence[WideCell | None]],
-    about: str,
+    row_heading: str,
 ) -> int:
-    own = (_align_cells(column) for column in zip(*cells, strict=True))
-    sizes = (_size((head, *of)) for head, of in zip(heads, own, strict=True))
-    return _size((about, *names)) + sum(_GAP + size for size in sizes)
+    columns = (_align_cells(column) for column in zip(*cells, strict=True))
+    sizes = (_size((head, *column)) for head, column in zip(heads, columns, strict=True))
+    return _size((row_heading, *names)) + sum(_GAP + size for size in sizes)
 
 
 def _align_cells(cells: Sequence[WideCell | None]) -> list[str]:
     """Return cells with values, marks of the best, intervals and letters aligned."""
-    shown = [cell or WideCell("") for cell in cells]
+    filled_cells = [cell or WideCell("") for cell in cells]
     # What is undefined has no interval, and may reach over to where that would be.
-    value = max((len(c.value) for c in shown if c.interval), default=0)
-    value = value or max(len(c.value) for c in shown)
-    interval = max(len(c.interval) for c in shown)
-    star = any(c.best for c in shown)
+    value = max((len(c.value) for c in filled_cells if c.interval), default=0)
+    value = value or max(len(c.value) for c in filled_cells)
+    interval = max(len(c.interval) for c in filled_cells)
+    star = any(c.best for c in filled_cells)
     lines = []
-    for c in shown:
+    for c in filled_cells:
         best = (BEST if c.best else " ") if star else ""
         between = f" {c.interval:>{interval}}" if interval else ""
         lines.append(f"{c.value:>{value}}{best}{between} {c.marks}".rstrip())
@@ -656,7 +689,7 @@ def csv_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
     """Return a row per system with the value, limits and marks of each measure."""
     marked = significance_marks(evaluation)
     limits = {e.measure for e in evaluation if e.has_interval}
-    found = {(e.system, e.measure): e for e in evaluation}
+    estimate_by_key = {(e.system, e.measure): e for e in evaluation}
     systems = evaluation.systems
     key_of = dict(zip(systems, system_letters(len(systems)), strict=True))
     keyed = marks_name_systems(evaluation.comparison, len(systems)) and any(
@@ -667,7 +700,7 @@ def csv_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
         row: dict[str, Any] = {"rank": rank} if is_ranked(evaluation) else {}
         row |= {"key": key_of[system], "system": system} if keyed else {"system": system}
         for measure in evaluation.measures:
-            e = found.get((system, measure), Estimate(measure, NAN))
+            e = estimate_by_key.get((system, measure), Estimate(measure, NAN))
             row[measure] = e.value
             if measure in limits:
                 row |= {f"{measure} low": e.low, f"{measure} high": e.high}

@@ -210,25 +210,31 @@ class Comparison(JsonSerializable, TidyResult):
             return get_item(self.differences, key, names)
         if isinstance(key, tuple) and len(key) != 3:
             raise KeyError(f"{key!r}: expected a system, its baseline and a measure")
-        own, pair = (key, None) if isinstance(key, str) else (key[-1], tuple(key[:-1]))
+        measure, pair = (key, None) if isinstance(key, str) else (key[-1], tuple(key[:-1]))
         measures = tuple(dict.fromkeys(d.measure for d in self))
         try:
-            name = find_measure(own, measures, self.provenance or self.origin, self.requested_names)
+            name = find_measure(
+                measure, measures, self.provenance or self.origin, self.requested_names
+            )
         except InputError as error:
             raise KeyError(str(error)) from None
-        found = [d for d in self if d.measure == name and pair in (None, (d.system, d.baseline))]
-        if len(found) == 1:
-            return replace(found[0], requested_name=self.requested_names.get(found[0].measure, ""))
+        matches = [d for d in self if d.measure == name and pair in (None, (d.system, d.baseline))]
+        if len(matches) == 1:
+            return replace(
+                matches[0], requested_name=self.requested_names.get(matches[0].measure, "")
+            )
         have = sorted({(d.system, d.baseline, d.measure) for d in self.differences})
-        raise KeyError(f"{key!r} names {len(found)} differences; there are {have}")
+        raise KeyError(f"{key!r} names {len(matches)} differences; there are {have}")
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Yield systems of the omnibus tests, or a baseline, that occur in no difference."""
-        named = {name for d in self.differences for name in (d.system, d.baseline)}
-        places = {f"omnibus[{i}].systems": one.systems for i, one in enumerate(self.omnibus)}
+        systems = {name for d in self.differences for name in (d.system, d.baseline)}
+        names_by_path = {
+            f"omnibus[{i}].systems": test.systems for i, test in enumerate(self.omnibus)
+        }
         if self.baseline is not None and self.differences:
-            places["baseline"] = (self.baseline,)
-        yield from unknown_names(places, named)
+            names_by_path["baseline"] = (self.baseline,)
+        yield from unknown_names(names_by_path, systems)
 
     def kinds(self) -> dict[str, str]:
         """Return the columns of :meth:`rows` and the type of each."""

@@ -128,12 +128,12 @@ class ConfusionBase(JsonSerializable):
     ) -> list[dict[str, Any]]:
         """Return a tidy row for each of the given cells."""
         with np.errstate(divide="ignore", invalid="ignore"):  # of a class without weight
-            share = counts / self.margins()[0][truth]
+            proportions = counts / self.margins()[0][truth]
         columns = {
             "truth": [self.labels[k] for k in truth],
             "predicted": [self.labels[k] for k in predicted],
             "count": counts.tolist(),
-            "share": share.tolist(),
+            "share": proportions.tolist(),
             "low": low.tolist(),
             "high": high.tolist(),
         }
@@ -269,7 +269,7 @@ class ConfusionMatrices(Sequence[ConfusionBase]):
         return confusions_fragment(self)
 
     def __str__(self) -> str:
-        return "\n\n".join(f"{own.system}\n\n{own}" for own in self)
+        return "\n\n".join(f"{confusion.system}\n\n{confusion}" for confusion in self)
 
     __repr__ = __str__
 
@@ -447,9 +447,9 @@ class SparseConfusion(ConfusionBase):
     def reordered(self, order: Sequence[int] | None = None) -> Self:
         """Return the same matrix with its classes in another order, by default :attr:`order`."""
         order = self._checked(order)
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
-        truth, predicted = place[self.truth], place[self.predicted]
+        new_index = np.empty(len(order), np.int64)
+        new_index[order] = np.arange(len(order))
+        truth, predicted = new_index[self.truth], new_index[self.predicted]
         ascending = np.lexsort((predicted, truth))
         return replace(
             self,
@@ -477,14 +477,14 @@ class SparseConfusion(ConfusionBase):
             if len(getattr(self, name)) != cells:
                 yield name, f"expected {cells} numbers, found {len(getattr(self, name))}"
                 return
-        of_class = {"empty_high": self.empty_high}
-        of_class |= {f"per_class.{name}": values for name, values in self.per_class.items()}
-        for name, values in of_class.items():
+        arrays_by_name = {"empty_high": self.empty_high}
+        arrays_by_name |= {f"per_class.{name}": values for name, values in self.per_class.items()}
+        for name, values in arrays_by_name.items():
             if len(values) != k:
                 yield name, f"expected {k} numbers, found {len(values)}"
         for name in ("truth", "predicted"):
-            place = getattr(self, name)
-            if ((place < 0) | (place >= k)).any():
+            indices = getattr(self, name)
+            if ((indices < 0) | (indices >= k)).any():
                 yield name, f"expected positions of the {k} labels, 0 to {k - 1}"
         if (np.diff(self.truth * max(k, 1) + self.predicted) <= 0).any():
             yield "truth", "expected the cells in the order of the matrix, each once"
@@ -499,11 +499,11 @@ class ConfusionCodec(Codec):
 
     def read(self, data: Json, path: str) -> ConfusionBase:
         """Return a sparse matrix if the data have the key ``cells``, else a dense one."""
-        many = isinstance(data, Mapping) and "cells" in data
-        found: ConfusionBase = codec_for(SparseConfusion if many else ConfusionMatrixResult).read(
-            data, path
-        )
-        return found
+        is_sparse = isinstance(data, Mapping) and "cells" in data
+        confusion: ConfusionBase = codec_for(
+            SparseConfusion if is_sparse else ConfusionMatrixResult
+        ).read(data, path)
+        return confusion
 
     def upgrade(self, data: Json) -> Json:
         """Return the data, which have the same names in both schemas."""

@@ -132,19 +132,19 @@ class Curve(JsonSerializable):
             if have != expected:
                 yield name, f"expected {expected} numbers, as in {like}, found {have}"
         for name, points in self.references.items():
-            for place, point in enumerate(points):
+            for index, point in enumerate(points):
                 if len(point) != 2:
-                    yield f"references.{name}[{place}]", f"expected x and y, found {len(point)}"
+                    yield f"references.{name}[{index}]", f"expected x and y, found {len(point)}"
 
     def columns(self) -> dict[str, Any]:
         """Return the points by column, in full precision."""
         names = {"output": self.output, "series": self.series}
-        of = {what: [name] * len(self) for what, name in names.items() if name}
-        at = {self.parameter: self.threshold} if self.parameter else {}
+        label_columns = {column: [name] * len(self) for column, name in names.items() if name}
+        parameter_column = {self.parameter: self.threshold} if self.parameter else {}
         points = {self.x_label: self.x, self.y_label: self.y}
         # A curve against the threshold has the threshold as its x.
-        extra = {} if self.parameter in map(str.lower, points) else at
-        return {"system": [self.system] * len(self), **of, **points, **extra}
+        extra = {} if self.parameter in map(str.lower, points) else parameter_column
+        return {"system": [self.system] * len(self), **label_columns, **points, **extra}
 
     def to_frame(self) -> pd.DataFrame:
         """Return the points as a pandas DataFrame."""
@@ -230,8 +230,8 @@ def curve_kinds(curves: Sequence[Curve]) -> list[str]:
     list of str
         The kinds, in the order of the curves.
     """
-    known: list[str] | None = getattr(curves, "kinds", None)
-    return [curve.kind for curve in curves] if known is None else known
+    kinds: list[str] | None = getattr(curves, "kinds", None)
+    return [curve.kind for curve in curves] if kinds is None else kinds
 
 
 def select_kinds(curves: Sequence[Curve], kinds: Collection[str]) -> tuple[Curve, ...]:

@@ -51,16 +51,16 @@ class DecisionRegions(JsonSerializable):
             yield "positives", f"expected the regions of proportions: {', '.join(self.proportions)}"
 
     def __str__(self) -> str:
-        where = {
+        score_ranges = {
             "in": f"at {self.rule_in:.6g} and above",
             "open": "between",
             "out": f"below {self.rule_out:.6g}",
         }
         return "\n".join(
-            f"{name:>4}: {where[name]}, {share:.1%} of the rows, {self.positives[name]:.1%} of "
+            f"{name:>4}: {score_ranges[name]}, {proportion:.1%} of the rows, {self.positives[name]:.1%} of "
             "them positive"
-            for name, share in self.proportions.items()
-            if share > 0
+            for name, proportion in self.proportions.items()
+            if proportion > 0
         )
 
     __repr__ = __str__

@@ -68,23 +68,26 @@ class EstimatesBySystem(Codec):
     def plain(self, value: Any, *, details: bool) -> Json:
         """Return the list of the systems' JSON objects."""
         names = dict.fromkeys(e.system for e in value)
-        of = {name: [replace(e, system="") for e in value if e.system == name] for name in names}
-        form = codec_for(tuple[Estimate, ...])
+        estimates_by_system = {
+            name: [replace(e, system="") for e in value if e.system == name] for name in names
+        }
+        codec = codec_for(tuple[Estimate, ...])
         return [
-            {"name": name, "estimates": form.plain(of[name], details=details)} for name in names
+            {"name": name, "estimates": codec.plain(estimates_by_system[name], details=details)}
+            for name in names
         ]
 
     def read(self, data: Json, path: str) -> tuple[Estimate, ...]:
         """Return the estimates, each with the name of its system."""
         out: list[Estimate] = []
-        form = codec_for(SystemEstimates)
+        codec = codec_for(SystemEstimates)
         for i, row in enumerate(expect_list(data, path)):
-            read = form.read(row, f"{path}[{i}]")
-            for j, estimate in enumerate(read.estimates):
-                if estimate.system not in ("", read.name):
-                    where = f"{path}[{i}].estimates[{j}].system"
-                    raise type_error_message(where, json.dumps(read.name), estimate.system)
-                out.append(replace(estimate, system=read.name))
+            system = codec.read(row, f"{path}[{i}]")
+            for j, estimate in enumerate(system.estimates):
+                if estimate.system not in ("", system.name):
+                    system_path = f"{path}[{i}].estimates[{j}].system"
+                    raise type_error_message(system_path, json.dumps(system.name), estimate.system)
+                out.append(replace(estimate, system=system.name))
         return tuple(out)
 
     def upgrade(self, data: Json) -> Json:
@@ -181,19 +184,23 @@ class Evaluation(JsonSerializable, TidyResult):
 
     def __post_init__(self) -> None:
         # System by system, as files have them: what is read back has the same order.
-        place = {name: i for i, name in enumerate(self.systems)}
-        ordered = tuple(sorted(self.estimates, key=lambda e: place[e.system]))
+        system_index = {name: i for i, name in enumerate(self.systems)}
+        ordered = tuple(sorted(self.estimates, key=lambda e: system_index[e.system]))
         object.__setattr__(self, "estimates", ordered)
         if self.slices is not None and self.slices.origin != self.provenance:
             object.__setattr__(self, "slices", replace(self.slices, origin=self.provenance))
-        compared = self.comparison
-        asked = (compared.requested_names if compared is not None else None) or self.requested_names
-        if compared is not None and (compared.requested_names, compared.origin) != (
-            asked,
+        comparison = self.comparison
+        requested_names = (
+            comparison.requested_names if comparison is not None else None
+        ) or self.requested_names
+        if comparison is not None and (comparison.requested_names, comparison.origin) != (
+            requested_names,
             self.provenance,
         ):
-            found = replace(compared, requested_names=asked, origin=self.provenance)
-            object.__setattr__(self, "comparison", found)
+            new_comparison = replace(
+                comparison, requested_names=requested_names, origin=self.provenance
+            )
+            object.__setattr__(self, "comparison", new_comparison)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Yield systems and measures that occur elsewhere but have no estimate."""
@@ -205,13 +212,16 @@ class Evaluation(JsonSerializable, TidyResult):
         for i, row in enumerate(self.slices or ()):
             systems[f"slices.rows[{i}].estimate.system"] = (row.estimate.system,)
             measures[f"slices.rows[{i}].estimate.measure"] = (row.estimate.measure,)
-        for i, within in enumerate(self.slices.differences if self.slices else ()):
-            d = within.difference
-            systems[f"slices.differences[{i}].difference"] = (d.system, d.baseline)
-            measures[f"slices.differences[{i}].difference.measure"] = (d.measure,)
-        for i, d in enumerate(self.comparison or ()):
-            systems[f"comparison.differences[{i}]"] = (d.system, d.baseline)
-            measures[f"comparison.differences[{i}].measure"] = (d.measure,)
+        for i, slice_difference in enumerate(self.slices.differences if self.slices else ()):
+            difference = slice_difference.difference
+            systems[f"slices.differences[{i}].difference"] = (
+                difference.system,
+                difference.baseline,
+            )
+            measures[f"slices.differences[{i}].difference.measure"] = (difference.measure,)
+        for i, difference in enumerate(self.comparison or ()):
+            systems[f"comparison.differences[{i}]"] = (difference.system, difference.baseline)
+            measures[f"comparison.differences[{i}].measure"] = (difference.measure,)
         if self.per_unit is not None:
             systems["per_unit.values"] = tuple(self.per_unit.values)
         if self.costs is not None:
@@ -307,8 +317,10 @@ class Evaluation(JsonSerializable, TidyResult):
         """
         for estimate in self.estimates:
             if (estimate.system, estimate.measure) == (system, measure):
-                called = self.requested_names.get(estimate.measure)
-                return replace(estimate, requested_name=called) if called else estimate
+                requested_name = self.requested_names.get(estimate.measure)
+                return (
+                    replace(estimate, requested_name=requested_name) if requested_name else estimate
+                )
         raise KeyError(
             f"{(system, measure)!r} is not here; systems: {', '.join(self.systems)}; "
             f"measures: {', '.join((*self.measures, *(self.costs.measures if self.costs else ())))}"
@@ -474,10 +486,10 @@ class Evaluation(JsonSerializable, TidyResult):
 
     def kinds(self) -> dict[str, str]:
         """Return the columns of :meth:`rows` and the type of each."""
-        possible = _POSSIBLE if any(e.bounds_kind for e in self) else ()
-        known = (n for n in _SOME if not all(math.isnan(getattr(e, n)) for e in self))
-        asked = ("requested_name",) if self.requested_names else ()
-        return column_types((*_COLUMNS, *possible, *known, *asked))
+        bound_columns = _POSSIBLE if any(e.bounds_kind for e in self) else ()
+        optional_columns = (n for n in _SOME if not all(math.isnan(getattr(e, n)) for e in self))
+        name_columns = ("requested_name",) if self.requested_names else ()
+        return column_types((*_COLUMNS, *bound_columns, *optional_columns, *name_columns))
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the estimates as tidy rows, one row for each; those of costs are last."""

@@ -87,18 +87,22 @@ class LabelTable(JsonSerializable):
             {
                 "system": self.system,
                 self.of: label,
-                "truth" if self.of == "label" else COUNTED[self.of]: float(self.truth[at]),
+                "truth" if self.of == "label" else COUNTED[self.of]: float(self.truth[index]),
                 **{
-                    name: float(column[at])
+                    name: float(column[index])
                     for name, column in zip(self.heads, self.counts.values(), strict=True)
                 },
                 **{
-                    f"{name}{end}": float(of[name][at])
+                    f"{name}{end}": float(values_by_measure[name][index])
                     for name in self.values
-                    for end, of in (("", self.values), (" low", self.low), (" high", self.high))
+                    for end, values_by_measure in (
+                        ("", self.values),
+                        (" low", self.low),
+                        (" high", self.high),
+                    )
                 },
             }
-            for at, label in enumerate(self.labels)
+            for index, label in enumerate(self.labels)
         ]
 
     def to_frame(self) -> pd.DataFrame:
@@ -124,8 +128,10 @@ class LabelTable(JsonSerializable):
         """Yield columns of the wrong length, and limits of other measures than ``values``."""
         yield from duplicate_names(self.labels, "labels")
         columns = {"truth": self.truth}
-        for of in ("counts", "values", "low", "high"):
-            columns |= {f"{of}.{name}": column for name, column in getattr(self, of).items()}
+        for field_name in ("counts", "values", "low", "high"):
+            columns |= {
+                f"{field_name}.{name}": column for name, column in getattr(self, field_name).items()
+            }
         for name, column in columns.items():
             if len(column) != len(self.labels):
                 yield name, f"expected {len(self.labels)} numbers, found {len(column)}"

@@ -211,12 +211,14 @@ class ValidationCurve(LearningResult):
 
     def kinds(self) -> dict[str, str]:
         """Return the columns of :meth:`rows` and the type of each."""
-        ends = ("", "_low", "_high", "_se")
-        numbers = [f"{of}{end}" for of in ("training", "validation") for end in ends]
-        more = ["difference", "difference_low", "difference_high", "p"]
+        suffixes = ("", "_low", "_high", "_se")
+        numbers = [
+            f"{prefix}{suffix}" for prefix in ("training", "validation") for suffix in suffixes
+        ]
+        difference_columns = ["difference", "difference_low", "difference_high", "p"]
         return {
             "value": TEXT,
-            **dict.fromkeys((*numbers, *more), NUMBER),
+            **dict.fromkeys((*numbers, *difference_columns), NUMBER),
             "region": TEXT,
         }
 
@@ -329,8 +331,10 @@ class LearningCurve(LearningResult):
 
     def kinds(self) -> dict[str, str]:
         """Return the columns of :meth:`rows` and the type of each."""
-        ends = ("", "_low", "_high", "_se")
-        numbers = [f"{of}{end}" for of in ("training", "validation") for end in ends]
+        suffixes = ("", "_low", "_high", "_se")
+        numbers = [
+            f"{prefix}{suffix}" for prefix in ("training", "validation") for suffix in suffixes
+        ]
         return {"n": COUNT, **dict.fromkeys(numbers, NUMBER)}
 
     def rows(self) -> list[dict[str, Any]]:
@@ -451,31 +455,42 @@ class BiasVariance(LearningResult):
 # --- Rows -----------------------------------------------------------------------------------------
 
 
-def _estimate_fields(of: str, e: Estimate) -> dict[str, float]:
-    return {of: e.value, f"{of}_low": e.low, f"{of}_high": e.high, f"{of}_se": e.standard_error}
+def _estimate_fields(prefix: str, estimate: Estimate) -> dict[str, float]:
+    return {
+        prefix: estimate.value,
+        f"{prefix}_low": estimate.low,
+        f"{prefix}_high": estimate.high,
+        f"{prefix}_se": estimate.standard_error,
+    }
 
 
-def _difference(of: Difference | None) -> dict[str, float]:
-    value, low, high, p = (NAN,) * 4 if of is None else (of.value, of.low, of.high, of.p_adjusted)
+def _difference(difference: Difference | None) -> dict[str, float]:
+    value, low, high, p = (
+        (NAN,) * 4
+        if difference is None
+        else (difference.value, difference.low, difference.high, difference.p_adjusted)
+    )
     return {"difference": value, "difference_low": low, "difference_high": high, "p": p}
 
 
 def _find_row(rows: tuple[R, ...], value: Any, parameter: str) -> R:
     """Return the row of a value, given as text or as it was passed."""
-    found = [row for row in rows if row.value == str(value)]
-    if not found:
+    matches = [row for row in rows if row.value == str(value)]
+    if not matches:
         if not parameter:
             raise KeyError(f"{value!r} is not here: no parameter was varied, and the row has ''")
-        there = ", ".join(row.value for row in rows)
-        raise KeyError(f"{parameter} {value!r} is not here, only {there}")
-    return found[0]
+        available_values = ", ".join(row.value for row in rows)
+        raise KeyError(f"{parameter} {value!r} is not here, only {available_values}")
+    return matches[0]
 
 
-def _check_values(there: list[str], named: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    yield from duplicate_names(there, "rows")
-    for key, value in named.items():
-        if value not in there:
-            yield key, f"there is no row of {value!r}, only {', '.join(map(repr, there))}"
+def _check_values(
+    values: list[str], value_by_field: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    yield from duplicate_names(values, "rows")
+    for key, value in value_by_field.items():
+        if value not in values:
+            yield key, f"there is no row of {value!r}, only {', '.join(map(repr, values))}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -564,15 +579,15 @@ class Selection(JsonSerializable, TidyResult):
         """Return the candidate of a name, or index the candidates as a list."""
         if not isinstance(key, str):
             return get_item(self.candidates, key, "a candidate's name, or an index")
-        for one in self.candidates:
-            if one.name == key:
-                return one
-        there = ", ".join(one.name for one in self.candidates)
-        raise KeyError(f"{key!r} is not here; candidates: {there}")
+        for candidate in self.candidates:
+            if candidate.name == key:
+                return candidate
+        names = ", ".join(candidate.name for candidate in self.candidates)
+        raise KeyError(f"{key!r} is not here; candidates: {names}")
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Yield duplicate names, and a ``best`` that is not among the candidates."""
-        names = [one.name for one in self.candidates]
+        names = [candidate.name for candidate in self.candidates]
         if len(set(names)) < len(names):
             yield "candidates", "two have the same name"
         if self.best not in names:
@@ -586,13 +601,13 @@ class Selection(JsonSerializable, TidyResult):
         """Return a row for each candidate: its apparent value and its selection frequency."""
         return [
             {
-                "candidate": one.name,
-                "value": one.apparent.value,
-                "low": one.apparent.low,
-                "high": one.apparent.high,
-                "chosen": one.selection_frequency,
+                "candidate": candidate.name,
+                "value": candidate.apparent.value,
+                "low": candidate.apparent.low,
+                "high": candidate.apparent.high,
+                "chosen": candidate.selection_frequency,
             }
-            for one in self.candidates
+            for candidate in self.candidates
         ]
 
     def to_text(self) -> str:

@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from calipers.measures import Measure
 
 
-def match_case_insensitive(name: str, there: Iterable[str]) -> str | None:
+def match_case_insensitive(name: str, candidates: Iterable[str]) -> str | None:
     """Return the name that matches exactly, or the only one that differs in case; else None."""
-    names = tuple(there)
+    names = tuple(candidates)
     if name in names:
         return name
-    close = [own for own in names if own.lower() == name.lower()]
-    return close[0] if len(close) == 1 else None
+    close_matches = [candidate for candidate in names if candidate.lower() == name.lower()]
+    return close_matches[0] if len(close_matches) == 1 else None
 
 
-def match_name(what: str, name: str, there: Iterable[str]) -> str:
+def match_name(kind: str, name: str, candidates: Iterable[str]) -> str:
     """Return the name that is meant, however it is capitalized.
 
     Raises
@@ -30,15 +30,15 @@ def match_name(what: str, name: str, there: Iterable[str]) -> str:
     InputError
         If no name matches; the message lists those that exist.
     """
-    names = tuple(there)
-    found = match_case_insensitive(name, names)
-    if found is not None:
-        return found
+    names = tuple(candidates)
+    match = match_case_insensitive(name, names)
+    if match is not None:
+        return match
     if not names:
-        raise InputError(f"no {what} {name!r}: {NOTHING}")
+        raise InputError(f"no {kind} {name!r}: {NOTHING}")
     hint = did_you_mean(name, names)
     there_are = "" if hint.startswith("there are") else f" There are {', '.join(names)}."
-    raise InputError(f"no {what} {name!r}; {hint}{there_are}")
+    raise InputError(f"no {kind} {name!r}; {hint}{there_are}")
 
 
 #: What is said of a chart of nothing.
@@ -55,7 +55,10 @@ Shown = Mapping[str, str]
 
 
 def find_measure(
-    name: str, there: Iterable[str], provenance: Mapping[str, Any], shown: Shown | None = None
+    name: str,
+    candidates: Iterable[str],
+    provenance: Mapping[str, Any],
+    display_names: Shown | None = None,
 ) -> str | None:
     """Return the evaluated measure that a name means, or None.
 
@@ -71,29 +74,37 @@ def find_measure(
     from calipers.measures import TASKS
     from calipers.measures.definition import format_name
 
-    measures, conventions = tuple(there), provenance.get("conventions")
+    measures, conventions = tuple(candidates), provenance.get("conventions")
     # As they were asked for, then as full names.
     defaults: tuple[dict[str, Any], ...] = (
         dict(conventions) if isinstance(conventions, Mapping) else {},
         {},
     )
-    found = [one for one in measures if name in (one, (shown or {}).get(one))]
-    own = provenance.get("task") if provenance.get("task") in TASKS else None
-    full: dict[str, str] = {}
-    for given in defaults:
-        meant_by = (m for m in _meanings(name, own, given) if str(m) in measures)
-        for measure in islice(meant_by, 1):
-            found.append(str(measure))
-            full[str(measure)] = format_name(measure, measure.definition.name, stating=defaults[0])
-    if not found and own is not None:
+    matches = [
+        candidate
+        for candidate in measures
+        if name in (candidate, (display_names or {}).get(candidate))
+    ]
+    task = provenance.get("task") if provenance.get("task") in TASKS else None
+    full_names: dict[str, str] = {}
+    for parameter_defaults in defaults:
+        meanings = (m for m in _meanings(name, task, parameter_defaults) if str(m) in measures)
+        for measure in islice(meanings, 1):
+            matches.append(str(measure))
+            full_names[str(measure)] = format_name(
+                measure, measure.definition.name, stating=defaults[0]
+            )
+    if not matches and task is not None:
         return find_measure(name, measures, {**provenance, "task": None})
-    if len(set(found)) > 1:
-        written = " or ".join(full.get(one, one) for one in dict.fromkeys(found))
+    if len(set(matches)) > 1:
+        alternatives = " or ".join(
+            full_names.get(candidate, candidate) for candidate in dict.fromkeys(matches)
+        )
         raise InputError(
             f"{name!r} means two of the measures, one as they were asked for and one by its full "
-            f"name; write {written}"
+            f"name; write {alternatives}"
         )
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
 def is_measure(name: str) -> bool:

@@ -118,19 +118,19 @@ class ParetoFront(JsonSerializable, TidyResult):
     @property
     def systems(self) -> tuple[str, ...]:
         """Names of the systems on the front, the cheapest first."""
-        on = sorted((row for row in self.all if row.on_front), key=lambda row: row.cost)
-        return tuple(row.system for row in on)
+        front_rows = sorted((row for row in self.all if row.on_front), key=lambda row: row.cost)
+        return tuple(row.system for row in front_rows)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Yield duplicate systems, and dominating systems that have no row."""
-        there = [row.system for row in self.all]
-        yield from duplicate_names(there, "rows")
-        places = {
+        systems = [row.system for row in self.all]
+        yield from duplicate_names(systems, "rows")
+        names_by_path = {
             f"rows[{i}].{name}": getattr(row, name)
             for i, row in enumerate(self.all)
             for name in ("dominated_by", "significantly_dominated_by")
         }
-        yield from unknown_names(places, there)
+        yield from unknown_names(names_by_path, systems)
 
     def kinds(self) -> dict[str, str]:
         """Return the columns of :meth:`rows` and the type of each."""

@@ -77,21 +77,26 @@ class PerUnit(JsonSerializable, TidyResult):
         """Return the table by column; undefined values are NaN."""
         out: dict[str, list[Any]] = {name: [] for name in self.kinds()}
         systems, units, measures, values, undefined, *_ = out.values()
-        for system, of in self.values.items():
-            systems += [system] * (len(self.ids) * len(of))
-            units += [name for name in self.ids for _ in of]
-            measures += list(of) * len(self.ids)
-            values += _interleave_units(of.values())
-            why = [self._reasons(system, measure) for measure in of]
-            undefined += [of.get(place, "") for place in range(len(self.ids)) for of in why]
+        for system, entries in self.values.items():
+            systems += [system] * (len(self.ids) * len(entries))
+            units += [name for name in self.ids for _ in entries]
+            measures += list(entries) * len(self.ids)
+            values += _interleave_units(entries.values())
+            reason_columns = [self._reasons(system, measure) for measure in entries]
+            undefined += [
+                entries.get(index, "")
+                for index in range(len(self.ids))
+                for entries in reason_columns
+            ]
         if self.bounds:
-            nothing = np.full((2, len(self.ids)), NAN)
+            undefined_bounds = np.full((2, len(self.ids)), NAN)
             for end, name in enumerate(("lower_bound", "upper_bound")):
                 out[name] = [
                     value
-                    for system, of in self.values.items()
+                    for system, entries in self.values.items()
                     for value in _interleave_units(
-                        self.bounds[system].get(measure, nothing)[end] for measure in of
+                        self.bounds[system].get(measure, undefined_bounds)[end]
+                        for measure in entries
                     )
                 ]
         return out
@@ -99,9 +104,9 @@ class PerUnit(JsonSerializable, TidyResult):
     def _reasons(self, system: str, measure: str) -> dict[int, str]:
         """Return the reasons for undefined values by unit index; several reasons are joined."""
         out: dict[int, str] = {}
-        for reason, places in self.undefined.get(system, {}).get(measure, {}).items():
-            for place in places:
-                out[place] = f"{out[place]}; {reason}" if place in out else reason
+        for reason, indices in self.undefined.get(system, {}).get(measure, {}).items():
+            for index in indices:
+                out[index] = f"{out[index]}; {reason}" if index in out else reason
         return out
 
     def rows(self) -> list[dict[str, Any]]:
@@ -167,14 +172,14 @@ class PerUnit(JsonSerializable, TidyResult):
             If a row is missing, duplicate or invalid, or if there is not exactly one column of unit
             identifiers.
         """
-        read, unit = _cells(rows)
-        ids = tuple(dict.fromkeys(key[1] for key in read))
-        names = dict.fromkeys((key[0], key[2]) for key in read)
+        row_by_key, unit = _cells(rows)
+        ids = tuple(dict.fromkeys(key[1] for key in row_by_key))
+        names = dict.fromkeys((key[0], key[2]) for key in row_by_key)
         for system, measure in names:
             for name in ids:
-                if (system, name, measure) not in read:
+                if (system, name, measure) not in row_by_key:
                     raise error("", f"there is no row of {system!r}, {name!r} and {measure!r}")
-        columns = {pair: [read[pair[0], name, pair[1]] for name in ids] for pair in names}
+        columns = {pair: [row_by_key[pair[0], name, pair[1]] for name in ids] for pair in names}
 
         def nested(make: Callable[[list[PerUnitRow]], Any]) -> dict[str, dict[str, Any]]:
             out: dict[str, dict[str, Any]] = {}
@@ -186,10 +191,10 @@ class PerUnit(JsonSerializable, TidyResult):
             return lambda cells: np.array([getattr(cell, name) for cell in cells], np.float64)
 
         def reasons(cells: list[PerUnitRow]) -> dict[str, tuple[int, ...]]:
-            names = dict.fromkeys(why for cell in cells for why in cell.reasons)
+            names = dict.fromkeys(reason for cell in cells for reason in cell.reasons)
             return {
-                why: tuple(i for i, cell in enumerate(cells) if why in cell.reasons)
-                for why in names
+                reason: tuple(i for i, cell in enumerate(cells) if reason in cell.reasons)
+                for reason in names
             }
 
         low, high = (numbers(name) for name in _POSSIBLE)
@@ -208,30 +213,33 @@ class PerUnit(JsonSerializable, TidyResult):
         size = len(self.ids)
         columns = {
             f"values.{system}.{measure}": column
-            for system, of in self.values.items()
-            for measure, column in of.items()
+            for system, entries in self.values.items()
+            for measure, column in entries.items()
         } | {
             f"bounds.{system}.{measure}[{end}]": column
-            for system, ends in self.bounds.items()
-            for measure, both in ends.items()
-            for end, column in enumerate(both)
+            for system, bounds_by_measure in self.bounds.items()
+            for measure, limits in bounds_by_measure.items()
+            for end, column in enumerate(limits)
         }
         for name, column in columns.items():
             if len(column) != size:
                 yield name, f"expected {size} numbers, one for each of ids, found {len(column)}"
-        for name, of_all in (("bounds", self.bounds), ("undefined", self.undefined)):
-            for system, of_system in of_all.items():
-                for measure in of_system:
+        for name, by_system in (("bounds", self.bounds), ("undefined", self.undefined)):
+            for system, by_measure in by_system.items():
+                for measure in by_measure:
                     if measure not in self.values.get(system, {}):
                         yield f"{name}.{system}.{measure}", "there is no such column in values"
         for system in self.values if self.bounds else ():
             if system not in self.bounds:
                 yield f"bounds.{system}", "is missing"
         for system, reasons in self.undefined.items():
-            for measure, places in reasons.items():
-                for why, of in places.items():
-                    if max(of, default=0) >= max(size, 1):
-                        yield f"undefined.{system}.{measure}.{why}", f"there are {size} units only"
+            for measure, indices_by_reason in reasons.items():
+                for reason, entries in indices_by_reason.items():
+                    if max(entries, default=0) >= max(size, 1):
+                        yield (
+                            f"undefined.{system}.{measure}.{reason}",
+                            f"there are {size} units only",
+                        )
 
 
 _POSSIBLE = ("lower_bound", "upper_bound")
@@ -254,7 +262,7 @@ class PerUnitRow:
     @property
     def reasons(self) -> list[str]:
         """Reasons why the value is undefined."""
-        return [why for why in self.undefined.split("; ") if why]
+        return [reason for reason in self.undefined.split("; ") if reason]
 
 
 def _cells(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[tuple[str, str, str], PerUnitRow], str]:
@@ -263,19 +271,19 @@ def _cells(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[tuple[str, str, str]
         if not isinstance(row, Mapping):
             raise type_error_message(f"[{i}]", "an object", row)
     # A list of rows has no number of its schema; names of schema 1 are no names of units.
-    form = codec_for(PerUnitRow)
-    rows = [rename_parameters(form.upgrade(row)) for row in rows]
-    own = {f.name for f in fields(PerUnitRow)}
+    codec = codec_for(PerUnitRow)
+    rows = [rename_parameters(codec.upgrade(row)) for row in rows]
+    field_names = {f.name for f in fields(PerUnitRow)}
     columns = dict.fromkeys(name for row in rows for name in row)
-    others = [name for name in columns if name not in own]
+    others = [name for name in columns if name not in field_names]
     if len(others) != 1:
         raise error(
             "", f"expected one column that names the units, found {', '.join(others) or 'none'}"
         )
     out: dict[tuple[str, str, str], PerUnitRow] = {}
     for i, row in enumerate(rows):
-        bare = {name: value for name, value in row.items() if name in own}
-        cell: PerUnitRow = form.read(bare, f"[{i}]")
+        row_fields = {name: value for name, value in row.items() if name in field_names}
+        cell: PerUnitRow = codec.read(row_fields, f"[{i}]")
         if others[0] not in row:
             raise error(f"[{i}].{others[0]}", "is missing")
         key = (cell.system, codec_for(str).read(row[others[0]], f"[{i}].{others[0]}"), cell.measure)

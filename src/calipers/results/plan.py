@@ -130,9 +130,12 @@ class Plan(JsonSerializable, TidyResult):
         belongs to: the measure, the unit and the ``planned`` number of units, which is one of the
         values of ``n``.
         """
-        of = {"measure": self.measure, "unit": self.unit, "planned": self.n}
-        gives = ("n", "half_width", "power", "min_detectable")
-        return [{**of, **{name: getattr(row, name) for name in gives}} for row in self.table]
+        plan_columns = {"measure": self.measure, "unit": self.unit, "planned": self.n}
+        row_columns = ("n", "half_width", "power", "min_detectable")
+        return [
+            {**plan_columns, **{name: getattr(row, name) for name in row_columns}}
+            for row in self.table
+        ]
 
     def to_markdown(self) -> str:
         """Return the sentences and the table as GitHub-flavored Markdown."""

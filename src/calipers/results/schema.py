@@ -128,8 +128,8 @@ def _result(data: Any) -> Any:
         raise error(
             "", f"expected a result: an object, or a list of such; found {abbreviate(data)}"
         )
-    told = (name for key, name in _TOLD_BY.items() if key in data)
-    name = stated_result(data) if "result" in data else next(told, None)
+    matches = (name for key, name in _TOLD_BY.items() if key in data)
+    name = stated_result(data) if "result" in data else next(matches, None)
     if name is None:
         raise error("result", f"is missing; it says of which kind a result is: {', '.join(KINDS)}")
     if not isinstance(name, str) or name not in KINDS:
@@ -156,9 +156,9 @@ def json_schema() -> Schema:
     head = {"schema": {"const": SCHEMA}}
     documents: dict[str, Schema] = {}
     for name, cls in KINDS.items():
-        form = codec_for(cls)
-        form.schema(defs)
-        documents[f"{name}-document"] = form.described(defs, {**head, "result": {"const": name}})
+        codec = codec_for(cls)
+        codec.schema(defs)
+        documents[f"{name}-document"] = codec.described(defs, {**head, "result": {"const": name}})
     rows = codec_for(PerUnitRow).described(defs) | {"additionalProperties": {"type": "string"}}
     plans = {"type": "array", "items": {"$ref": "#/$defs/plan-document"}, "minItems": 1}
     kinds = [{"$ref": f"#/$defs/{name}"} for name in documents]

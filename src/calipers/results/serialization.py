@@ -81,9 +81,9 @@ def error(path: str, text: str) -> ValueError:
     return InputError(f"{path}: {text}" if path else text)
 
 
-def type_error_message(path: str, expected: str, found: Any) -> ValueError:
+def type_error_message(path: str, expected: str, value: Any) -> ValueError:
     """Return the error ``estimates[3].value: expected a number or null, found "abc"``."""
-    return error(path, f"expected {expected}, found {abbreviate(found)}")
+    return error(path, f"expected {expected}, found {abbreviate(value)}")
 
 
 def abbreviate(value: Any) -> str:
@@ -180,8 +180,8 @@ class JsonSerializable:
     @classmethod
     def read(cls, data: Any, path: str) -> Self:
         """Read what :meth:`to_dict` wrote, from the value at ``path`` in a document."""
-        found: Self = codec_for(cls).read(without_head(data, cls, path), path)
-        return found
+        result: Self = codec_for(cls).read(without_head(data, cls, path), path)
+        return result
 
     def to_json(self, *, details: bool = False) -> str:
         """Return the result as JSON text, in schema 2.
@@ -211,21 +211,21 @@ class JsonSerializable:
 
 
 def unknown_names(
-    places: Mapping[str, Iterable[str]], known: Iterable[str], what: str = "system"
+    names_by_path: Mapping[str, Iterable[str]], known: Iterable[str], kind: str = "system"
 ) -> Iterator[tuple[str, str]]:
     """Yield, as inconsistencies, the names at the given paths that are not known."""
-    there = tuple(known)
-    for place, names in places.items():
+    known_names = tuple(known)
+    for path, names in names_by_path.items():
         for name in names:
-            if name not in there:
-                yield place, f"there is no {what} {name!r}, only {', '.join(map(repr, there))}"
+            if name not in known_names:
+                yield path, f"there is no {kind} {name!r}, only {', '.join(map(repr, known_names))}"
 
 
-def duplicate_names(names: Sequence[str], where: str) -> Iterator[tuple[str, str]]:
+def duplicate_names(names: Sequence[str], path: str) -> Iterator[tuple[str, str]]:
     """Yield, as an inconsistency, a name that occurs more than once."""
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        yield where, f"{twice!r} stands there more than once"
+        yield path, f"{twice!r} stands there more than once"
 
 
 class SystemPart(Protocol):
@@ -263,7 +263,7 @@ def get_item(items: Sequence[T], key: Any, expected: str) -> T | tuple[T, ...]:
         raise IndexError(f"there is no item {index}: there are {len(items)}") from None
 
 
-def find_system(several: Iterable[S], name: str) -> S:
+def find_system(items: Iterable[S], name: str) -> S:
     """Return the item of the system with this name.
 
     A name that differs in case alone is accepted if it is the only such name.
@@ -275,11 +275,11 @@ def find_system(several: Iterable[S], name: str) -> S:
     """
     from calipers.results.name_lookup import match_case_insensitive
 
-    there = {one.system: one for one in several}
-    found = match_case_insensitive(name, there)
-    if found is None:
-        raise KeyError(f"{name!r} is not here; systems: {', '.join(there)}")
-    return there[found]
+    item_by_system = {item.system: item for item in items}
+    match = match_case_insensitive(name, item_by_system)
+    if match is None:
+        raise KeyError(f"{name!r} is not here; systems: {', '.join(item_by_system)}")
+    return item_by_system[match]
 
 
 def without_head(data: Any, cls: type, path: str) -> Any:
@@ -329,13 +329,13 @@ def load_json(text: str | bytes) -> Any:
             object_pairs_hook=_no_duplicates,
         )
     except json.JSONDecodeError as bad:
-        where = f"line {bad.lineno}, column {bad.colno}"
+        location = f"line {bad.lineno}, column {bad.colno}"
         if not bad.doc.strip():
             raise error("", "no JSON: the text is empty") from None
-        rest = bad.doc[bad.pos :].rstrip()
-        if not rest or bad.msg.startswith("Unterminated") or _BEGUN.fullmatch(rest):
-            raise error("", f"no JSON: the text ends too early ({where})") from None
-        raise error("", f"no JSON: {where}: {bad.msg}") from None
+        remaining = bad.doc[bad.pos :].rstrip()
+        if not remaining or bad.msg.startswith("Unterminated") or _BEGUN.fullmatch(remaining):
+            raise error("", f"no JSON: the text ends too early ({location})") from None
+        raise error("", f"no JSON: {location}: {bad.msg}") from None
     except UnicodeDecodeError as bad:
         raise error("", f"no JSON: byte {bad.start + 1} is no UTF-8") from None
     except RecursionError:
@@ -353,12 +353,12 @@ def _parse_integer(digits: str) -> int:
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    data = dict(pairs)
+    if len(data) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise error("", f"the key {json.dumps(twice)} stands twice in one object")
-    return found
+    return data
 
 
 # --- Forms ---------------------------------------------------------------------------------------
@@ -427,21 +427,27 @@ def _to_float(data: float, path: str) -> float:
 class _Bounded(Codec):
     """Codec of a number or an integer within bounds."""
 
-    def __init__(self, bounds: Bounds, *, whole: bool) -> None:
-        self.bounds, self.whole = bounds, whole
+    def __init__(self, bounds: Bounds, *, is_integer: bool) -> None:
+        self.bounds, self.whole = bounds, is_integer
 
     def plain(self, value: Any, *, details: bool) -> Json:
         return int(value) if self.whole and int(value) == value else float(value)
 
     def read(self, data: Json, path: str) -> float:
-        b = self.bounds
-        good = isinstance(data, int | float) and not isinstance(data, bool)
-        good = good and (b.low < data < b.high if b.open else b.low <= data <= b.high)
-        good = good and math.isfinite(_to_float(data, path))
-        if not good or (self.whole and data != int(data)):
-            what = "a whole number" if self.whole else "a number"
-            span = f"between {b.low:g} and {b.high:g}" if b.high < math.inf else f"≥ {b.low:g}"
-            raise type_error_message(path, f"{what} {span}", data)
+        bounds = self.bounds
+        is_valid = isinstance(data, int | float) and not isinstance(data, bool)
+        is_valid = is_valid and (
+            bounds.low < data < bounds.high if bounds.open else bounds.low <= data <= bounds.high
+        )
+        is_valid = is_valid and math.isfinite(_to_float(data, path))
+        if not is_valid or (self.whole and data != int(data)):
+            kind = "a whole number" if self.whole else "a number"
+            span = (
+                f"between {bounds.low:g} and {bounds.high:g}"
+                if bounds.high < math.inf
+                else f"≥ {bounds.low:g}"
+            )
+            raise type_error_message(path, f"{kind} {span}", data)
         if self.whole and abs(data) >= 2**63:  # no column of a table holds it
             raise type_error_message(path, "a whole number of less than 19 digits", data)
         return int(data) if self.whole else float(data)
@@ -493,8 +499,8 @@ def _words(words: Sequence[str]) -> Codec:
 
 
 class _Optional(Codec):
-    def __init__(self, of: Codec) -> None:
-        self.of = of
+    def __init__(self, codec: Codec) -> None:
+        self.of = codec
 
     def plain(self, value: Any, *, details: bool) -> Json:
         return None if value is None else self.of.plain(value, details=details)
@@ -510,8 +516,8 @@ class _Optional(Codec):
 
 
 class _List(Codec):
-    def __init__(self, of: Codec) -> None:
-        self.of = of
+    def __init__(self, item_codec: Codec) -> None:
+        self.of = item_codec
 
     def plain(self, value: Any, *, details: bool) -> Json:
         return [self.of.plain(part, details=details) for part in value]
@@ -563,8 +569,8 @@ class _Tuple(Codec):
 
 
 class _Map(Codec):
-    def __init__(self, of: Codec) -> None:
-        self.of = of
+    def __init__(self, value_codec: Codec) -> None:
+        self.of = value_codec
 
     def plain(self, value: Any, *, details: bool) -> Json:
         return {str(key): self.of.plain(part, details=details) for key, part in value.items()}
@@ -590,8 +596,8 @@ class _Numbers(Codec):
 
     def __init__(self, axes: int = 1) -> None:
         self.axes = axes
-        of: Codec = _List(_Number())
-        self.lists = of if axes == 1 else _List(of)
+        row_codec: Codec = _List(_Number())
+        self.lists = row_codec if axes == 1 else _List(row_codec)
 
     def plain(self, value: Any, *, details: bool) -> Json:
         values = np.asarray(value, np.float64)
@@ -619,12 +625,12 @@ class _IntArray(Codec):
         return value.tolist()
 
     def read(self, data: Json, path: str) -> IntArray:
-        whole = self.lists.read(data, path)
+        values = self.lists.read(data, path)
         try:
-            return np.array(whole, np.int64)
+            return np.array(values, np.int64)
         except OverflowError:
             raise type_error_message(
-                path, "whole numbers of less than 19 digits", max(whole, key=abs)
+                path, "whole numbers of less than 19 digits", max(values, key=abs)
             ) from None
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
@@ -710,9 +716,9 @@ class _Record(Codec):
     def plain(self, value: Any, *, details: bool) -> dict[str, Json]:
         out = {}
         for part in self.parts.values():
-            of_part = getattr(value, part.attribute)
-            if not part.leaves_out(of_part, details=details):
-                out[part.name] = part.form.plain(of_part, details=details)
+            field_value = getattr(value, part.attribute)
+            if not part.leaves_out(field_value, details=details):
+                out[part.name] = part.form.plain(field_value, details=details)
         return {**out, **{name: getattr(value, name) for name in self.derived}}
 
     def read(self, data: Json, path: str) -> Any:
@@ -730,27 +736,27 @@ class _Record(Codec):
         for part in self.parts.values():
             if part.required and part.name not in data:
                 raise error(join_path(path, part.name), "is missing")
-        made = self.cls(
+        result = self.cls(
             **{
                 self.parts[name].attribute: self.parts[name].form.read(value, join_path(path, name))
                 for name, value in data.items()
             }
         )
-        for name, problem in getattr(made, "inconsistencies", tuple)():
+        for name, problem in getattr(result, "inconsistencies", tuple)():
             raise error(f"{path}.{name}" if path else name, problem)
-        return made
+        return result
 
     def upgrade(self, data: Json) -> Json:
         if not isinstance(data, Mapping):
             return data
-        own = self.cls.__name__
-        names, upgraded = FIELDS.get(own, {}), {}
+        class_name = self.cls.__name__
+        names, upgraded = FIELDS.get(class_name, {}), {}
         for old, value in data.items():
             name = names.get(old, old)
             part = self.parts.get(name)
             upgraded[name] = value if part is None else part.form.upgrade(value)
-            if (own, name) in VALUES:
-                upgraded[name] = rename_words(value, VALUES[own, name])
+            if (class_name, name) in VALUES:
+                upgraded[name] = rename_words(value, VALUES[class_name, name])
         return upgraded
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
@@ -783,8 +789,8 @@ def _hints(cls: Any) -> dict[str, Any]:
     from calipers import results
 
     words = set(re.findall(r"\w+", " ".join(str(f.type) for f in fields(cls))))
-    known = {name: getattr(results, name) for name in words.intersection(results.__all__)}
-    return typing.get_type_hints(cls, localns=known, include_extras=True)
+    class_by_name = {name: getattr(results, name) for name in words.intersection(results.__all__)}
+    return typing.get_type_hints(cls, localns=class_by_name, include_extras=True)
 
 
 def _default(f: dataclasses.Field[Any]) -> Any:
@@ -802,8 +808,8 @@ def _make_codec(hint: Any) -> Any:
     if origin is Annotated:
         return _annotated_codec(*arguments)
     if origin in (Union, types.UnionType):
-        (one,) = (a for a in arguments if a is not types.NoneType)
-        return _Optional(codec_for(one))
+        (inner_hint,) = (a for a in arguments if a is not types.NoneType)
+        return _Optional(codec_for(inner_hint))
     if origin is tuple and arguments[-1] is not Ellipsis:
         return _Tuple(tuple(codec_for(a) for a in arguments))
     if origin in (tuple, Sequence):
@@ -814,16 +820,16 @@ def _make_codec(hint: Any) -> Any:
         return _Numbers()
     if dataclasses.is_dataclass(hint):
         return _Record(hint)
-    form: Codec = {float: _Number(), int: _WHOLE, str: _TEXT, bool: _SWITCH, Any: _Any()}[hint]
-    return form
+    codec: Codec = {float: _Number(), int: _WHOLE, str: _TEXT, bool: _SWITCH, Any: _Any()}[hint]
+    return codec
 
 
 def _annotated_codec(hint: Any, note: Any) -> Codec:
     if isinstance(note, Bounds):
-        return _Bounded(note, whole=hint is int)
+        return _Bounded(note, is_integer=hint is int)
     if isinstance(note, Choices):
         return _words(note.words)
     if isinstance(note, int):
         return _Numbers(note)
-    form: Codec = note()
-    return form
+    codec: Codec = note()
+    return codec

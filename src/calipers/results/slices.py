@@ -42,9 +42,9 @@ class SliceEstimate(JsonSerializable):
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Yield a difference of another system or measure than that of the estimate."""
         for name in ("system", "measure"):
-            own, expected = getattr(self.vs_rest, name), getattr(self.estimate, name)
-            if own != expected:
-                yield f"vs_rest.{name}", f"expected {expected!r}, as in estimate, found {own!r}"
+            actual, expected = getattr(self.vs_rest, name), getattr(self.estimate, name)
+            if actual != expected:
+                yield f"vs_rest.{name}", f"expected {expected!r}, as in estimate, found {actual!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,17 +156,17 @@ class Slices(JsonSerializable, TidyResult):
             name = find_measure(str(key[-1]), measures, self.origin)
         except InputError as error:
             raise KeyError(str(error)) from None
-        found = [
+        matches = [
             s
             for s in self.all
             if key[:2] == (s.column, s.slice)
             and s.estimate.measure == name
             and key[2:-1] in ((), (s.estimate.system,))
         ]
-        if len(found) == 1:
-            return found[0]
+        if len(matches) == 1:
+            return matches[0]
         have = sorted({(s.column, s.slice) for s in self.all})
-        raise KeyError(f"{key!r} names {len(found)} rows; the slices are {have}")
+        raise KeyError(f"{key!r} names {len(matches)} rows; the slices are {have}")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -184,7 +184,7 @@ class Slices(JsonSerializable, TidyResult):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return tidy rows, one for each measure of each system on each slice."""
-        return [{name: of(s) for name, of in _COLUMNS.items()} for s in self.all]
+        return [{name: getter(s) for name, getter in _COLUMNS.items()} for s in self.all]
 
     def __str__(self) -> str:
         return self.to_format("table")

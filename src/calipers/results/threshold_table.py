@@ -56,11 +56,11 @@ class ThresholdTable(JsonSerializable):
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Yield columns of the wrong length, and limits of other measures than ``values``."""
-        for of in ("counts", "values", "low", "high"):
-            for name, column in getattr(self, of).items():
+        for field_name in ("counts", "values", "low", "high"):
+            for name, column in getattr(self, field_name).items():
                 if len(column) != len(self.thresholds):
                     expected = f"expected {len(self.thresholds)} numbers"
-                    yield f"{of}.{name}", f"{expected}, found {len(column)}"
+                    yield f"{field_name}.{name}", f"{expected}, found {len(column)}"
         yield from unknown_names({"counts": _CELLS}, self.counts, "cell")
         for end in ("low", "high"):
             if getattr(self, end).keys() != self.values.keys():
@@ -129,8 +129,8 @@ class ThresholdTables(JsonSerializable, TidyResult):
     def kinds(self) -> dict[str, str]:
         """Return the columns of :meth:`rows` and the type of each."""
         measures = (self.name_of(name) for name in self.measures)
-        ends = (f"{name}{end}" for name in measures for end in ("", " low", " high"))
-        return column_types(("system", "cutoff", "above", *_CELLS, *ends))
+        value_columns = (f"{name}{suffix}" for name in measures for suffix in ("", " low", " high"))
+        return column_types(("system", "cutoff", "above", *_CELLS, *value_columns))
 
     def rows(self) -> list[dict[str, Any]]:
         """Return tidy rows, one for each threshold of each system."""
@@ -140,11 +140,11 @@ class ThresholdTables(JsonSerializable, TidyResult):
         columns: dict[str, FloatArray] = {"cutoff": table.thresholds, "above": table.above}
         columns |= {name: table.counts[name] for name in _CELLS}
         for name, values in table.values.items():
-            shown = self.name_of(name)
-            columns |= {shown: values, f"{shown} low": table.low[name]}
-            columns[f"{shown} high"] = table.high[name]
+            display_name = self.name_of(name)
+            columns |= {display_name: values, f"{display_name} low": table.low[name]}
+            columns[f"{display_name} high"] = table.high[name]
         return [
-            {"system": table.system, **{name: float(of[i]) for name, of in columns.items()}}
+            {"system": table.system, **{name: float(column[i]) for name, column in columns.items()}}
             for i in range(len(table.thresholds))
         ]
 

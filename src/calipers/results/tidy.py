@@ -106,9 +106,9 @@ class TidyResult:
         types = {TEXT: pa.string(), NUMBER: pa.float64()}
         arrays, kinds = {}, self.kinds()
         for name, values in self.columns_of_rows().items():
-            made = np.array(values, np.float64) if kinds[name] == NUMBER else values
-            mask = np.isnan(made) if isinstance(made, np.ndarray) else None
-            arrays[name] = pa.array(made, types.get(kinds[name], pa.int64()), mask=mask)
+            column = np.array(values, np.float64) if kinds[name] == NUMBER else values
+            mask = np.isnan(column) if isinstance(column, np.ndarray) else None
+            arrays[name] = pa.array(column, types.get(kinds[name], pa.int64()), mask=mask)
         return pa.table(arrays)
 
     def to_frame(self) -> pd.DataFrame:

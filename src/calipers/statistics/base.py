@@ -93,8 +93,8 @@ def cell_sums(
     Without weights, both arrays are the same object.
     """
 
-    def summed(of: FloatArray | None) -> FloatArray:
-        return np.bincount(cell, of, math.prod(shape)).astype(np.float64).reshape(shape)
+    def summed(weights: FloatArray | None) -> FloatArray:
+        return np.bincount(cell, weights, math.prod(shape)).astype(np.float64).reshape(shape)
 
     counts = summed(weight)
     return counts, counts if weight is None else summed(np.square(weight))
@@ -144,8 +144,8 @@ class Statistic:
     def _add_parts(self, other: Self, *names: str) -> Self:
         """Return this statistic with the named parts summed over both."""
         changed: Any = {name: getattr(self, name) + getattr(other, name) for name in names}
-        made: Self = replace(self, **changed)  # type: ignore[type-var]
-        return made
+        result: Self = replace(self, **changed)  # type: ignore[type-var]
+        return result
 
     def _parts(self) -> dict[str, Any]:
         """Return the fields of the statistic by name."""

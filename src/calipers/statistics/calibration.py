@@ -53,7 +53,7 @@ class ProbabilityLevels:
     squares: FloatArray
 
     @classmethod
-    def from_table(cls, table: ScoreTable, place: tuple[int, ...] = ()) -> Self:
+    def from_table(cls, table: ScoreTable, index: tuple[int, ...] = ()) -> Self:
         """Return the levels of a table of probabilities.
 
         They are cached with the table, so that what several measures need is fitted once.
@@ -62,7 +62,7 @@ class ProbabilityLevels:
         ----------
         table : ScoreTable
             Table whose scores are probabilities.
-        place : tuple of int, default=()
+        index : tuple of int, default=()
             Index into the leading axes of the table, if it has any.
 
         Returns
@@ -70,21 +70,23 @@ class ProbabilityLevels:
         ProbabilityLevels
             Levels with positive weight.
         """
-        return cached(table, ("levels", place), lambda: cls._from_table(table, place))
+        return cached(table, ("levels", index), lambda: cls._from_table(table, index))
 
     @classmethod
-    def _from_table(cls, table: ScoreTable, place: tuple[int, ...]) -> Self:
+    def _from_table(cls, table: ScoreTable, index: tuple[int, ...]) -> Self:
         # The scores of tables that were put together are the means of each.
-        scores = table.scores if table.scores.ndim == 1 else table.scores[place]
-        positive = table.positive[place][::-1]
-        total = positive + table.negative[place][::-1]
-        some: Any = total > 0
-        if some.all():  # a view of each will do
-            some = slice(None)
+        scores = table.scores if table.scores.ndim == 1 else table.scores[index]
+        positive = table.positive[index][::-1]
+        total = positive + table.negative[index][::-1]
+        selection: Any = total > 0
+        if selection.all():  # a view of each will do
+            selection = slice(None)
         squares = total
         if table.has_weights:
-            squares = (table.positive_squares[place] + table.negative_squares[place])[::-1]
-        return cls(scores[::-1][some], positive[some], total[some], squares[some])
+            squares = (table.positive_squares[index] + table.negative_squares[index])[::-1]
+        return cls(
+            scores[::-1][selection], positive[selection], total[selection], squares[selection]
+        )
 
     def __len__(self) -> int:
         return len(self.total)
@@ -121,7 +123,9 @@ class ProbabilityLevels:
         """Merge runs of levels that begin at ``first``; each has its mean probability."""
         total = np.add.reduceat(self.total, first)
         probability = np.add.reduceat(self.total * self.probability, first) / total
-        positive, squares = (np.add.reduceat(of, first) for of in (self.positive, self.squares))
+        positive, squares = (
+            np.add.reduceat(column, first) for column in (self.positive, self.squares)
+        )
         return type(self)(probability, positive, total, squares)
 
     def clip(self, delta: float) -> Self:
@@ -131,8 +135,8 @@ class ProbabilityLevels:
         return cached(self, ("clipped", delta), lambda: self._clip(delta))
 
     def _clip(self, delta: float) -> Self:
-        moved = np.clip(self.probability, delta, 1 - delta)
-        return type(self)(moved, self.positive, self.total, self.squares)
+        probability = np.clip(self.probability, delta, 1 - delta)
+        return type(self)(probability, self.positive, self.total, self.squares)
 
     @cached_property
     def isotonic(self) -> IntArray:
@@ -186,9 +190,9 @@ class ProbabilityLevels:
         best = np.zeros(1, np.int64)
         for bins in range(2, len(self) + 1):
             first = self.equal_mass(bins)
-            ends = np.append(first, len(self))
-            share = np.diff(positive[ends]) / np.diff(total[ends])
-            if (np.diff(share) < -_HAIR).any():
+            offsets = np.append(first, len(self))
+            proportions = np.diff(positive[offsets]) / np.diff(total[offsets])
+            if (np.diff(proportions) < -_HAIR).any():
                 break
             best = first
         return best
@@ -245,10 +249,10 @@ class ProbabilityLevels:
             low, high = (low, a) if excess > 0 else (a, high)
             step = excess / max(dot(self.total, fitted * (1 - fitted)), 1e-300)
             inside = low < a - step < high
-            moved = a - step if inside else (low + high) / 2
-            if abs(moved - a) <= (1e-8 if inside else 1e-15 * (1 + abs(a))):
-                return moved
-            a = moved
+            updated = a - step if inside else (low + high) / 2
+            if abs(updated - a) <= (1e-8 if inside else 1e-15 * (1 + abs(a))):
+                return updated
+            a = updated
         return a
 
     @cached_property
@@ -266,7 +270,8 @@ class ProbabilityLevels:
         if len(self) > _MANY:  # next to the line of a few groups a step or two is left
             first = np.arange(0, len(self), len(self) // _GROUPS)
             positive, total, sums = (
-                np.add.reduceat(of, first) for of in (self.positive, self.total, self.total * x)
+                np.add.reduceat(column, first)
+                for column in (self.positive, self.total, self.total * x)
             )
             coarse = most_likely(sums / total, positive, total, beta)
             beta = coarse if np.isfinite(coarse).all() else beta
@@ -290,15 +295,15 @@ def most_likely(
         """
         value, gradient, known = 0.0, np.zeros(2), np.zeros((2, 2))
         for begin in range(0, len(x), BLOCK):
-            some = slice(begin, begin + BLOCK)
-            eta = beta[0] + beta[1] * x[some]
+            block = slice(begin, begin + BLOCK)
+            eta = beta[0] + beta[1] * x[block]
             small = np.exp(-np.abs(eta))
             softplus = np.maximum(eta, 0.0) + np.log1p(small)
-            value += dot(total[some], softplus) - dot(positive[some], eta)
+            value += dot(total[block], softplus) - dot(positive[block], eta)
             fitted = np.where(eta < 0, small, 1.0) / (1 + small)
-            residual = positive[some] - total[some] * fitted
-            gradient += residual.sum(), dot(residual, x[some])
-            known += information(x[some], total[some] * fitted * (1 - fitted))
+            residual = positive[block] - total[block] * fitted
+            gradient += residual.sum(), dot(residual, x[block])
+            known += information(x[block], total[block] * fitted * (1 - fitted))
         return value, gradient, known
 
     weight = float(total.sum())
@@ -310,11 +315,11 @@ def most_likely(
             return np.full(2, np.nan)
         if float(gradient @ step) <= 1e-13 * (weight + value):
             return beta + step  # so near that rounding decides which of the two fits better
-        moved = beta + step
-        while (new := at(moved))[0] > value:
+        updated = beta + step
+        while (new := at(updated))[0] > value:
             step = step / 2
-            moved = beta + step
-        beta, (value, gradient, known) = moved, new
+            updated = beta + step
+        beta, (value, gradient, known) = updated, new
     return beta
 
 
@@ -331,8 +336,8 @@ def fitted_information(x: FloatArray, total: FloatArray, fitted: FloatArray) -> 
     """Compute the Fisher information from weights and fitted probabilities, in blocks of levels."""
     known = np.zeros((2, 2))
     for begin in range(0, len(x), BLOCK):
-        some = slice(begin, begin + BLOCK)
-        known += information(x[some], total[some] * fitted[some] * (1 - fitted[some]))
+        block = slice(begin, begin + BLOCK)
+        known += information(x[block], total[block] * fitted[block] * (1 - fitted[block]))
     return known
 
 
@@ -343,13 +348,13 @@ def width_bin(probability: FloatArray, bins: int) -> IntArray:
 
 def expit(x: FloatArray) -> FloatArray:
     """Compute 1/(1 + e⁻ˣ), the inverse of the logit."""
-    made = np.asarray(np.maximum(x, -700.0))  # below, exp would overflow
-    np.negative(made, out=made)
-    np.exp(made, out=made)
-    made += 1
-    return np.asarray(np.divide(1.0, made, out=made))
+    out = np.asarray(np.maximum(x, -700.0))  # below, exp would overflow
+    np.negative(out, out=out)
+    np.exp(out, out=out)
+    out += 1
+    return np.asarray(np.divide(1.0, out, out=out))
 
 
-def _run_starts(place: IntArray) -> IntArray:
+def _run_starts(values: IntArray) -> IntArray:
     """Return where each value of an ascending sequence first appears."""
-    return np.flatnonzero(np.append(True, place[1:] != place[:-1]))
+    return np.flatnonzero(np.append(True, values[1:] != values[:-1]))

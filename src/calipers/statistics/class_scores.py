@@ -69,8 +69,10 @@ class ClassScoreRows:
         from calipers import _core
 
         values: Any = table
-        highest, own, squares, *_ = _core.class_rows(values, truth.astype(np.int64, copy=False))
-        return cls(values, highest, own, squares)
+        highest, true_class_score, squares, *_ = _core.class_rows(
+            values, truth.astype(np.int64, copy=False)
+        )
+        return cls(values, highest, true_class_score, squares)
 
     def take_rows(self, rows: npt.NDArray[np.bool_ | np.intp]) -> ClassScoreRows:
         """Select some of the rows, by a mask or by indices."""

@@ -33,8 +33,8 @@ class ClassTables(Statistic):
     sizes: FloatArray
 
     def __add__(self, other: Self) -> Self:
-        both = zip(self.tables, other.tables, strict=True)
-        tables = tuple(one + two for one, two in both)
+        pairs = zip(self.tables, other.tables, strict=True)
+        tables = tuple(first + second for first, second in pairs)
         return replace(self, tables=tables, sizes=self.sizes + other.sizes)
 
     def with_tables(self, change: Callable[[Any], Any]) -> Self:
@@ -47,8 +47,8 @@ class ClassTables(Statistic):
 
     def with_unit_weights(self, weight: float) -> Self:
         """Return the statistic of rows of weight 1, where every row has this weight."""
-        made = self.with_tables(lambda table: table.with_unit_weights(weight))
-        return replace(made, sizes=np.rint(self.sizes / weight))
+        result = self.with_tables(lambda table: table.with_unit_weights(weight))
+        return replace(result, sizes=np.rint(self.sizes / weight))
 
     def compress(self, cells: int) -> Self:
         """Compress the tables to at most this number of cells in all."""

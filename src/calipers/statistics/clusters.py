@@ -82,20 +82,22 @@ class ClusterMoments(Statistic):
         squares = np.bincount(cluster, np.einsum("ij,ij->i", off, off), clusters)
         centres = mean if centres is None else centres
         off = points - centres[cluster]
-        apart = np.bincount(cluster, np.sqrt(np.einsum("ij,ij->i", off, off)), clusters)
-        return cls(size, mean, squares.astype(np.float64), centres, apart.astype(np.float64))
+        summed_distances = np.bincount(cluster, np.sqrt(np.einsum("ij,ij->i", off, off)), clusters)
+        return cls(
+            size, mean, squares.astype(np.float64), centres, summed_distances.astype(np.float64)
+        )
 
     def __add__(self, other: Self) -> Self:
         if not np.array_equal(self.centres, other.centres):
             raise ValueError("the distances are to different centres")
         size = self.size + other.size
-        share = (other.size / np.maximum(size, 1.0))[:, None]
+        proportion = (other.size / np.maximum(size, 1.0))[:, None]
         step = other.mean - self.mean
-        moved = np.square(step).sum(axis=1) * self.size * share[:, 0]
+        between_squares = np.square(step).sum(axis=1) * self.size * proportion[:, 0]
         return type(self)(
             size,
-            self.mean + share * step,
-            self.squares + other.squares + moved,
+            self.mean + proportion * step,
+            self.squares + other.squares + between_squares,
             self.centres,
             self.apart + other.apart,
         )
@@ -127,7 +129,7 @@ class ClusterMoments(Statistic):
     @cached_property
     def gaps(self) -> FloatArray:
         """Distances between the means of clusters (k, k)."""
-        each = [np.square(one - self.mean).sum(axis=1) for one in self.mean]  # never (k, k, d)
+        each = [np.square(mean - self.mean).sum(axis=1) for mean in self.mean]  # never (k, k, d)
         return np.asarray(np.sqrt(np.stack(each)))
 
     @cached_property
@@ -143,11 +145,13 @@ class ClusterMoments(Statistic):
         of a cluster with itself or with an empty one.
         """
         spread = self.apart / np.maximum(self.size, 1.0)
-        there = (self.size > 0)[:, None] & (self.size > 0) & ~np.eye(len(self.size), dtype=bool)
+        valid_mask = (
+            (self.size > 0)[:, None] & (self.size > 0) & ~np.eye(len(self.size), dtype=bool)
+        )
         far = self.gaps
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = (spread[:, None] + spread) / far
-        return np.where(there, np.where(far > 0, ratio, np.inf), 0.0)
+        return np.where(valid_mask, np.where(far > 0, ratio, np.inf), 0.0)
 
 
 def cluster_sums(
@@ -205,11 +209,11 @@ class ClusterSeparation(Statistic):
         ClusterSeparation
             Statistic of the pairs.
         """
-        apart, widest = np.full((clusters, clusters), np.inf), np.zeros(clusters)
+        min_distances, widest = np.full((clusters, clusters), np.inf), np.zeros(clusters)
         same = first == second
-        np.minimum.at(apart, (first[~same], second[~same]), distance[~same])
+        np.minimum.at(min_distances, (first[~same], second[~same]), distance[~same])
         np.maximum.at(widest, first[same], distance[same])
-        return cls(np.minimum(apart, apart.T), widest)
+        return cls(np.minimum(min_distances, min_distances.T), widest)
 
     def __add__(self, other: Self) -> Self:
         return type(self)(

@@ -231,9 +231,9 @@ class ConfusionMatrix(Statistic):
         ndarray
             Weighted sum, with leading axes.
         """
-        place = np.arange(self.classes)
+        index = np.arange(self.classes)
         return np.asarray(
-            (self.counts * np.abs(place[:, None] - place) ** power).sum(axis=(-1, -2))
+            (self.counts * np.abs(index[:, None] - index) ** power).sum(axis=(-1, -2))
         )
 
     def occupied_cells(self) -> tuple[IntArray, IntArray, FloatArray]:
@@ -304,17 +304,17 @@ class ConfusionMatrix(Statistic):
         ValueError
             If there is no such class.
         """
-        place = self._label_index.get(label)
-        if place is None:
+        index = self._label_index.get(label)
+        if index is None:
             raise ValueError(f"{label!r} is no class of {', '.join(self.labels)}")
         each = self.one_vs_rest()
-        counts = each.counts[..., place, :, :]
-        squares = counts if each.squares is each.counts else each.squares[..., place, :, :]
+        counts = each.counts[..., index, :, :]
+        squares = counts if each.squares is each.counts else each.squares[..., index, :, :]
         return replace(each, counts=counts, squares=squares, labels=("rest", label))
 
     @cached_property
     def _label_index(self) -> dict[str, int]:
-        return {label: place for place, label in enumerate(self.labels)}
+        return {label: index for index, label in enumerate(self.labels)}
 
     def pool(self, picked: npt.NDArray[np.bool_] | None = None) -> Any:
         """Sum the matrices of :meth:`one_vs_rest`, for micro averages.
@@ -332,8 +332,8 @@ class ConfusionMatrix(Statistic):
         each = self.one_vs_rest()
 
         def added(cells: FloatArray) -> FloatArray:
-            whole = picked is None or picked.all()
-            return np.asarray((cells if whole else cells[..., picked, :, :]).sum(axis=-3))
+            all_picked = picked is None or picked.all()
+            return np.asarray((cells if all_picked else cells[..., picked, :, :]).sum(axis=-3))
 
         counts = added(each.counts)
         squares = counts if each.squares is each.counts else added(each.squares)
@@ -387,16 +387,16 @@ class ConfusionMatrix(Statistic):
         ValueError
             If the rows have weights.
         """
-        drawn = self._redrawn(self.counts.ravel(), replicates, seed)
-        counts = drawn.reshape(replicates, *self.counts.shape)
+        sampled = self._redrawn(self.counts.ravel(), replicates, seed)
+        counts = sampled.reshape(replicates, *self.counts.shape)
         return replace(self, counts=counts, squares=counts)
 
     def _redrawn(self, cells: FloatArray, replicates: int, seed: int) -> FloatArray:
         if self.has_weights:
             raise ValueError("cells of weighted rows cannot be redrawn; resample the rows")
         generator = np.random.Generator(np.random.Philox(seed))
-        drawn = generator.multinomial(round(float(self.total)), cells / cells.sum(), replicates)
-        return drawn.astype(np.float64)
+        sampled = generator.multinomial(round(float(self.total)), cells / cells.sum(), replicates)
+        return sampled.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -458,15 +458,15 @@ def _one_vs_rest(matrix: ConfusionMatrix) -> FloatArray:
     """
 
     def parts(cells: ConfusionMatrix) -> tuple[FloatArray, ...]:
-        hit = cells.hits
-        missed, wrong = cells.truth - hit, cells.prediction - hit
-        rest = cells.total[..., None] - missed - wrong - hit
-        return rest, wrong, missed, hit
+        tp = cells.hits
+        fn, fp = cells.truth - tp, cells.prediction - tp
+        tn = cells.total[..., None] - fn - fp - tp
+        return tn, fp, fn, tp
 
     if matrix._has_whole_counts:
         # Measures read one of the four at a time, so each lies by itself.
-        apart = np.stack(parts(matrix))
-        return np.moveaxis(apart.reshape(2, 2, *apart.shape[1:]), (0, 1), (-2, -1))
+        stacked = np.stack(parts(matrix))
+        return np.moveaxis(stacked.reshape(2, 2, *stacked.shape[1:]), (0, 1), (-2, -1))
     filled = np.stack(parts(matrix._indicator()), axis=-1) > 0
     out = np.where(filled, np.maximum(np.stack(parts(matrix), axis=-1), 0.0), 0.0)
     return out.reshape(*out.shape[:-1], 2, 2)

@@ -80,28 +80,36 @@ class ContingencyTable(Statistic):
         """
         flat = np.asarray(truth, np.int64) * len(clusters) + cluster
         if alike is None:
-            place, held = np.unique(flat, return_counts=True)
+            cell_index, cell_counts = np.unique(flat, return_counts=True)
         else:
-            place, inverse = np.unique(flat, return_inverse=True)
-            held = np.bincount(inverse, alike, len(place))
-        codes = np.divmod(place, len(clusters)) if len(place) else (place, place)
+            cell_index, inverse = np.unique(flat, return_inverse=True)
+            cell_counts = np.bincount(inverse, alike, len(cell_index))
+        codes = (
+            np.divmod(cell_index, len(clusters)) if len(cell_index) else (cell_index, cell_index)
+        )
         rows = len(flat) if alike is None else int(alike.sum())
-        return cls(held.astype(np.float64), *codes, tuple(classes), tuple(clusters), rows)
+        return cls(cell_counts.astype(np.float64), *codes, tuple(classes), tuple(clusters), rows)
 
     def __add__(self, other: Self) -> Self:
         if (self.classes, self.clusters) != (other.classes, other.clusters):
             raise ValueError("the tables have different classes or clusters")
-        flat = [of.class_of * len(of.clusters) + of.cluster_of for of in (self, other)]
-        place, inverse = np.unique(np.concatenate(flat), return_inverse=True)
-        held = np.bincount(inverse, np.append(self.held, other.held), len(place))
-        codes = np.divmod(place, len(self.clusters)) if len(place) else (place, place)
+        flat = [table.class_of * len(table.clusters) + table.cluster_of for table in (self, other)]
+        cell_index, inverse = np.unique(np.concatenate(flat), return_inverse=True)
+        cell_counts = np.bincount(inverse, np.append(self.held, other.held), len(cell_index))
+        codes = (
+            np.divmod(cell_index, len(self.clusters))
+            if len(cell_index)
+            else (cell_index, cell_index)
+        )
         parts: Any = dict(zip(("class_of", "cluster_of"), codes, strict=True))
-        return replace(self, held=held.astype(np.float64), rows=self.rows + other.rows, **parts)
+        return replace(
+            self, held=cell_counts.astype(np.float64), rows=self.rows + other.rows, **parts
+        )
 
     @classmethod
     def from_cells(
         cls,
-        held: FloatArray,
+        cell_counts: FloatArray,
         class_of: IntArray,
         cluster_of: IntArray,
         like: ContingencyTable,
@@ -111,7 +119,7 @@ class ContingencyTable(Statistic):
 
         Parameters
         ----------
-        held : ndarray of shape (..., C)
+        cell_counts : ndarray of shape (..., C)
             Number of points in each cell.
         class_of, cluster_of : ndarray of shape (C,)
             Class and cluster of each cell, as indices.
@@ -127,13 +135,17 @@ class ContingencyTable(Statistic):
             Table with equal cells merged.
         """
         number = len(like.clusters)
-        place, inverse = np.unique(class_of * number + cluster_of, return_inverse=True)
-        merged = held if len(place) == len(inverse) else _sums(held, inverse, len(place))
-        if merged is not held:
-            class_of, cluster_of = np.divmod(place, number)
-        made = cls(merged, class_of, cluster_of, like.classes, like.clusters)
-        made.__dict__["_chance"] = like, chance
-        return made
+        cell_index, inverse = np.unique(class_of * number + cluster_of, return_inverse=True)
+        merged = (
+            cell_counts
+            if len(cell_index) == len(inverse)
+            else _sums(cell_counts, inverse, len(cell_index))
+        )
+        if merged is not cell_counts:
+            class_of, cluster_of = np.divmod(cell_index, number)
+        table = cls(merged, class_of, cluster_of, like.classes, like.clusters)
+        table.__dict__["_chance"] = like, chance
+        return table
 
     @cached_property
     def total(self) -> FloatArray:
@@ -158,23 +170,31 @@ class ContingencyTable(Statistic):
     @cached_property
     def pairs(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Pair counts of points: together in both partitions, in classes, in clusters, and all."""
-        both, classes, clusters = (
-            (of * (of - 1) / 2).sum(axis=-1)
-            for of in (self.held, self.class_sizes, self.cluster_sizes)
+        joint, classes, clusters = (
+            (sizes * (sizes - 1) / 2).sum(axis=-1)
+            for sizes in (self.held, self.class_sizes, self.cluster_sizes)
         )
-        return both, classes, clusters, self.total * (self.total - 1) / 2
+        return joint, classes, clusters, self.total * (self.total - 1) / 2
 
     @cached_property
     def entropies(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Entropies of classes and of clusters, and their mutual information, in nats."""
         # Shares and not counts under the logarithm, so that little is lost to cancellation.
-        whole = np.maximum(self.total, 1e-300)[..., None]
-        of_class, of_cluster = self.class_sizes / whole, self.cluster_sizes / whole
-        share = self.held / whole
-        both = of_class[..., self.class_of] * of_cluster[..., self.cluster_of]
-        information = (share * _log(share / np.where(both > 0, both, 1.0))).sum(axis=-1)
-        own = (np.abs((of * _log(of)).sum(axis=-1)) for of in (of_class, of_cluster))
-        return *own, np.maximum(information, 0.0)
+        total = np.maximum(self.total, 1e-300)[..., None]
+        of_class, of_cluster = self.class_sizes / total, self.cluster_sizes / total
+        joint_proportions = self.held / total
+        expected_proportions = of_class[..., self.class_of] * of_cluster[..., self.cluster_of]
+        information = (
+            joint_proportions
+            * _log(
+                joint_proportions / np.where(expected_proportions > 0, expected_proportions, 1.0)
+            )
+        ).sum(axis=-1)
+        marginal_entropies = (
+            np.abs((proportions * _log(proportions)).sum(axis=-1))
+            for proportions in (of_class, of_cluster)
+        )
+        return *marginal_entropies, np.maximum(information, 0.0)
 
     @cached_property
     def expected_information(self) -> FloatArray:
@@ -183,18 +203,18 @@ class ContingencyTable(Statistic):
         The expectation is over all permutations of the points (Vinh, Epps and Bailey 2010).
         """
         if "_chance" in self.__dict__:
-            like, share = self.__dict__["_chance"]
-            return np.asarray(like.expected_information * share)
+            like, factor = self.__dict__["_chance"]
+            return np.asarray(like.expected_information * factor)
         sizes = (self.class_sizes, self.cluster_sizes)
-        flat = [of.reshape(-1, of.shape[-1]) for of in sizes]
-        made = [_expected_information(a[a > 0], b[b > 0]) for a, b in zip(*flat, strict=True)]
-        return np.array(made).reshape(self.held.shape[:-1])
+        flat = [margin.reshape(-1, margin.shape[-1]) for margin in sizes]
+        values = [_expected_information(a[a > 0], b[b > 0]) for a, b in zip(*flat, strict=True)]
+        return np.array(values).reshape(self.held.shape[:-1])
 
     @cached_property
     def n_nonempty(self) -> tuple[Any, Any]:
         """Pair of the numbers of non-empty classes and clusters."""
         sizes = self.class_sizes, self.cluster_sizes
-        return tuple(np.count_nonzero(of > 0, axis=-1) for of in sizes)
+        return tuple(np.count_nonzero(margin > 0, axis=-1) for margin in sizes)
 
     def leave_one_out(self) -> Iterator[tuple[Self, FloatArray]]:
         """Iterate over the tables with one point of a cell left out.
@@ -211,40 +231,42 @@ class ContingencyTable(Statistic):
         ties = np.bincount(self.cluster_of, at_most, len(self.clusters))[self.cluster_of]
         sizes = self.class_sizes[self.class_of], self.cluster_sizes[self.cluster_of]
         # What there is to a cell in the sums that measures are made of.
-        alike = np.stack([self.held, *sizes, at_most * ties, self.largest[self.cluster_of]])
-        _, cell, kind = np.unique(alike, axis=1, return_index=True, return_inverse=True)
+        signature = np.stack([self.held, *sizes, at_most * ties, self.largest[self.cluster_of]])
+        _, cell, kind = np.unique(signature, axis=1, return_index=True, return_inverse=True)
         points = np.bincount(kind.ravel(), self.held).astype(np.float64)
         n = float(self.total)
         step = max(1, _AT_ONCE // max(1, len(self.held)))
         for begin in range(0, len(cell), step):
-            own = cell[begin : begin + step]
-            held = np.tile(self.held, (len(own), 1))
-            held[np.arange(len(own)), own] -= 1
-            made = replace(self, held=held)
+            cells = cell[begin : begin + step]
+            cell_counts = np.tile(self.held, (len(cells), 1))
+            cell_counts[np.arange(len(cells)), cells] -= 1
+            table = replace(self, held=cell_counts)
             # What chance makes falls as 1/n, but for terms that are smaller by another n.
-            made.__dict__["_chance"] = self, n / max(n - 1, 1.0)
-            yield made, points[begin : begin + step]
+            table.__dict__["_chance"] = self, n / max(n - 1, 1.0)
+            yield table, points[begin : begin + step]
 
     def constant(self) -> Self:
         """Return the table with all points in one cluster, as a leading axis."""
-        there = np.flatnonzero(self.class_sizes)
-        none = np.zeros(len(there), np.int64)
-        held = self.class_sizes[there][None]
-        return replace(self, held=held, class_of=there, cluster_of=none)
+        class_indices = np.flatnonzero(self.class_sizes)
+        none = np.zeros(len(class_indices), np.int64)
+        cell_counts = self.class_sizes[class_indices][None]
+        return replace(self, held=cell_counts, class_of=class_indices, cluster_of=none)
 
 
-def _sums(held: FloatArray, code: IntArray, size: int, by: str = "add") -> FloatArray:
+def _sums(values: FloatArray, code: IntArray, size: int, operation: str = "add") -> FloatArray:
     """Sum the cells of each code, or take their maximum."""
-    out = np.zeros((*held.shape[:-1], size))
+    out = np.zeros((*values.shape[:-1], size))
     if len(code):
         order = np.argsort(code, kind="stable")
-        there, start = np.unique(code[order], return_index=True)
-        out[..., there] = getattr(np, by).reduceat(np.take(held, order, axis=-1), start, axis=-1)
+        distinct_codes, start = np.unique(code[order], return_index=True)
+        out[..., distinct_codes] = getattr(np, operation).reduceat(
+            np.take(values, order, axis=-1), start, axis=-1
+        )
     return out
 
 
-def _log(of: FloatArray) -> FloatArray:
-    return np.log(np.where(of > 0, of, 1.0))
+def _log(values: FloatArray) -> FloatArray:
+    return np.log(np.where(values > 0, values, 1.0))
 
 
 def _expected_information(a: FloatArray, b: FloatArray) -> float:
@@ -265,11 +287,11 @@ def _expected_information(a: FloatArray, b: FloatArray) -> float:
         low, width = np.floor(low), int((np.floor(high) - np.floor(low)).max()) + 1
         step = max(1, _AT_ONCE // width)
         for begin in range(0, len(second), step):
-            some = slice(begin, begin + step)
-            other = second[some, None]
-            k = low[some, None] + np.arange(width)
-            there = (k <= np.floor(high[some, None])) & (k >= 1)
-            k = np.where(there, k, 1.0)
+            batch = slice(begin, begin + step)
+            other = second[batch, None]
+            k = low[batch, None] + np.arange(width)
+            valid_mask = (k <= np.floor(high[batch, None])) & (k >= 1)
+            k = np.where(valid_mask, k, 1.0)
             chance = (
                 _log_factorial(size)
                 + _log_factorial(other)
@@ -281,8 +303,10 @@ def _expected_information(a: FloatArray, b: FloatArray) -> float:
                 - _log_factorial(other - k)
                 - _log_factorial(np.maximum(n - size - other + k, 0))
             )
-            term = np.where(there, k / n * np.log(n * k / (size * other)) * np.exp(chance), 0.0)
-            total += number * float((term.sum(axis=1) * others[some]).sum())
+            term = np.where(
+                valid_mask, k / n * np.log(n * k / (size * other)) * np.exp(chance), 0.0
+            )
+            total += number * float((term.sum(axis=1) * others[batch]).sum())
     return total
 
 
@@ -290,8 +314,8 @@ def _expected_information(a: FloatArray, b: FloatArray) -> float:
 _SMALL = 32
 
 
-def _log_factorial(of: Any) -> FloatArray:
-    x = np.asarray(of, np.float64)
+def _log_factorial(n: Any) -> FloatArray:
+    x = np.asarray(n, np.float64)
     small = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, _SMALL)))])
     z = np.maximum(x, 1.0)
     series = (1 - (1 / 30 - (1 / 105 - 1 / (140 * z**2)) / z**2) / z**2) / (12 * z)

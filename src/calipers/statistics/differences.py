@@ -81,20 +81,20 @@ class MajorityValue(Statistic):
         n = len(values)
         size = float(np.abs(values).max(initial=0.0)) if known is None else known.size
         value = known.value if known else float(np.median(values)) if n else 0.0
-        held = int(np.count_nonzero(np.abs(values - value) <= ROUNDING * size))
-        return cls(n, size, value, held, n, max(2 * held - n, 0))
+        n_majority = int(np.count_nonzero(np.abs(values - value) <= ROUNDING * size))
+        return cls(n, size, value, n_majority, n, max(2 * n_majority - n, 0))
 
     def __add__(self, other: Self) -> Self:
-        most, least = (self, other) if self.margin >= other.margin else (other, self)
+        major, minor = (self, other) if self.margin >= other.margin else (other, self)
         size = max(self.size, other.size)
-        made = replace(most, rows=self.rows + other.rows, size=size)
-        if abs(most.value - least.value) > ROUNDING * size:
-            return replace(made, margin=most.margin - least.margin)
+        result = replace(major, rows=self.rows + other.rows, size=size)
+        if abs(major.value - minor.value) > ROUNDING * size:
+            return replace(result, margin=major.margin - minor.margin)
         return replace(
-            made,
-            held=most.held + least.held,
-            counted=most.counted + least.counted,
-            margin=most.margin + least.margin,
+            result,
+            held=major.held + minor.held,
+            counted=major.counted + minor.counted,
+            margin=major.margin + minor.margin,
         )
 
     @property
@@ -137,11 +137,11 @@ def count_signs(values: FloatArray, times: FloatArray | None = None) -> Signs:
     return above, equal, below
 
 
-def _sum_of_signs(one: Signs | None, other: Signs | None) -> Signs | None:
+def _sum_of_signs(first: Signs | None, second: Signs | None) -> Signs | None:
     """Add the sign counts of both, or return None if either is unknown."""
-    if one is None or other is None:
+    if first is None or second is None:
         return None
-    return one[0] + other[0], one[1] + other[1], one[2] + other[2]
+    return first[0] + second[0], first[1] + second[1], first[2] + second[2]
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,19 +243,25 @@ class UnitDifferences(Statistic):
         if not spread.is_bounded:
             return cls(spread, exact=exact)
         classes: list[Any] = [slice(None)] if positive is None else [positive, ~positive]
-        found = zip(classes, known or (None, None), strict=False)
-        common = tuple(MajorityValue.from_values(values[rows], of) for rows, of in found)
+        pairs = zip(classes, known or (None, None), strict=False)
+        common = tuple(
+            MajorityValue.from_values(values[rows], majority) for rows, majority in pairs
+        )
         return cls(spread, None, common, exact=exact)
 
     @property
     def is_certain(self) -> bool:
         """Whether the number of units that differ is known."""
-        return all(of.is_certain for of in self.classes)
+        return all(majority.is_certain for majority in self.classes)
 
     @property
     def differing(self) -> int:
         """Number of units that differ."""
-        return sum(of.n_others for of in self.classes) if self.nonzero is None else self.nonzero
+        return (
+            sum(majority.n_others for majority in self.classes)
+            if self.nonzero is None
+            else self.nonzero
+        )
 
     @property
     def mean(self) -> float:
@@ -279,6 +285,6 @@ class UnitDifferences(Statistic):
         return replace(self, spread=self.spread.with_unit_weights(weight))
 
 
-def _add_known(one: int | None, other: int | None) -> int | None:
+def _add_known(first: int | None, second: int | None) -> int | None:
     """Add two numbers, or return None if either is unknown."""
-    return None if one is None or other is None else one + other
+    return None if first is None or second is None else first + second

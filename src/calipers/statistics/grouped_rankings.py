@@ -110,9 +110,9 @@ class GroupedRankings(Statistic):
             documents = sorted(
                 {d for of_group in parts.values() for part in of_group for d in part}
             )
-            place = {document: i for i, document in enumerate(ranking, 1)}
+            rank_by_document = {document: i for i, document in enumerate(ranking, 1)}
             retrieved.append(len(ranking))
-            ranks.append([place.get(document, 0) for document in documents])
+            ranks.append([rank_by_document.get(document, 0) for document in documents])
             names.append(sorted(groups))
             rows.extend(
                 [
@@ -145,7 +145,7 @@ class GroupedRankings(Statistic):
     def __add__(self, other: Self) -> Self:
         """Return the topics of both; a topic may occur in one of them only."""
         topics, order = merge_topics(self.topics, other.topics)
-        both = type(self)(
+        merged = type(self)(
             topics,
             documents=concat_offsets(self.documents, other.documents),
             groups=concat_offsets(self.groups, other.groups),
@@ -153,7 +153,7 @@ class GroupedRankings(Statistic):
             judgments=concat_offsets(self.judgments, other.judgments),
             **concat(self, other, "retrieved", *_DOCUMENTS, *self.of_judgments),
         )
-        return both.take(order)
+        return merged.take(order)
 
     def take(self, topics: npt.NDArray[Any]) -> Self:
         """Select topics, in this order.
@@ -196,13 +196,13 @@ class GroupedRankings(Statistic):
         GroupedRankings
             Truncated rankings, with the same judgments.
         """
-        kept = (self.rank > 0) & (self.rank <= depth)
+        retained_mask = (self.rank > 0) & (self.rank <= depth)
         return replace(
             self,
             retrieved=np.minimum(self.retrieved, depth),
-            rank=np.where(kept, self.rank, 0),
-            tied_from=np.where(kept, self.tied_from, 0),
-            tied_to=np.where(kept, np.minimum(self.tied_to, depth), 0),
+            rank=np.where(retained_mask, self.rank, 0),
+            tied_from=np.where(retained_mask, self.tied_from, 0),
+            tied_to=np.where(retained_mask, np.minimum(self.tied_to, depth), 0),
         )
 
     @cached_property
@@ -310,14 +310,14 @@ class GroupedRankings(Statistic):
         for t in range(len(self)):
             rank = self.rank[self.documents[t] : self.documents[t + 1]]
             # Retrieved documents in rank order, then the others by id.
-            place = np.empty(len(rank), np.int64)
-            place[np.lexsort((rank, rank == 0))] = np.arange(len(rank))
+            position = np.empty(len(rank), np.int64)
+            position[np.lexsort((rank, rank == 0))] = np.arange(len(rank))
             groups = []
             for g in range(self.groups[t], self.groups[t + 1]):
                 rows = slice(self.judgments[g], self.judgments[g + 1])
                 groups.append(
                     PreferenceGroup.from_rows(
-                        place[self.document[rows]], self.part[rows], self.level[rows]
+                        position[self.document[rows]], self.part[rows], self.level[rows]
                     )
                 )
             topics.append((int(np.count_nonzero(rank)), groups))
@@ -363,21 +363,21 @@ class PreferenceGroup:
     matrix: BoolArray | None = None
 
     @classmethod
-    def from_rows(cls, place: IntArray, part: IntArray, level: FloatArray) -> PreferenceGroup:
+    def from_rows(cls, position: IntArray, part: IntArray, level: FloatArray) -> PreferenceGroup:
         """Create the group from one row for each document of each part."""
         if len(part) == 0 or (part == part[0]).all():
-            order = np.argsort(place)
-            return cls(place[order], level[order])
-        places, at = np.unique(place, return_inverse=True)
-        matrix = np.zeros((len(places), len(places)), bool)
-        levels = np.zeros(len(places))
+            order = np.argsort(position)
+            return cls(position[order], level[order])
+        distinct_positions, index = np.unique(position, return_inverse=True)
+        matrix = np.zeros((len(distinct_positions), len(distinct_positions)), bool)
+        levels = np.zeros(len(distinct_positions))
         for number in np.unique(part):
             rows = np.flatnonzero(part == number)
-            matrix[np.ix_(at[rows], at[rows])] |= level[rows, None] > level[rows]
-            levels[at[rows]] = level[rows]
-        for middle in range(len(places)):
+            matrix[np.ix_(index[rows], index[rows])] |= level[rows, None] > level[rows]
+            levels[index[rows]] = level[rows]
+        for middle in range(len(distinct_positions)):
             matrix[matrix[:, middle]] |= matrix[middle]
-        return cls(places, levels, matrix)
+        return cls(distinct_positions, levels, matrix)
 
     @property
     def has_repeats(self) -> bool:
@@ -409,25 +409,31 @@ class PreferenceGroup:
         The first ``retrieved`` places are the retrieved documents. The three counts are for both
         documents, one and neither among them.
         """
-        kept = int(np.searchsorted(self.place, retrieved))
+        n_retrieved = int(np.searchsorted(self.place, retrieved))
         if self.matrix is not None:
             down, up = self.block(0, len(self.place))
-            possible, respected = _sum_by_retrieval(down | up, kept), _sum_by_retrieval(down, kept)
+            possible, respected = (
+                _sum_by_retrieval(down | up, n_retrieved),
+                _sum_by_retrieval(down, n_retrieved),
+            )
             respected[2] = 0
             return possible, respected
         values, code = np.unique(self.level, return_inverse=True)
-        found = np.bincount(code[:kept], minlength=len(values))
-        missed = np.bincount(code[kept:], minlength=len(values))
-        lower = np.cumsum(missed) - missed
+        retrieved_counts = np.bincount(code[:n_retrieved], minlength=len(values))
+        missed_counts = np.bincount(code[n_retrieved:], minlength=len(values))
+        lower = np.cumsum(missed_counts) - missed_counts
         # At each document of a level: how many of higher levels stand above it.
         above = [
-            np.cumsum(code[:kept] > v, dtype=np.int64)[code[:kept] == v].sum()
+            np.cumsum(code[:n_retrieved] > v, dtype=np.int64)[code[:n_retrieved] == v].sum()
             for v in range(len(values))
         ]
-        of_one = found.sum() * missed.sum() - found @ missed
+        of_one = retrieved_counts.sum() * missed_counts.sum() - retrieved_counts @ missed_counts
         return (
-            np.array([_n_unequal_pairs(found), of_one, _n_unequal_pairs(missed)], np.int64),
-            np.array([sum(above), found @ lower, 0], np.int64),
+            np.array(
+                [_n_unequal_pairs(retrieved_counts), of_one, _n_unequal_pairs(missed_counts)],
+                np.int64,
+            ),
+            np.array([sum(above), retrieved_counts @ lower, 0], np.int64),
         )
 
 
@@ -460,22 +466,22 @@ def count_preferences(topics: Sequence[tuple[int, Sequence[PreferenceGroup]]]) -
     ]
     possible = np.array([p for p, _ in counts], np.int64).reshape(-1, 3)
     respected = np.array([r for _, r in counts], np.int64).reshape(-1, 3)
-    pairs, shares, at = [], [], 0
+    pairs, proportions, offset = [], [], 0
     for retrieved, groups in topics:
         if len(groups) == 1 and not groups[0].has_repeats:
             # Every pair has one preference at most.
-            pairs.append(possible[at])
-            shares.append(respected[at].astype(np.float64))
+            pairs.append(possible[offset])
+            proportions.append(respected[offset].astype(np.float64))
         else:
-            seen, share = _pairs(groups, retrieved)
-            pairs.append(seen)
-            shares.append(share)
-        at += len(groups)
+            topic_pairs, topic_proportions = _pairs(groups, retrieved)
+            pairs.append(topic_pairs)
+            proportions.append(topic_proportions)
+        offset += len(groups)
     return PreferenceCounts(
         possible,
         respected,
         np.array(pairs, np.int64).reshape(-1, 3),
-        np.array(shares, np.float64).reshape(-1, 3),
+        np.array(proportions, np.float64).reshape(-1, 3),
         np.array(equal, np.int64).reshape(-1, 2),
         np.array(equal_retrieved, np.int64).reshape(-1, 2),
     )
@@ -485,7 +491,7 @@ def _pairs(groups: Sequence[PreferenceGroup], retrieved: int) -> tuple[IntArray,
     """Count the pairs with a preference in any group, and sum the proportions respected."""
     size = 1 + max((int(g.place[-1]) for g in groups if len(g.place)), default=-1)
     step = max(_CELLS // max(size, 1), 1)
-    pairs, shares = np.zeros(3, np.int64), np.zeros(3)
+    pairs, proportions = np.zeros(3, np.int64), np.zeros(3)
     for first in range(0, size, step):
         last = min(first + step, size)
         down = np.zeros((last - first, size - first), np.int32)
@@ -501,11 +507,11 @@ def _pairs(groups: Sequence[PreferenceGroup], retrieved: int) -> tuple[IntArray,
                 down[cells] += met
                 up[cells] += missed
         total = down + up
-        kept = max(retrieved - first, 0)
-        pairs += _sum_by_retrieval(total > 0, kept)
-        shares += _sum_by_retrieval(down / np.maximum(total, 1), kept)
-    shares[2] = 0.0
-    return pairs, shares
+        n_retrieved = max(retrieved - first, 0)
+        pairs += _sum_by_retrieval(total > 0, n_retrieved)
+        proportions += _sum_by_retrieval(down / np.maximum(total, 1), n_retrieved)
+    proportions[2] = 0.0
+    return pairs, proportions
 
 
 def _balanced_preferences(
@@ -517,11 +523,11 @@ def _balanced_preferences(
     retrieved; if there are too many, the first are kept.
     """
     relevant, irrelevant = _relevance(group)
-    found = group.place < retrieved
+    retrieved_mask = group.place < retrieved
     surplus = int(relevant.sum()) - int(irrelevant.sum())
     if surplus >= 0:
         return (
-            int(respected.sum()) + int((relevant & found).sum()) * surplus,
+            int(respected.sum()) + int((relevant & retrieved_mask).sum()) * surplus,
             int(possible.sum()) + int(relevant.sum()) * surplus,
         )
     return _truncated_preferences(group, _droppable_mask(group), retrieved, int(relevant.sum()))
@@ -536,17 +542,20 @@ def _balanced_retrieved(
     trec_eval.)
     """
     relevant, irrelevant = _relevance(group)
-    found = group.place < retrieved
-    hits = int((relevant & found).sum())
-    surplus = hits - int((irrelevant & found).sum())
+    retrieved_mask = group.place < retrieved
+    hits = int((relevant & retrieved_mask).sum())
+    surplus = hits - int((irrelevant & retrieved_mask).sum())
     if surplus >= 0:
         return (
             int(respected[0]) + hits * surplus,
             int(possible[0]) + int(relevant.sum()) * surplus,
         )
-    kept = hits if group.matrix is None else int(relevant.sum())
+    n_selected = hits if group.matrix is None else int(relevant.sum())
     return _truncated_preferences(
-        group.restrict(found), _droppable_mask(group)[found], retrieved, kept
+        group.restrict(retrieved_mask),
+        _droppable_mask(group)[retrieved_mask],
+        retrieved,
+        n_selected,
     )
 
 
@@ -570,24 +579,24 @@ def _droppable_mask(group: PreferenceGroup) -> BoolArray:
 
 
 def _truncated_preferences(
-    group: PreferenceGroup, last: BoolArray, retrieved: int, kept: int
+    group: PreferenceGroup, last: BoolArray, retrieved: int, n_selected: int
 ) -> tuple[int, int]:
-    """Count respected and possible preferences with only the first ``kept`` documents of ``last``.
+    """Count respected and possible preferences with only the first ``n_selected`` documents of ``last``.
 
     In a group of one part, trec_eval also compares those that are kept with every irrelevant
     document, and counts a pair as respected if one is ranked above the other. That is an error, but
     the values are defined so.
     """
     before: IntArray = np.cumsum(last) - last
-    possible, respected = group.restrict(~last | (before < kept)).count_preferences(retrieved)
+    possible, respected = group.restrict(~last | (before < n_selected)).count_preferences(retrieved)
     met, all_of_them = int(respected.sum()), int(possible.sum())
     if group.matrix is None:
-        kept = min(kept, int(last.sum()))
-        found = min(kept, int((last & (group.place < retrieved)).sum()))
-        met += found * (kept - 1) - found * (found - 1) // 2
+        n_selected = min(n_selected, int(last.sum()))
+        n_retrieved = min(n_selected, int((last & (group.place < retrieved)).sum()))
+        met += n_retrieved * (n_selected - 1) - n_retrieved * (n_retrieved - 1) // 2
         # A document that stands there twice does not stand above itself.
-        first = group.place[last][:kept]
+        first = group.place[last][:n_selected]
         times = np.unique(first[first < retrieved], return_counts=True)[1]
         met -= int((times * (times - 1)).sum()) // 2
-        all_of_them += kept * int(last.sum())
+        all_of_them += n_selected * int(last.sum())
     return met, all_of_them

@@ -96,23 +96,23 @@ class Histogram(Statistic):
         """
         x = np.asarray(values, np.float64)
         if weight is not None:
-            there = weight > 0
-            if not there.all():
-                x, weight = x[there], weight[there]
+            used_mask = weight > 0
+            if not used_mask.all():
+                x, weight = x[used_mask], weight[used_mask]
             # Strided weights would be added up in another order.
             weight = np.ascontiguousarray(weight)
-        kept = MOST_OF_TAIL if largest else 0
-        least, most = float(x.min(initial=math.inf)), float(x.max(initial=-math.inf))
+        n_largest = MOST_OF_TAIL if largest else 0
+        min_value, max_value = float(x.min(initial=math.inf)), float(x.max(initial=-math.inf))
         none, no_cell = np.zeros(0), np.zeros(0, np.int64)
-        tail = _top_values(x, kept)
-        made = cls(len(x), least, most, 0.0, single=False, kept=kept, mean=none,
+        tail = _top_values(x, n_largest)
+        result = cls(len(x), min_value, max_value, 0.0, single=False, kept=n_largest, mean=none,
                    sums=none, squares=none, cell=no_cell, largest=tail)  # fmt: skip
-        if not made.is_bounded:
-            return made
+        if not result.is_bounded:
+            return result
         ones = np.ones(len(x)) if weight is None else weight
         if weight is not None and len(x) <= MOST_VALUES:
-            return replace(made, single=True, mean=x, sums=ones, squares=np.square(ones))
-        return made._merge_equal(x, weight, None if weight is None else np.square(weight))
+            return replace(result, single=True, mean=x, sums=ones, squares=np.square(ones))
+        return result._merge_equal(x, weight, None if weight is None else np.square(weight))
 
     @classmethod
     def from_groups(
@@ -142,8 +142,8 @@ class Histogram(Statistic):
         >>> of.rows, of.mean.tolist(), of.sums.tolist()
         (3, [0.0, 1.0], [1.0, 5.0])
         """
-        made = replace(cls.from_rows(values), rows=rows)
-        return made._merge_equal(values, sums, squares) if made.is_bounded else made
+        result = replace(cls.from_rows(values), rows=rows)
+        return result._merge_equal(values, sums, squares) if result.is_bounded else result
 
     @property
     def is_bounded(self) -> bool:
@@ -151,26 +151,34 @@ class Histogram(Statistic):
         return math.isfinite(self.most - self.least)
 
     def __add__(self, other: Self) -> Self:
-        ends = min(self.least, other.least), max(self.most, other.most)
+        limits = min(self.least, other.least), max(self.most, other.most)
         tail = _top_values(np.concatenate([self.largest, other.largest]), self.kept)
-        made = replace(self, rows=self.rows + other.rows, least=ends[0], most=ends[1], largest=tail)
+        result = replace(
+            self, rows=self.rows + other.rows, least=limits[0], most=limits[1], largest=tail
+        )
         if not other.rows or not self.rows:
             return replace(other if other.rows else self, largest=tail)
-        if not made.is_bounded:
+        if not result.is_bounded:
             none = np.zeros(0)
-            return replace(made, mean=none, sums=none, squares=none, cell=none.astype(np.int64))
-        few = (self.single or other.single) and made.rows <= MOST_VALUES
+            return replace(result, mean=none, sums=none, squares=none, cell=none.astype(np.int64))
+        has_few_rows = (self.single or other.single) and result.rows <= MOST_VALUES
         x, sums, squares = map(
             np.concatenate,
-            zip(*((of._row_groups if few else of._groups) for of in (self, other)), strict=True),
+            zip(
+                *(
+                    (histogram._row_groups if has_few_rows else histogram._groups)
+                    for histogram in (self, other)
+                ),
+                strict=True,
+            ),
         )
-        if few:
-            return replace(made, single=True, mean=x, sums=sums, squares=squares)
-        made = replace(made, single=False)
+        if has_few_rows:
+            return replace(result, single=True, mean=x, sums=sums, squares=squares)
+        result = replace(result, single=False)
         if not (self.width or other.width):
-            return made._merge_equal(x, sums, squares)
-        width = _width(*ends)
-        return made._bin(np.concatenate([self._cells(width), other._cells(width)]), width,
+            return result._merge_equal(x, sums, squares)
+        width = _width(*limits)
+        return result._bin(np.concatenate([self._cells(width), other._cells(width)]), width,
                             x, sums, squares)  # fmt: skip
 
     @property
@@ -197,11 +205,11 @@ class Histogram(Statistic):
         """Merge equal values; if there are many, merge the values of each bin."""
         # Of many values a few rows tell that they are many.
         if len(np.unique(x[: 8 * MOST_VALUES])) <= MOST_VALUES:
-            distinct, place = np.unique(x, return_inverse=True)
+            distinct, index = np.unique(x, return_inverse=True)
             if len(distinct) <= MOST_VALUES:
-                own = _sums(place.reshape(-1), sums, squares, len(distinct))
-                return replace(self, width=0.0, single=False, mean=distinct, sums=own[0],
-                               squares=own[1], cell=np.zeros(0, np.int64))  # fmt: skip
+                group_sums = _sums(index.reshape(-1), sums, squares, len(distinct))
+                return replace(self, width=0.0, single=False, mean=distinct, sums=group_sums[0],
+                               squares=group_sums[1], cell=np.zeros(0, np.int64))  # fmt: skip
         width = _width(self.least, self.most)
         return self._bin(np.floor(x / width).astype(np.int64), width, x, sums, squares)
 
@@ -214,18 +222,18 @@ class Histogram(Statistic):
         squares: FloatArray | None,
     ) -> Self:
         first = math.floor(self.least / width)
-        place, number = cell - first, math.floor(self.most / width) - first + 1
-        weighed, of_squares = _sums(place, sums, squares, number)
-        total = np.bincount(place, x if sums is None else sums * x, number)
-        there = np.flatnonzero(weighed)
+        index, number = cell - first, math.floor(self.most / width) - first + 1
+        weighed, of_squares = _sums(index, sums, squares, number)
+        total = np.bincount(index, x if sums is None else sums * x, number)
+        nonempty_bins = np.flatnonzero(weighed)
         return replace(
             self,
             width=width,
             single=False,
-            mean=total[there] / weighed[there],
-            sums=weighed[there],
-            squares=of_squares[there],
-            cell=there + first,
+            mean=total[nonempty_bins] / weighed[nonempty_bins],
+            sums=weighed[nonempty_bins],
+            squares=of_squares[nonempty_bins],
+            cell=nonempty_bins + first,
         )
 
     def transform(self, by: float, times: float = 1.0) -> Self:
@@ -245,37 +253,41 @@ class Histogram(Statistic):
         Histogram
             Histogram of ``times`` · x + ``by``.
         """
-        ends = sorted((times * self.least + by, times * self.most + by))
+        limits = sorted((times * self.least + by, times * self.most + by))
         none = np.zeros(0, np.int64)
         return replace(
-            self, least=ends[0], most=ends[1], mean=times * self.mean + by, width=0.0, cell=none
+            self, least=limits[0], most=limits[1], mean=times * self.mean + by, width=0.0, cell=none
         )
 
     def with_unit_weights(self, weight: float) -> Self:
         """Return the histogram of rows of weight 1, where every row has this weight."""
-        made = replace(self, sums=np.rint(self.sums / weight))
-        made = replace(made, squares=made.sums)
-        return made._merge_equal(made.mean, made.sums, made.squares) if self.single else made
+        result = replace(self, sums=np.rint(self.sums / weight))
+        result = replace(result, squares=result.sums)
+        return (
+            result._merge_equal(result.mean, result.sums, result.squares) if self.single else result
+        )
 
 
 def _sums(
-    place: npt.NDArray[Any], sums: FloatArray | None, squares: FloatArray | None, number: int
+    index: npt.NDArray[Any], sums: FloatArray | None, squares: FloatArray | None, number: int
 ) -> tuple[FloatArray, FloatArray]:
-    made = np.bincount(place, sums, number).astype(np.float64)
-    own = made if squares is None else np.bincount(place, squares, number).astype(np.float64)
-    return made, own
+    weight_sums = np.bincount(index, sums, number).astype(np.float64)
+    square_sums = (
+        weight_sums if squares is None else np.bincount(index, squares, number).astype(np.float64)
+    )
+    return weight_sums, square_sums
 
 
-def _width(least: float, most: float) -> float:
+def _width(min_value: float, max_value: float) -> float:
     """Return the smallest power of two with which the bins cover the range."""
-    width = 2.0 ** (math.frexp((most - least) / MOST_VALUES)[1] - 1)
-    while math.floor(most / width) - math.floor(least / width) >= MOST_VALUES:
+    width = 2.0 ** (math.frexp((max_value - min_value) / MOST_VALUES)[1] - 1)
+    while math.floor(max_value / width) - math.floor(min_value / width) >= MOST_VALUES:
         width *= 2
     return width
 
 
-def _top_values(x: FloatArray, kept: int) -> FloatArray:
-    """Return the ``kept`` largest values."""
-    if len(x) <= kept or not kept:
-        return x[: len(x) if kept else 0]
-    return np.asarray(np.partition(x, len(x) - kept)[len(x) - kept :])
+def _top_values(x: FloatArray, n_largest: int) -> FloatArray:
+    """Return the ``n_largest`` largest values."""
+    if len(x) <= n_largest or not n_largest:
+        return x[: len(x) if n_largest else 0]
+    return np.asarray(np.partition(x, len(x) - n_largest)[len(x) - n_largest :])

@@ -60,11 +60,11 @@ class LabelSets(Statistic):
         LabelSets
             Statistic of the rows.
         """
-        own = np.ones(len(truth)) if weight is None else weight
-        sizes = np.append(own @ truth, own.sum())
+        row_weights = np.ones(len(truth)) if weight is None else weight
+        sizes = np.append(row_weights @ truth, row_weights.sum())
         if not counted:
             return cls(sizes)
-        return cls(sizes, *_count_distinct(np.packbits(truth, axis=1), own))
+        return cls(sizes, *_count_distinct(np.packbits(truth, axis=1), row_weights))
 
     def __add__(self, other: Self) -> Self:
         sizes = self.sizes + other.sizes
@@ -88,6 +88,6 @@ def _count_distinct(
     sets: npt.NDArray[np.uint8], weight: FloatArray
 ) -> tuple[npt.NDArray[np.uint8], FloatArray]:
     """Return the distinct sets, and the weight of each."""
-    whole = np.ascontiguousarray(sets).view(f"V{sets.shape[1]}").ravel()
-    _, first, kind = np.unique(whole, return_index=True, return_inverse=True)
+    packed = np.ascontiguousarray(sets).view(f"V{sets.shape[1]}").ravel()
+    _, first, kind = np.unique(packed, return_index=True, return_inverse=True)
     return sets[first], np.bincount(kind.ravel(), weight, len(first)).astype(np.float64)

@@ -83,34 +83,34 @@ class LogitSums(Statistic):
         bins = math.floor(float(logit.max()) / WIDTH) - lowest + 1
         if bins > MOST_BINS:
             return None
-        place = np.floor(logit / WIDTH).astype(np.int64) - lowest
+        bin_index = np.floor(logit / WIDTH).astype(np.int64) - lowest
         middle = np.asarray((np.arange(bins) + lowest + 0.5) * WIDTH, np.float64)
-        apart = logit - middle[place]
-        place += (part.astype(np.int64) * 2 + positive) * bins
+        deviation = logit - middle[bin_index]
+        bin_index += (part.astype(np.int64) * 2 + positive) * bins
         columns = [weight] if weight is None else [weight, np.square(weight)]
-        made: list[FloatArray] = []
+        moments: list[FloatArray] = []
         for column in columns:
             size = parts * 2 * bins
             powers: list[FloatArray] = []
             power: FloatArray = np.ones(len(logit)) if column is None else column
             for _ in range(TERMS + 2):
-                powers.append(np.bincount(place, power, size).astype(np.float64))
-                power = np.asarray(power * apart)
-            made.append(np.stack(powers, axis=-1).reshape(parts, 2, bins, TERMS + 2))
-        squares = made[-1]
-        return [cls(middle, made[0][k], squares[k]) for k in range(parts)]
+                powers.append(np.bincount(bin_index, power, size).astype(np.float64))
+                power = np.asarray(power * deviation)
+            moments.append(np.stack(powers, axis=-1).reshape(parts, 2, bins, TERMS + 2))
+        squares = moments[-1]
+        return [cls(middle, moments[0][k], squares[k]) for k in range(parts)]
 
     def __add__(self, other: Self) -> Self:
         return replace(self, sums=self.sums + other.sums, squares=self.squares + other.squares)
 
-    def fit(self, start: tuple[float, float], *, both: bool) -> RecalibrationFit | None:
+    def fit(self, start: tuple[float, float], *, fit_slope: bool) -> RecalibrationFit | None:
         """Fit the line a + b·logit, or a with b = 1, by maximum likelihood.
 
         Newton's method begins at ``start``. None is returned if the line is too steep for the sums,
         or the iteration does not converge.
         """
-        free = 1 + both
-        line = np.array(start if both else (start[0], 1.0))
+        free = 1 + fit_slope
+        line = np.array(start if fit_slope else (start[0], 1.0))
         goal = _logit_powers(self.middle, self.sums[1])[:, :, 0].sum(axis=1)
         total = self.sums.sum(axis=0)
         powers = _logit_powers(self.middle, total)
@@ -210,25 +210,25 @@ class LogitSummary(Statistic):
             p, positive = p[inside], positive[inside]
             weight = None if weight is None else weight[inside]
         logit = np.log(p) - np.log1p(-p)
-        ends = np.array([[np.inf, -np.inf]] * 2)
-        for own in (0, 1):
-            of_class = logit[positive == bool(own)]
+        logit_ranges = np.array([[np.inf, -np.inf]] * 2)
+        for class_index in (0, 1):
+            of_class = logit[positive == bool(class_index)]
             if len(of_class):
-                ends[own] = of_class.min(), of_class.max()
+                logit_ranges[class_index] = of_class.min(), of_class.max()
         if not len(logit):
             none = np.zeros((2, 0, TERMS + 2))
-            return cls(0, none, none, ends, certain, rows, NARROWEST)
-        width = _bin_width(ends, NARROWEST)
-        lowest, bins = _bin_range(ends, width)
+            return cls(0, none, none, logit_ranges, certain, rows, NARROWEST)
+        width = _bin_width(logit_ranges, NARROWEST)
+        lowest, bins = _bin_range(logit_ranges, width)
         from calipers import _core
 
         plain, squared = _core.power_sums(logit, positive, weight, lowest, bins, width)
         sums = plain.reshape(2, bins, TERMS + 2)
         squares = sums if squared is None else squared.reshape(sums.shape)
-        return cls(lowest, sums, squares, ends, certain, rows, width)
+        return cls(lowest, sums, squares, logit_ranges, certain, rows, width)
 
     def __add__(self, other: Self) -> Self:
-        ends = np.stack(
+        logit_ranges = np.stack(
             [
                 np.minimum(self.ends[:, 0], other.ends[:, 0]),
                 np.maximum(self.ends[:, 1], other.ends[:, 1]),
@@ -236,19 +236,21 @@ class LogitSummary(Statistic):
             axis=1,
         )
         certain, rows = self.certain or other.certain, self.rows + other.rows
-        there = [of for of in (self, other) if of.sums.shape[1]]
-        if not there:
-            return replace(self, ends=ends, certain=certain, rows=rows)
-        width = _bin_width(ends, max(of.width for of in there))
-        there = [of._widen(width) for of in there]
-        lowest = min(of.lowest for of in there)
-        bins = max(of.lowest - lowest + of.sums.shape[1] for of in there)
-        made = np.zeros((2, 2, bins, TERMS + 2))
-        for of in there:
-            at = slice(of.lowest - lowest, of.lowest - lowest + of.sums.shape[1])
-            made[0, :, at] += of.sums
-            made[1, :, at] += of.squares
-        return type(self)(lowest, made[0], made[1], ends, certain, rows, width)
+        summaries = [summary for summary in (self, other) if summary.sums.shape[1]]
+        if not summaries:
+            return replace(self, ends=logit_ranges, certain=certain, rows=rows)
+        width = _bin_width(logit_ranges, max(summary.width for summary in summaries))
+        summaries = [summary._widen(width) for summary in summaries]
+        lowest = min(summary.lowest for summary in summaries)
+        bins = max(summary.lowest - lowest + summary.sums.shape[1] for summary in summaries)
+        merged = np.zeros((2, 2, bins, TERMS + 2))
+        for summary in summaries:
+            bin_slice = slice(
+                summary.lowest - lowest, summary.lowest - lowest + summary.sums.shape[1]
+            )
+            merged[0, :, bin_slice] += summary.sums
+            merged[1, :, bin_slice] += summary.squares
+        return type(self)(lowest, merged[0], merged[1], logit_ranges, certain, rows, width)
 
     def with_unit_weights(self, weight: float) -> Self:
         """Return the statistic of rows of weight 1, where every row has this weight."""
@@ -257,14 +259,20 @@ class LogitSummary(Statistic):
 
     def _widen(self, width: float) -> Self:
         """Return the statistic in bins of this width, a power of 2 times the current one."""
-        of = self
-        while of.width < width:
-            lowest = of.lowest // 2
-            plain = _merge_pairs(of.sums, of.lowest - 2 * lowest, of.width)
-            alike = of.squares is of.sums
-            squares = plain if alike else _merge_pairs(of.squares, of.lowest - 2 * lowest, of.width)
-            of = replace(of, lowest=lowest, sums=plain, squares=squares, width=2 * of.width)
-        return of
+        summary = self
+        while summary.width < width:
+            lowest = summary.lowest // 2
+            plain = _merge_pairs(summary.sums, summary.lowest - 2 * lowest, summary.width)
+            is_unweighted = summary.squares is summary.sums
+            squares = (
+                plain
+                if is_unweighted
+                else _merge_pairs(summary.squares, summary.lowest - 2 * lowest, summary.width)
+            )
+            summary = replace(
+                summary, lowest=lowest, sums=plain, squares=squares, width=2 * summary.width
+            )
+        return summary
 
     @property
     def undefined(self) -> str | None:
@@ -276,8 +284,8 @@ class LogitSummary(Statistic):
     @property
     def is_separated(self) -> bool:
         """Whether a threshold separates the classes, or all probabilities are equal."""
-        (least_of_negative, most_of_negative), (least, most) = self.ends
-        return bool(least >= most_of_negative or most <= least_of_negative)
+        (negative_low, negative_high), (positive_low, positive_high) = self.ends
+        return bool(positive_low >= negative_high or positive_high <= negative_low)
 
     @property
     def class_weights(self) -> FloatArray:
@@ -289,41 +297,49 @@ class LogitSummary(Statistic):
         """Effective numbers of positives and of negatives."""
         squares = self.squares[:, :, 0].sum(axis=1)
         negative, positive = (
-            effective_size(*of) for of in zip(self.class_weights, squares, strict=True)
+            effective_size(*weight_sums)
+            for weight_sums in zip(self.class_weights, squares, strict=True)
         )
         return positive, negative
 
-    def line(self, *, both: bool) -> RecalibrationFit | None:
+    def line(self, *, fit_slope: bool) -> RecalibrationFit | None:
         """Fit the line, or the one of slope 1, by maximum likelihood.
 
         None is returned if it is too steep for the sums: logits that are far apart do not allow
         bins as narrow as it needs.
         """
         middle = np.asarray((np.arange(self.sums.shape[1]) + self.lowest + 0.5) * self.width)
-        held = self.sums[:, :, 0].sum(axis=0) > 0
-        total = self.sums[:, held, 0].sum(axis=0)
-        squares = self.squares[:, held, 0].sum(axis=0)
-        coarse = ProbabilityLevels(expit(middle[held]), self.sums[1, held, 0], total, squares)
+        occupied_mask = self.sums[:, :, 0].sum(axis=0) > 0
+        total = self.sums[:, occupied_mask, 0].sum(axis=0)
+        squares = self.squares[:, occupied_mask, 0].sum(axis=0)
+        coarse = ProbabilityLevels(
+            expit(middle[occupied_mask]), self.sums[1, occupied_mask, 0], total, squares
+        )
         try:
-            start = coarse.line if both else (coarse.offset, 1.0)
+            start = coarse.line if fit_slope else (coarse.offset, 1.0)
         except FloatingPointError:  # pragma: no cover
             return None
-        of = LogitSums(middle[held], self.sums[:, held], self.squares[:, held], self.width)
-        return of.fit(start, both=both) if np.isfinite(start).all() else None
+        sums = LogitSums(
+            middle[occupied_mask],
+            self.sums[:, occupied_mask],
+            self.squares[:, occupied_mask],
+            self.width,
+        )
+        return sums.fit(start, fit_slope=fit_slope) if np.isfinite(start).all() else None
 
 
-def _bin_range(ends: FloatArray, width: float) -> tuple[int, int]:
+def _bin_range(logit_ranges: FloatArray, width: float) -> tuple[int, int]:
     """Return the number of the bin of the smallest logit, and how many bins there are."""
-    lowest = math.floor(float(ends[:, 0].min()) / width)
-    return lowest, math.floor(float(ends[:, 1].max()) / width) - lowest + 1
+    lowest = math.floor(float(logit_ranges[:, 0].min()) / width)
+    return lowest, math.floor(float(logit_ranges[:, 1].max()) / width) - lowest + 1
 
 
-def _bin_width(ends: FloatArray, width: float) -> float:
+def _bin_width(logit_ranges: FloatArray, width: float) -> float:
     """Return the narrowest width, from this one on, with few enough bins for all logits.
 
     It is at most the widest one.
     """
-    while width < WIDTH and _bin_range(ends, width)[1] > FEW_BINS:
+    while width < WIDTH and _bin_range(logit_ranges, width)[1] > FEW_BINS:
         width *= 2
     return width
 
@@ -340,11 +356,11 @@ def _merge_pairs(sums: FloatArray, before: int, width: float) -> FloatArray:
     return np.asarray(even[:, ::2] @ left + even[:, 1::2] @ right)
 
 
-def _shift_matrix(by: float) -> FloatArray:
+def _shift_matrix(shift: float) -> FloatArray:
     """Return the matrix that converts sums of powers about one point to those about another."""
     powers = range(TERMS + 2)
     return np.array(
-        [[math.comb(k, j) * by ** (k - j) if j <= k else 0.0 for k in powers] for j in powers]
+        [[math.comb(k, j) * shift ** (k - j) if j <= k else 0.0 for k in powers] for j in powers]
     )
 
 
@@ -361,23 +377,36 @@ class RecalibrationFit:
     variance: FloatArray
     spread: FloatArray
 
-    def error(self, place: int, *, sandwich: bool) -> float:
-        """Return the standard error of the intercept (``place`` 0) or the slope (1).
+    def error(self, index: int, *, sandwich: bool) -> float:
+        """Return the standard error of the intercept (``index`` 0) or the slope (1).
 
         It is that of the information matrix, or of the sandwich H⁻¹·Σgg′·H⁻¹ with the gradients of
         rows.
         """
-        to = self.variance[place]
+        covariance_row = self.variance[index]
         if not sandwich:
-            return math.sqrt(to[place])
-        squares = [to[0] ** 2] if len(to) == 1 else [to[0] ** 2, 2 * to[0] * to[1], to[1] ** 2]
+            return math.sqrt(covariance_row[index])
+        squares = (
+            [covariance_row[0] ** 2]
+            if len(covariance_row) == 1
+            else [
+                covariance_row[0] ** 2,
+                2 * covariance_row[0] * covariance_row[1],
+                covariance_row[1] ** 2,
+            ]
+        )
         return math.sqrt(float(np.dot(squares, self.spread[: len(squares)])))
 
 
 def _logit_powers(middle: FloatArray, sums: FloatArray) -> FloatArray:
     """Return the sums times the logit to the powers 0, 1 and 2, shape ``(3, bins, TERMS)``."""
-    m, (zero, one, two) = middle[:, None], (sums[:, k : k + TERMS] for k in range(3))
-    return np.stack([zero, m * zero + one, m * m * zero + 2 * m * one + two])
+    m, (order_zero, order_one, order_two) = (
+        middle[:, None],
+        (sums[:, k : k + TERMS] for k in range(3)),
+    )
+    return np.stack(
+        [order_zero, m * order_zero + order_one, m * m * order_zero + 2 * m * order_one + order_two]
+    )
 
 
 def _derivatives() -> FloatArray:
@@ -405,6 +434,6 @@ def _series(intercept: float, slope: float, middle: FloatArray) -> tuple[FloatAr
     fitted logit. Each has shape ``(bins, TERMS)``.
     """
     p = expit(intercept + slope * middle)
-    found = np.power(p[:, None], np.arange(TERMS + 2)) @ _TAYLOR.T
+    coefficients = np.power(p[:, None], np.arange(TERMS + 2)) @ _TAYLOR.T
     steps = np.power(slope, np.arange(TERMS))
-    return found[:, :-1] * steps, found[:, 1:] * (np.arange(1, TERMS + 1) * steps)
+    return coefficients[:, :-1] * steps, coefficients[:, 1:] * (np.arange(1, TERMS + 1) * steps)

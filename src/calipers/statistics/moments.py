@@ -79,8 +79,8 @@ class Moments(Statistic):
 
     def __add__(self, other: Moments) -> Moments:
         weight = self.weight + other.weight
-        share = other.weight / weight if weight > 0 else 0.0
-        mean = self.mean + share * (other.mean - self.mean)
+        proportion = other.weight / weight if weight > 0 else 0.0
+        mean = self.mean + proportion * (other.mean - self.mean)
         a, b = self._recenter(mean), other._recenter(mean)
         return Moments(
             self.rows + other.rows,
@@ -171,43 +171,46 @@ class SkewMoments(Moments):
         SkewMoments
             Statistic of the rows.
         """
-        made = super().from_rows(value, weight)
+        moments = super().from_rows(value, weight)
         if weight is not None:
-            there = weight > 0
-            value, weight = value[there], weight[there]
+            used_mask = weight > 0
+            value, weight = value[used_mask], weight[used_mask]
         with np.errstate(invalid="ignore", over="ignore"):  # values may be infinite
-            apart = np.asarray(value, np.float64) - made.mean
-            square = np.square(apart)
+            deviation = np.asarray(value, np.float64) - moments.mean
+            square = np.square(deviation)
             if weight is None:
-                sums = float(len(value)), float(apart.sum()), float(square.sum())
-                return replace(made, cubes=(*sums, dot(square, apart)))
+                sums = float(len(value)), float(deviation.sum()), float(square.sum())
+                return replace(moments, cubes=(*sums, dot(square, deviation)))
             cube = weight**3
-            sums = float(cube.sum()), dot(cube, apart), dot(cube, square)
-            square *= apart
-            return replace(made, cubes=(*sums, dot(cube, square)))
+            sums = float(cube.sum()), dot(cube, deviation), dot(cube, square)
+            square *= deviation
+            return replace(moments, cubes=(*sums, dot(cube, square)))
 
     def __add__(self, other: Moments) -> Moments:  # type: ignore[override]
-        made = super().__add__(other)
+        moments = super().__add__(other)
         if not isinstance(other, SkewMoments):
-            return made
-        both = zip(self._cubes_about(made.mean), other._cubes_about(made.mean), strict=True)
-        cubes: Any = tuple(one + two for one, two in both)
+            return moments
+        pairs = zip(self._cubes_about(moments.mean), other._cubes_about(moments.mean), strict=True)
+        cubes: Any = tuple(first + second for first, second in pairs)
         known = self.spread is not None and other.spread is not None
         spread = self.spread + other.spread if known else None  # type: ignore[operator]
-        return SkewMoments(**made._parts(), cubes=cubes, spread=spread)
+        return SkewMoments(**moments._parts(), cubes=cubes, spread=spread)
 
     def _cubes_about(self, centre: float) -> tuple[float, float, float, float]:
-        step, (none, one, two, three) = self.mean - centre, self.cubes
+        step, (order_zero, order_one, order_two, order_three) = self.mean - centre, self.cubes
         return (
-            none,
-            one + none * step,
-            two + 2 * one * step + none * step * step,
-            three + 3 * two * step + 3 * one * step * step + none * step * step * step,
+            order_zero,
+            order_one + order_zero * step,
+            order_two + 2 * order_one * step + order_zero * step * step,
+            order_three
+            + 3 * order_two * step
+            + 3 * order_one * step * step
+            + order_zero * step * step * step,
         )
 
     def with_unit_weights(self, weight: float) -> Self:
         """Return the moments of rows of weight 1, where every row has this weight."""
-        cubes: Any = (self.weight / weight, *(of / weight**3 for of in self.cubes[1:]))
+        cubes: Any = (self.weight / weight, *(cube / weight**3 for cube in self.cubes[1:]))
         spread = None if self.spread is None else self.spread.with_unit_weights(weight)
         return replace(super().with_unit_weights(weight), cubes=cubes, spread=spread)
 

@@ -71,24 +71,24 @@ class SharedRankings(Statistic):
 
     def cut(self, depth: int) -> Self:
         """Truncate both rankings at this depth; ties are among the remaining documents."""
-        kept = (self.rank_a <= depth) & (self.rank_b <= depth)
+        retained_mask = (self.rank_a <= depth) & (self.rank_b <= depth)
         return replace(
             self,
             length_a=np.minimum(self.length_a, depth),
             length_b=np.minimum(self.length_b, depth),
-            offsets=segment_offsets(segment_sum(kept, self.offsets)),
-            rank_a=self.rank_a[kept],
-            from_a=self.from_a[kept],
-            to_a=np.minimum(self.to_a, depth)[kept],
-            rank_b=self.rank_b[kept],
-            from_b=self.from_b[kept],
-            to_b=np.minimum(self.to_b, depth)[kept],
+            offsets=segment_offsets(segment_sum(retained_mask, self.offsets)),
+            rank_a=self.rank_a[retained_mask],
+            from_a=self.from_a[retained_mask],
+            to_a=np.minimum(self.to_a, depth)[retained_mask],
+            rank_b=self.rank_b[retained_mask],
+            from_b=self.from_b[retained_mask],
+            to_b=np.minimum(self.to_b, depth)[retained_mask],
         )
 
     def select_topics(self, topics: tuple[str, ...]) -> Self:
         """Return the statistic for these topics, in this order; missing rankings are empty."""
-        place = {topic: i for i, topic in enumerate(self.topics)}
-        picked = np.array([place.get(topic, len(self)) for topic in topics], np.int64)
+        index_by_topic = {topic: i for i, topic in enumerate(self.topics)}
+        picked = np.array([index_by_topic.get(topic, len(self)) for topic in topics], np.int64)
         offsets, documents = take_segments(np.append(self.offsets, self.offsets[-1:]), picked)
         return type(self)(
             topics,

@@ -86,6 +86,6 @@ class PrecisionRecallPoints(Statistic):
 
 def false_positives(precision: FloatArray, recall: FloatArray) -> FloatArray:
     """Compute the false positives per relevant item, R(1 − P)/P; 0 if nothing is retrieved."""
-    found = np.full(precision.shape, np.inf)
-    np.divide(recall * (1 - precision), precision, out=found, where=precision > 0)
-    return np.where(recall == 0, 0.0, found)
+    ratio = np.full(precision.shape, np.inf)
+    np.divide(recall * (1 - precision), precision, out=ratio, where=precision > 0)
+    return np.where(recall == 0, 0.0, ratio)

@@ -49,11 +49,11 @@ class QuantileRows:
         NoLevelError
             If there is no quantile of this level.
         """
-        for place, own in enumerate(self.levels):
-            if abs(own - level) <= _HAIR:
-                return self.values[:, place]
-        there = ", ".join(f"{own:.10g}" for own in self.levels)
-        raise NoLevelError(f"the quantile {level:.10g}; there are {there}")
+        for index, predicted_level in enumerate(self.levels):
+            if abs(predicted_level - level) <= _HAIR:
+                return self.values[:, index]
+        available = ", ".join(f"{predicted_level:.10g}" for predicted_level in self.levels)
+        raise NoLevelError(f"the quantile {level:.10g}; there are {available}")
 
     def interval_limits(self, coverage: float) -> tuple[FloatArray, FloatArray]:
         """Return the limits of the central prediction interval of this nominal coverage.
@@ -78,9 +78,9 @@ class QuantileRows:
 
 def interval_levels(levels: tuple[float, ...]) -> tuple[float, ...]:
     """Return the nominal coverages of the central intervals between these levels, widest first."""
-    found = ((low, 1 - low) for low in levels if low < 0.5)
+    pairs = ((low, 1 - low) for low in levels if low < 0.5)
     return tuple(
         round(1 - 2 * low, 10)
-        for low, high in found
-        if any(abs(own - high) <= _HAIR for own in levels)
+        for low, high in pairs
+        if any(abs(level - high) <= _HAIR for level in levels)
     )

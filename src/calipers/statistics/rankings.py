@@ -104,14 +104,14 @@ class JudgedRankings(Statistic):
     def __add__(self, other: Self) -> Self:
         """Return the topics of both; a topic may occur in one of them only."""
         topics, order = merge_topics(self.topics, other.topics)
-        both = replace(
+        merged = replace(
             self,
             topics=topics,
             judged_offsets=concat_offsets(self.judged_offsets, other.judged_offsets),
             offsets=concat_offsets(self.offsets, other.offsets),
             **concat(self, other, "retrieved", "judged_grade", "judged_count", *_DOCUMENTS),
         )
-        return both.take(order)
+        return merged.take(order)
 
     def take(self, topics: npt.NDArray[Any]) -> Self:
         """Select topics, in this order.
@@ -378,9 +378,9 @@ class JudgedRankings(Statistic):
         new[1:] = (start[1:] != start[:-1]).any(axis=1)
         first = np.flatnonzero(new)
         size = np.diff(np.concatenate([first, [len(order)]]))
-        place = np.arange(len(order)) - np.repeat(first, size)
+        offset = np.arange(len(order)) - np.repeat(first, size)
         top = self.tied_from if best_first else self.tied_to + 1 - np.repeat(size, size)
-        return replace(self, rank=top + place, grade=self.grade[order], averaged=False)
+        return replace(self, rank=top + offset, grade=self.grade[order], averaged=False)
 
     def cut(self, depth: int) -> Self:
         """Return the rankings without the documents below a rank.
@@ -395,32 +395,32 @@ class JudgedRankings(Statistic):
         JudgedRankings
             Truncated rankings, with the same judgments.
         """
-        kept = self.rank <= depth
+        retained_mask = self.rank <= depth
         return replace(
             self,
             retrieved=np.minimum(self.retrieved, depth),
-            offsets=segment_offsets(np.bincount(self.topic[kept], minlength=len(self))),
-            rank=self.rank[kept],
-            grade=self.grade[kept],
-            tied_from=self.tied_from[kept],
-            tied_to=np.minimum(self.tied_to[kept], depth),
+            offsets=segment_offsets(np.bincount(self.topic[retained_mask], minlength=len(self))),
+            rank=self.rank[retained_mask],
+            grade=self.grade[retained_mask],
+            tied_from=self.tied_from[retained_mask],
+            tied_to=np.minimum(self.tied_to[retained_mask], depth),
         )
 
     def condense(self) -> Self:
         """Return the condensed rankings, without unjudged documents."""
-        kept = self.grade >= 0
-        topic = self.topic[kept]
+        judged_mask = self.grade >= 0
+        topic = self.topic[judged_mask]
         offsets = segment_offsets(np.bincount(topic, minlength=len(self)))
-        before, tied = self.count_ties(kept)
-        above = before[kept].astype(np.int64)
+        before, tied = self.count_ties(judged_mask)
+        above = before[judged_mask].astype(np.int64)
         return replace(
             self,
             retrieved=np.diff(offsets),
             offsets=offsets,
             rank=np.arange(len(topic)) - offsets[topic] + 1,
-            grade=self.grade[kept],
+            grade=self.grade[judged_mask],
             tied_from=above + 1,
-            tied_to=above + tied[kept].astype(np.int64),
+            tied_to=above + tied[judged_mask].astype(np.int64),
         )
 
     def with_unjudged(self) -> Self:
@@ -431,9 +431,9 @@ class JudgedRankings(Statistic):
         """
         offsets = segment_offsets(self.retrieved)
         rank = np.arange(offsets[-1]) - np.repeat(offsets[:-1], self.retrieved) + 1
-        at = offsets[:-1][self.topic] + self.rank - 1
+        indices = offsets[:-1][self.topic] + self.rank - 1
         grade = np.full(len(rank), -1)
-        grade[at] = np.where(self.grade < 0, -2, self.grade)
+        grade[indices] = np.where(self.grade < 0, -2, self.grade)
         # A block of tied documents shares its ranks, with those that are unjudged too.
         new = np.ones(len(self.rank), bool)
         new[1:] = (np.diff(self.tied_from) != 0) | (np.diff(self.topic) != 0)
@@ -464,13 +464,13 @@ class JudgedRankings(Statistic):
             Sum for each pair.
         """
         base = int(self.retrieved.max(initial=0)) + 1
-        found = np.searchsorted(
+        stops = np.searchsorted(
             self.topic * base + self.rank, topic * base + np.minimum(rank, base - 1), "right"
         )
         running = running_sum(values, self.offsets)
-        out = np.zeros(len(found))
-        some = found > self.offsets[topic]
-        out[some] = running[found[some] - 1]
+        out = np.zeros(len(stops))
+        nonempty_mask = stops > self.offsets[topic]
+        out[nonempty_mask] = running[stops[nonempty_mask] - 1]
         return out
 
     @property
@@ -495,14 +495,14 @@ class JudgedRankings(Statistic):
             not name, ``.`` for one that they name with a negative grade.
         """
         length = max(min(length, int(self.retrieved.max(initial=0))), 0)
-        shown = self.rank <= length
-        grade = self.grade[shown]
+        included_mask = self.rank <= length
+        grade = self.grade[included_mask]
         grid = np.full((len(self), length), ord("-"), np.uint8)
-        grid[self.topic[shown], self.rank[shown] - 1] = np.select(
+        grid[self.topic[included_mask], self.rank[included_mask] - 1] = np.select(
             [grade < 0, grade > 9], [ord("."), ord(">")], ord("0") + grade
         )
-        ends = np.minimum(self.retrieved, length).tolist()
-        return [row[:end].tobytes() for row, end in zip(grid, ends, strict=True)]
+        stops = np.minimum(self.retrieved, length).tolist()
+        return [row[:end].tobytes() for row, end in zip(grid, stops, strict=True)]
 
     def ideal(self, gain: FloatArray) -> IdealRankings:
         """Return the ideal rankings of the judged documents, by descending gain.
@@ -562,9 +562,9 @@ def merge_topics(
 
     A topic may occur in one part only.
     """
-    both = set(first) & set(second)
-    if both:
-        raise ValueError(f"topic {min(both)!r} stands in both parts")
+    common = set(first) & set(second)
+    if common:
+        raise ValueError(f"topic {min(common)!r} stands in both parts")
     topics = first + second
     order = sorted(range(len(topics)), key=lambda i: topics[i].encode("utf-8", "surrogatepass"))
     return topics, np.array(order, np.int64)
@@ -572,7 +572,10 @@ def merge_topics(
 
 def concat(first: Any, second: Any, *names: str) -> dict[str, Any]:
     """Concatenate the named arrays of both, the first before the second."""
-    return {name: np.concatenate([getattr(of, name) for of in (first, second)]) for name in names}
+    return {
+        name: np.concatenate([getattr(statistic, name) for statistic in (first, second)])
+        for name in names
+    }
 
 
 def segment_offsets(sizes: npt.ArrayLike) -> IntArray:

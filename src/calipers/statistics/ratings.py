@@ -158,9 +158,13 @@ class Ratings(Statistic):
     ) -> Self:
         item, category = np.divmod(flat, max(len(names), 1))
         starts = np.append(0, np.cumsum(np.bincount(item, minlength=items)))
-        first, own, number = (np.asarray(of, np.int64) for of in (starts, category, count))
-        held, weight, squares = sums
-        return cls(tuple(names), values, first, own, number, held, weight, squares)
+        first, category_codes, number = (
+            np.asarray(column, np.int64) for column in (starts, category, count)
+        )
+        item_counts, weight, squares = sums
+        return cls(
+            tuple(names), values, first, category_codes, number, item_counts, weight, squares
+        )
 
     def __len__(self) -> int:
         """Return the number of entries, each of items with equal ratings."""
@@ -179,11 +183,11 @@ class Ratings(Statistic):
         """
         if self.categories != other.categories:
             raise ValueError("the categories of both parts differ")
-        wide = max(of.widest for of in (self, other))
-        codes = np.concatenate([of._sorted(wide) for of in (self, other)])
+        wide = max(part.widest for part in (self, other))
+        codes = np.concatenate([part._sorted(wide) for part in (self, other)])
         sums = [np.concatenate([a, b]) for a, b in zip(self._sums, other._sums, strict=True)]
-        place, rows = _distinct_rows(codes, len(self.categories))
-        added = tuple(np.bincount(place, of, len(rows)).astype(np.float64) for of in sums)
+        row_index, rows = _distinct_rows(codes, len(self.categories))
+        added = tuple(np.bincount(row_index, part, len(rows)).astype(np.float64) for part in sums)
         return self._from_sorted(codes[rows], added, self.categories, self.values)
 
     @cached_property
@@ -208,10 +212,10 @@ class Ratings(Statistic):
 
     def _sorted(self, wide: int) -> IntArray:
         """Return the sorted categories of each entry, padded with −1 on the left to this width."""
-        made = np.full((len(self), wide), -1, np.int64)
+        codes = np.full((len(self), wide), -1, np.int64)
         rated = self.times.astype(np.int64)
-        made[np.arange(wide) >= wide - rated[:, None]] = np.repeat(self.category, self.count)
-        return made
+        codes[np.arange(wide) >= wide - rated[:, None]] = np.repeat(self.category, self.count)
+        return codes
 
     @cached_property
     def item(self) -> IntArray:
@@ -280,11 +284,16 @@ class Ratings(Statistic):
     @cached_property
     def shared_items(self) -> Self:
         """Statistic of the items with two ratings or more."""
-        own = self.twice[self.item]
+        count_mask = self.twice[self.item]
         starts = np.append(0, np.cumsum(np.diff(self.starts)[self.twice]))
-        sums = (of[self.twice] for of in self._sums)
+        sums = (column[self.twice] for column in self._sums)
         return type(self)(
-            self.categories, self.values, starts, self.category[own], self.count[own], *sums
+            self.categories,
+            self.values,
+            starts,
+            self.category[count_mask],
+            self.count[count_mask],
+            *sums,
         )
 
     @cached_property
@@ -314,8 +323,8 @@ class Ratings(Statistic):
 def _weight_sums(rows: int, weight: FloatArray | None) -> tuple[FloatArray, ...]:
     """Return the number of items of each row, their weight, and its square."""
     ones = np.ones(rows)
-    own = ones if weight is None else weight
-    return ones, own, np.square(own)
+    weights = ones if weight is None else weight
+    return ones, weights, np.square(weights)
 
 
 #: Of more ways to rate an item it is not kept who said what.
@@ -377,14 +386,14 @@ class RatingRows(Statistic):
 
     @classmethod
     def _of(cls, codes: IntArray, sums: Sequence[FloatArray], categories: int) -> Self:
-        place, rows = _distinct_rows(codes, categories)
+        row_index, rows = _distinct_rows(codes, categories)
         if len(rows) > MOST_WAYS:
             none = np.zeros(0)
             return cls(categories, codes[:0], none, none, none, many=True)
-        held, weight, squares = (
-            np.bincount(place, of, len(rows)).astype(np.float64) for of in sums
+        item_counts, weight, squares = (
+            np.bincount(row_index, column, len(rows)).astype(np.float64) for column in sums
         )
-        return cls(categories, np.asarray(codes[rows], np.int64), held, weight, squares)
+        return cls(categories, np.asarray(codes[rows], np.int64), item_counts, weight, squares)
 
     def __add__(self, other: Self) -> Self:
         """Return the items of both."""
@@ -404,8 +413,8 @@ class RatingRows(Statistic):
 def _distinct_rows(codes: IntArray, categories: int) -> tuple[IntArray, IntArray]:
     """Return the index of each row among the distinct rows, and where these first occur."""
     if (categories + 1.0) ** codes.shape[1] < 2**62:  # as one number, which is sorted faster
-        place = (categories + 1) ** np.arange(codes.shape[1])[::-1]
-        keys: dict[str, Any] = {"ar": (codes + 1) @ place}
+        powers = (categories + 1) ** np.arange(codes.shape[1])[::-1]
+        keys: dict[str, Any] = {"ar": (codes + 1) @ powers}
     else:
         keys = {"ar": codes, "axis": 0}
     _, first, which = np.unique(**keys, return_index=True, return_inverse=True)

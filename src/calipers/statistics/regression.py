@@ -72,20 +72,20 @@ class NumericMoments(Statistic):
             Statistic of the rows.
         """
         if truth.ndim == 2:
-            each = [cls.from_rows(*of, weight) for of in zip(truth.T, predicted.T, strict=True)]
+            each = [cls.from_rows(*part, weight) for part in zip(truth.T, predicted.T, strict=True)]
             names = (*_MEANS, *_SUMS)
-            made = {name: np.stack([getattr(of, name) for of in each]) for name in names}
-            return cls(each[0].rows, each[0].weight[None], each[0].squares[None], **made)
+            columns = {name: np.stack([getattr(part, name) for part in each]) for name in names}
+            return cls(each[0].rows, each[0].weight[None], each[0].squares[None], **columns)
         from calipers import _core
 
-        truth, predicted = (np.asarray(of, np.float64) for of in (truth, predicted))
+        truth, predicted = (np.asarray(part, np.float64) for part in (truth, predicted))
         total, squares, means, sums = _core.number_moments(truth, predicted, weight)
         return cls(
             rows=len(truth) if weight is None else int((weight > 0).sum()),
             weight=np.asarray(total),
             squares=np.asarray(squares),
-            **{name: np.asarray(of) for name, of in zip(_MEANS, means, strict=True)},
-            **{name: np.asarray(of) for name, of in zip(_SUMS, sums, strict=True)},
+            **{name: np.asarray(part) for name, part in zip(_MEANS, means, strict=True)},
+            **{name: np.asarray(part) for name, part in zip(_SUMS, sums, strict=True)},
         )
 
     @classmethod
@@ -186,15 +186,15 @@ class NumericMoments(Statistic):
     def _with(self, other: NumericMoments, sign: float) -> Self:
         weight = self.weight + sign * other.weight
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.where(weight > 0, sign * other.weight / weight, 0.0)
+            proportion = np.where(weight > 0, sign * other.weight / weight, 0.0)
         y, p, r = (
             getattr(other, name) - getattr(self, name)
             for name in ("truth", "predicted", "residual")
         )
-        between = self.weight * share
+        between = self.weight * proportion
 
-        def sums(name: str, apart: FloatArray, floor: float = 0.0) -> FloatArray:
-            total = getattr(self, name) + sign * getattr(other, name) + between * apart
+        def sums(name: str, product: FloatArray, floor: float = 0.0) -> FloatArray:
+            total = getattr(self, name) + sign * getattr(other, name) + between * product
             return np.asarray(np.maximum(total, floor))
 
         return replace(
@@ -202,9 +202,9 @@ class NumericMoments(Statistic):
             rows=self.rows + int(sign) * other.rows,
             weight=np.asarray(weight),
             squares=np.asarray(self.squares + sign * other.squares),
-            truth=np.asarray(self.truth + share * y),
-            predicted=np.asarray(self.predicted + share * p),
-            residual=np.asarray(self.residual + share * r),
+            truth=np.asarray(self.truth + proportion * y),
+            predicted=np.asarray(self.predicted + proportion * p),
+            residual=np.asarray(self.residual + proportion * r),
             of_truth=sums("of_truth", y * y),
             of_predicted=sums("of_predicted", p * p),
             of_residual=sums("of_residual", r * r),
@@ -273,8 +273,8 @@ class FitMoments(NumericMoments):
         FitMoments
             Statistic of the rows.
         """
-        made = super().from_rows(truth, predicted, weight)
-        return replace(made, squared=Moments.from_rows(np.square(predicted - truth), weight))
+        moments = super().from_rows(truth, predicted, weight)
+        return replace(moments, squared=Moments.from_rows(np.square(predicted - truth), weight))
 
     def __add__(self, other: NumericMoments) -> Self:
         theirs, squared = other.squared if isinstance(other, FitMoments) else None, None
@@ -329,7 +329,7 @@ class NumericRows(Statistic):
 
     def __add__(self, other: Self) -> Self:
         columns = zip(self._columns, other._columns, strict=True)
-        return type(self)(*(np.concatenate(both, axis=-1) for both in columns))
+        return type(self)(*(np.concatenate(pair, axis=-1) for pair in columns))
 
     def with_unit_weights(self, weight: float) -> Self:
         """Return the rows with weight 1, where every row has this weight."""
@@ -362,9 +362,11 @@ class NumericRows(Statistic):
         NumericRows
             Rows with these weights.
         """
-        made, of = replace(self, weight=weight), ("by_truth", "by_prediction", "by_error")
-        made.__dict__.update({name: self.__dict__[name] for name in of if name in self.__dict__})
-        return made
+        rows, cached_names = replace(self, weight=weight), ("by_truth", "by_prediction", "by_error")
+        rows.__dict__.update(
+            {name: self.__dict__[name] for name in cached_names if name in self.__dict__}
+        )
+        return rows
 
     def mean(self, values: FloatArray) -> FloatArray:
         """Compute the weighted mean of a value per row.
@@ -412,7 +414,7 @@ def sort_rows(values: FloatArray) -> npt.NDArray[np.integer[Any]]:
     return _core.order_descending(values)[::-1]  # of many rows in a fifth of the time
 
 
-def quantile(values: FloatArray, share: float, weight: FloatArray | None = None) -> float:
+def quantile(values: FloatArray, q: float, weight: FloatArray | None = None) -> float:
     """Compute a quantile of a column, as :meth:`SortedValues.quantile` does.
 
     It is found by selection, so that nothing is sorted.
@@ -430,12 +432,12 @@ def quantile(values: FloatArray, share: float, weight: FloatArray | None = None)
     if weight is not None:
         from calipers import _core
 
-        return _core.weighted_quantile(values, weight, share)
-    goal, hair = share * n, 1e-12 * n
-    at = math.ceil(goal - hair) - 1, math.floor(goal + hair)
-    low, high = (min(max(place, 0), n - 1) for place in at)
-    found = np.partition(values, [low, high])
-    return float((found[low] + found[high]) / 2)
+        return _core.weighted_quantile(values, weight, q)
+    goal, hair = q * n, 1e-12 * n
+    indices = math.ceil(goal - hair) - 1, math.floor(goal + hair)
+    low, high = (min(max(index, 0), n - 1) for index in indices)
+    partitioned = np.partition(values, [low, high])
+    return float((partitioned[low] + partitioned[high]) / 2)
 
 
 def midranks(values: FloatArray, weight: FloatArray | None = None) -> FloatArray:
@@ -477,18 +479,18 @@ class SortedValues:
         """Sort the rows of a column."""
         if np.isnan(column).any():
             return cls(*np.unique(column, return_inverse=True))
-        order, place = sort_rows(column), np.empty(len(column), np.intp)
+        order, value_index = sort_rows(column), np.empty(len(column), np.intp)
         values = column[order]
         begins = _run_starts(values)
-        place[order] = begins.cumsum() - 1
-        return cls(values[begins], place)
+        value_index[order] = begins.cumsum() - 1
+        return cls(values[begins], value_index)
 
     @cached_property
     def first_rows(self) -> npt.NDArray[np.intp]:
         """Row that has each distinct value, as an index."""
-        at = np.empty(len(self.values), np.intp)
-        at[self.place] = np.arange(len(self.place))
-        return at
+        row_index = np.empty(len(self.values), np.intp)
+        row_index[self.place] = np.arange(len(self.place))
+        return row_index
 
     def positions(self, column: FloatArray) -> npt.NDArray[np.intp]:
         """Return the indices of values among the distinct ones; others must have no weight."""
@@ -500,7 +502,7 @@ class SortedValues:
             return np.bincount(self.place, weight, len(self.values)).astype(np.float64)
         return np.stack([self.weights(row) for row in weight])
 
-    def quantile(self, weight: FloatArray, share: float) -> FloatArray:
+    def quantile(self, weight: FloatArray, q: float) -> FloatArray:
         """Compute the quantile of the weighted values at this proportion.
 
         It is the smallest value at or below which this proportion of the weight is. If a value and
@@ -509,34 +511,38 @@ class SortedValues:
         if not len(self.values):
             return np.full(weight.shape[:-1], np.nan)
         running = self.weights(weight).cumsum(axis=-1)
-        goal = share * running[..., -1:]
+        goal = q * running[..., -1:]
         hair = 1e-12 * running[..., -1:]
         last = len(self.values) - 1
         low = np.minimum((running < goal - hair).sum(axis=-1), last)
         high = np.minimum((running <= goal + hair).sum(axis=-1), last)
         return np.asarray((self.values[low] + self.values[high]) / 2)
 
-    def interpolated_quantile(self, weight: FloatArray, shares: FloatArray) -> FloatArray:
+    def interpolated_quantile(self, weight: FloatArray, q: FloatArray) -> FloatArray:
         """Interpolate the values at these proportions of the weight.
 
         Lines connect the values at the middles of their weights.
         """
-        own = self.weights(weight)
-        return np.interp(shares, (own.cumsum() - own / 2) / own.sum(), self.values)
+        value_weights = self.weights(weight)
+        return np.interp(
+            q, (value_weights.cumsum() - value_weights / 2) / value_weights.sum(), self.values
+        )
 
     def above(self, weight: FloatArray, values: FloatArray) -> FloatArray:
         """Compute at each distinct value the mean of ``values`` over the rows above it.
 
         Rows at the value count half, and rows below it 0; the mean is over all rows.
         """
-        own = self.weights(weight * values)
-        return np.asarray((own[::-1].cumsum()[::-1] - own / 2) / weight.sum())
+        weighted_sums = self.weights(weight * values)
+        return np.asarray((weighted_sums[::-1].cumsum()[::-1] - weighted_sums / 2) / weight.sum())
 
     def midranks(self, weight: FloatArray) -> FloatArray:
         """Compute the midrank of each row.
 
         It is the proportion of the weight below its value, plus half of that at the value.
         """
-        at = self.weights(weight)
-        middle = (at.cumsum(axis=-1) - at / 2) / at.sum(axis=-1, keepdims=True)
+        value_weights = self.weights(weight)
+        middle = (value_weights.cumsum(axis=-1) - value_weights / 2) / value_weights.sum(
+            axis=-1, keepdims=True
+        )
         return np.asarray(middle[..., self.place])

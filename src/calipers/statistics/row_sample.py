@@ -76,27 +76,32 @@ class SampledRows(Statistic):
         SampledRows
             Sample of the rows.
         """
-        kept = np.flatnonzero(_sample_mask(number, least)) if least else slice(None)
-        some = np.column_stack([column[kept] for column in columns])
-        return cls(len(number), least, number[kept], some)._limit_rows()
+        row_indices = np.flatnonzero(_sample_mask(number, least)) if least else slice(None)
+        sampled_columns = np.column_stack([column[row_indices] for column in columns])
+        return cls(len(number), least, number[row_indices], sampled_columns)._limit_rows()
 
     def _thin_to_level(self, level: int) -> Self:
-        kept = _sample_mask(self.number, level)
-        return replace(self, level=level, number=self.number[kept], columns=self.columns[kept])
+        sample_mask = _sample_mask(self.number, level)
+        return replace(
+            self, level=level, number=self.number[sample_mask], columns=self.columns[sample_mask]
+        )
 
     def _limit_rows(self) -> Self:
-        made = self
-        while len(made.number) > min(MOST_LOOKED_AT, MOST_VALUES // self.columns.shape[1]):
-            made = made._thin_to_level(made.level + 1)
-        return made
+        sample = self
+        while len(sample.number) > min(MOST_LOOKED_AT, MOST_VALUES // self.columns.shape[1]):
+            sample = sample._thin_to_level(sample.level + 1)
+        return sample
 
     def __add__(self, other: Self) -> Self:
         level = max(self.level, other.level)
-        one, two = (of if of.level == level else of._thin_to_level(level) for of in (self, other))
-        number = np.concatenate([one.number, two.number])
-        columns = np.concatenate([one.columns, two.columns])
+        first, second = (
+            sample if sample.level == level else sample._thin_to_level(level)
+            for sample in (self, other)
+        )
+        number = np.concatenate([first.number, second.number])
+        columns = np.concatenate([first.columns, second.columns])
         order: slice | IntArray = slice(None)
-        if len(one.number) and len(two.number) and one.number[-1] > two.number[0]:
+        if len(first.number) and len(second.number) and first.number[-1] > second.number[0]:
             order = np.argsort(number, kind="stable")
         rows = self.rows + other.rows
         return replace(
@@ -163,19 +168,21 @@ class LargestResiduals(Statistic):
         LargestResiduals
             Statistic of the rows.
         """
-        held = np.ones(len(residual)) if weight is None else weight
-        squares = dot(held, np.square(residual))
-        made = cls(len(residual), float(held.sum()), squares, number, np.abs(residual), held)
-        return made._largest()
+        row_weights = np.ones(len(residual)) if weight is None else weight
+        squares = dot(row_weights, np.square(residual))
+        result = cls(
+            len(residual), float(row_weights.sum()), squares, number, np.abs(residual), row_weights
+        )
+        return result._largest()
 
     def _largest(self) -> Self:
         size, rows = self.size, np.arange(len(self.size))
         if len(size) > MOST_LARGEST:
-            least = np.partition(size, len(size) - MOST_LARGEST)[len(size) - MOST_LARGEST]
-            rows = np.flatnonzero(size >= least)
+            threshold = np.partition(size, len(size) - MOST_LARGEST)[len(size) - MOST_LARGEST]
+            rows = np.flatnonzero(size >= threshold)
         order = rows[np.lexsort((self.number[rows], -size[rows]))][:MOST_LARGEST]
-        number, held = self.number[order], self.held[order]
-        return replace(self, number=number, size=size[order], held=held)
+        number, row_weights = self.number[order], self.held[order]
+        return replace(self, number=number, size=size[order], held=row_weights)
 
     def __add__(self, other: Self) -> Self:
         return type(self)(

@@ -77,10 +77,10 @@ class SampledRankings(GroupedRankings):
     @cached_property
     def stands_for(self) -> FloatArray:
         """Weight of each judgment by sampling, 1/π; 0 if the document was not sampled."""
-        drawn = self.level >= 0
+        sampled_mask = self.level >= 0
         of_stratum = (self.stratum_sizes / np.maximum(self.n_sampled, 1))[self.group_of_judgment]
-        stated = 1 / np.where(np.isnan(self.inclusion) | ~drawn, 1.0, self.inclusion)
-        return np.where(drawn, np.where(np.isnan(self.inclusion), of_stratum, stated), 0.0)
+        stated = 1 / np.where(np.isnan(self.inclusion) | ~sampled_mask, 1.0, self.inclusion)
+        return np.where(sampled_mask, np.where(np.isnan(self.inclusion), of_stratum, stated), 0.0)
 
     @cached_property
     def topic_of_judgment(self) -> IntArray:
@@ -109,8 +109,10 @@ class SampledRankings(GroupedRankings):
 
     def nonrandom_mask(self) -> npt.NDArray[np.bool_]:
         """Return which topics have documents that are not a random sample of their stratum."""
-        drawn = self.stands_for * self.n_sampled[self.group_of_judgment]
-        other = ~np.isclose(drawn, self.stratum_sizes[self.group_of_judgment], rtol=1e-6, atol=0)
+        estimated_sizes = self.stands_for * self.n_sampled[self.group_of_judgment]
+        other = ~np.isclose(
+            estimated_sizes, self.stratum_sizes[self.group_of_judgment], rtol=1e-6, atol=0
+        )
         return segment_sum(other & (self.level >= 0), self.judgments[self.groups]) > 0
 
     @cached_property

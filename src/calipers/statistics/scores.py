@@ -73,9 +73,9 @@ class ScoreOrder:
         """Index of the score of each row among the distinct scores, descending."""
         first = np.zeros(len(self.rows), np.uint32)
         first[1:] = self.last_mask[:-1]
-        place = np.empty(len(self.rows), np.uint32)
-        place[self.rows] = np.cumsum(first, dtype=np.uint32)
-        return place
+        index = np.empty(len(self.rows), np.uint32)
+        index[self.rows] = np.cumsum(first, dtype=np.uint32)
+        return index
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,8 +261,10 @@ class ScoreTable(Statistic):
     def _from_core(cls, columns: tuple[Any, ...], rows: int) -> Self:
         """Create the table from columns of the core, which has no squares without weights."""
         scores, positive, negative, *squares = columns
-        usual = zip((positive, negative), squares, strict=True)
-        of_positive, of_negative = (own if square is None else square for own, square in usual)
+        pairs = zip((positive, negative), squares, strict=True)
+        of_positive, of_negative = (
+            weights if square is None else square for weights, square in pairs
+        )
         return cls(scores, positive, negative, of_positive, of_negative, rows)
 
     def __add__(self, other: Self) -> Self:
@@ -293,13 +295,13 @@ class ScoreTable(Statistic):
             [t.scores, t.scores if t.highest is None else t.highest, *t._columns[:used]]
             for t in tables
         ]
-        least = heavy * sum(float(t.total_positive + t.total_negative) for t in tables)
-        low, high, positive, negative, *squares = _core.score_cells(cells, shift, least)
+        min_weight = heavy * sum(float(t.total_positive + t.total_negative) for t in tables)
+        low, high, positive, negative, *squares = _core.score_cells(cells, shift, min_weight)
         of_positive, of_negative = squares or (positive, negative)
         rows = sum(table.rows for table in tables)
         highest = None if np.array_equal(low, high) else high
-        made = low, positive, negative, of_positive, of_negative, rows
-        return type(self)(*made, highest, shift, heavy)
+        columns = low, positive, negative, of_positive, of_negative, rows
+        return type(self)(*columns, highest, shift, heavy)
 
     def compress(self, cells: int) -> Self:
         """Merge neighbouring scores into at most this number of cells, to bound the memory.
@@ -338,8 +340,8 @@ class ScoreTable(Statistic):
         from calipers import _core
 
         # Half of them for scores that stay alone, and for what they part.
-        few = max(cells // 2, 1)
-        shift = max(self.shift, _core.score_shift(self.scores, few))
+        max_cells = max(cells // 2, 1)
+        shift = max(self.shift, _core.score_shift(self.scores, max_cells))
         return self._merge_cells(shift, max(self.heavy, 4 / cells))
 
     @property
@@ -390,8 +392,8 @@ class ScoreTable(Statistic):
     def has_weights(self) -> bool:
         """Whether the rows have weights other than 1."""
         return any(
-            squares is not of and not np.array_equal(squares, of)
-            for of, squares in zip(self._columns[:2], self._columns[2:], strict=True)
+            squares is not weights and not np.array_equal(squares, weights)
+            for weights, squares in zip(self._columns[:2], self._columns[2:], strict=True)
         )
 
     @cached_property
@@ -418,10 +420,10 @@ class ScoreTable(Statistic):
             Index of the cell of each row.
         """
         # Looked up by size, most of the table that is read is still near.
-        found = np.searchsorted(self._ascending, order.score[order.rows], side="right")
-        place = np.empty(len(order.rows), np.intp)
-        place[order.rows] = len(self.scores) - found
-        return place
+        ascending_index = np.searchsorted(self._ascending, order.score[order.rows], side="right")
+        index = np.empty(len(order.rows), np.intp)
+        index[order.rows] = len(self.scores) - ascending_index
+        return index
 
     @cached_property
     def _ascending(self) -> FloatArray:
@@ -469,8 +471,8 @@ class ScoreTable(Statistic):
         """
         if self.has_weights:
             return None
-        found = self._area_terms(name)[2]
-        return found if math.isfinite(found) else 0.0
+        value = self._area_terms(name)[2]
+        return value if math.isfinite(value) else 0.0
 
     def _area_terms(self, name: str) -> tuple[float, float, float]:
         if name not in self._areas:
@@ -547,7 +549,7 @@ class ScoreTable(Statistic):
     def constant(self) -> Self:
         """Return the table in which every row has the same score."""
         positive, negative, of_positive, of_negative = (
-            np.asarray(of.sum(axis=-1, keepdims=True)) for of in self._columns
+            np.asarray(column.sum(axis=-1, keepdims=True)) for column in self._columns
         )
         return type(self)(np.zeros(1), positive, negative, of_positive, of_negative, self.rows)
 
@@ -619,8 +621,8 @@ class ScoreBuffer(Statistic):
             weight = self._weights + other._weights
         columns = self.positive + other.positive, self.score + other.score
         rows = self.rows + other.rows
-        made = ScoreBuffer(*columns, weight, rows)
-        return made.finalize() if rows >= ENOUGH else made
+        buffer = ScoreBuffer(*columns, weight, rows)
+        return buffer.finalize() if rows >= ENOUGH else buffer
 
     @property
     def _weights(self) -> tuple[FloatArray, ...]:

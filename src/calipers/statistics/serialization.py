@@ -137,23 +137,23 @@ def write(stream: IO[bytes], tree: Tree) -> None:
     """Write a tree to a stream, as :func:`to_bytes` does."""
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         writer = _Writer(archive)
-        told = {"format": FORMAT, "version": VERSION, "tree": writer.encode(tree)}
-        archive.writestr(_HEADER, json.dumps(told))
+        header = {"format": FORMAT, "version": VERSION, "tree": writer.encode(tree)}
+        archive.writestr(_HEADER, json.dumps(header))
 
 
 def read(stream: IO[bytes], also: tuple[type, ...] = ()) -> Tree:
     """Read a tree from a stream, as :func:`from_bytes` does."""
     try:
         with zipfile.ZipFile(stream) as archive:
-            told = json.loads(archive.read(_HEADER))
-            if told["format"] != FORMAT:
+            header = json.loads(archive.read(_HEADER))
+            if header["format"] != FORMAT:
                 raise CorruptError("holds no statistics")
-            if told["version"] not in (1, VERSION):
+            if header["version"] not in (1, VERSION):
                 raise CorruptError(
-                    f"has version {told['version']} of the format, expected {VERSION}; it was "
+                    f"has version {header['version']} of the format, expected {VERSION}; it was "
                     "written by another version of calipers"
                 )
-            return _Reader(archive, {kind.__name__: kind for kind in also}).decode(told["tree"])
+            return _Reader(archive, {kind.__name__: kind for kind in also}).decode(header["tree"])
     except CorruptError:
         raise
     except OSError as error:
@@ -176,11 +176,11 @@ def narrow(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return array
     low, high = array.min(), array.max()
     for kind in _KINDS if array.dtype == np.int64 else (*_KINDS, "float32"):
-        of = np.dtype(kind)
-        if of.kind == "u" and not (low >= 0 and high <= np.iinfo(of).max):
+        dtype = np.dtype(kind)
+        if dtype.kind == "u" and not (low >= 0 and high <= np.iinfo(dtype).max):
             continue
         with np.errstate(over="ignore", invalid="ignore"):
-            fewer = array.astype(of)
+            fewer = array.astype(dtype)
         # Bit for bit, so that −0 and NaN stay what they are.
         if np.array_equal(fewer.astype(array.dtype).view(np.int64), array.view(np.int64)):
             return fewer
@@ -210,10 +210,10 @@ class _Writer:
         if id(value) not in self._known:
             number = len(self._known)
             self._known[id(value)] = value, {"again": number}
-            made = (
+            description = (
                 self._array(value) if isinstance(value, np.ndarray) else self._encode_object(value)
             )
-            return made | {"number": number}
+            return description | {"number": number}
         return self._known[id(value)][1]
 
     def _array(self, array: npt.NDArray[Any]) -> dict[str, Any]:
@@ -227,12 +227,12 @@ class _Writer:
     def _encode_object(self, value: Any) -> dict[str, Any]:
         if isinstance(value, Statistic):
             value = value.finalize()
-            made = value._parts()
+            value_by_field = value._parts()
         elif is_dataclass(value):
-            made = {of.name: getattr(value, of.name) for of in fields(value)}
+            value_by_field = {field.name: getattr(value, field.name) for field in fields(value)}
         else:
             raise TypeError(f"{type(value).__name__} is not written")
-        parts = {name: self.encode(part) for name, part in made.items()}
+        parts = {name: self.encode(part) for name, part in value_by_field.items()}
         return {"kind": type(value).__name__, "parts": parts}
 
 
@@ -243,36 +243,39 @@ class _Reader:
         self._archive, self._also = archive, also
         self._known: dict[int, Any] = {}
 
-    def decode(self, told: Any) -> Tree:
+    def decode(self, description: Any) -> Tree:
         """Restore a value from its description in JSON."""
-        if isinstance(told, list):
-            return [self.decode(each) for each in told]
-        if not isinstance(told, dict):
-            return told
-        if "tuple" in told:
-            return tuple(map(self.decode, told["tuple"]))
-        if "dict" in told:
-            return {self.decode(key): self.decode(each) for key, each in told["dict"]}
-        if "again" in told:
-            return self._known[told["again"]]
-        found = self._known[told["number"]] = (
-            self._array(told) if "array" in told else self._decode_object(told)
+        if isinstance(description, list):
+            return [self.decode(each) for each in description]
+        if not isinstance(description, dict):
+            return description
+        if "tuple" in description:
+            return tuple(map(self.decode, description["tuple"]))
+        if "dict" in description:
+            return {self.decode(key): self.decode(each) for key, each in description["dict"]}
+        if "again" in description:
+            return self._known[description["again"]]
+        value = self._known[description["number"]] = (
+            self._array(description) if "array" in description else self._decode_object(description)
         )
-        return found
+        return value
 
-    def _array(self, told: Mapping[str, Any]) -> npt.NDArray[Any]:
-        with self._archive.open(told["array"]) as stream:
+    def _array(self, description: Mapping[str, Any]) -> npt.NDArray[Any]:
+        with self._archive.open(description["array"]) as stream:
             while stream.read(_PIECE):
                 pass  # to its end, where the checksum is looked at before anything is believed
-        with self._archive.open(told["array"]) as stream:
+        with self._archive.open(description["array"]) as stream:
             array = np.lib.format.read_array(stream, allow_pickle=False)
-        return np.asarray(array, np.dtype(told["dtype"]))
+        return np.asarray(array, np.dtype(description["dtype"]))
 
-    def _decode_object(self, told: Mapping[str, Any]) -> Any:
-        name = RENAMED.get(told["kind"], told["kind"])
+    def _decode_object(self, description: Mapping[str, Any]) -> Any:
+        name = RENAMED.get(description["kind"], description["kind"])
         kind: Callable[..., Any] = self._also.get(name) or _kind(name)
         names = RENAMED_FIELDS.get(name, {})
-        parts = {names.get(of, of): self.decode(part) for of, part in told["parts"].items()}
+        parts = {
+            names.get(field_name, field_name): self.decode(part)
+            for field_name, part in description["parts"].items()
+        }
         return partial(kind)(**parts)
 
 

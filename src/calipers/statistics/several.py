@@ -35,16 +35,16 @@ class StatisticVector(Statistic):
     parts: tuple[Any, ...]
 
     def __add__(self, other: Self) -> Self:
-        both = zip(self.parts, other.parts, strict=True)
-        return type(self)(tuple(one + two for one, two in both))
+        pairs = zip(self.parts, other.parts, strict=True)
+        return type(self)(tuple(first + second for first, second in pairs))
 
     def finalize(self) -> Self:
         """Return the final statistic of each."""
-        return self.map_parts(lambda of: of.finalize())
+        return self.map_parts(lambda part: part.finalize())
 
     def with_unit_weights(self, weight: float) -> Self:
         """Return the statistics of rows of weight 1, where every row has this weight."""
-        return self.map_parts(lambda of: of.with_unit_weights(weight))
+        return self.map_parts(lambda part: part.with_unit_weights(weight))
 
     def map_parts(self, change: Callable[[Any], Any]) -> Self:
         """Return the statistics with a function applied to each."""

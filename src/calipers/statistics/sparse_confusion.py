@@ -51,13 +51,13 @@ class SparseConfusionMatrix(ConfusionMatrix):
 
     def __init__(
         self,
-        held: FloatArray,
-        held_squares: FloatArray,
-        place: IntArray,
+        cell_counts: FloatArray,
+        cell_squares: FloatArray,
+        cell_index: IntArray,
         labels: tuple[str, ...],
         rows: int = 0,
     ) -> None:
-        values = {"held": held, "held_squares": held_squares, "place": place}
+        values = {"held": cell_counts, "held_squares": cell_squares, "place": cell_index}
         self.__dict__.update(values, labels=labels, rows=rows)
 
     @classmethod
@@ -85,8 +85,10 @@ class SparseConfusionMatrix(ConfusionMatrix):
             Matrix of the rows.
         """
         cell = np.asarray(truth, np.int64) * len(labels) + np.asarray(predicted, np.int64)
-        place, inverse = np.unique(cell, return_inverse=True)
-        return cls(*cell_sums(inverse, weight, len(place)), place, tuple(labels), len(cell))
+        cell_index, inverse = np.unique(cell, return_inverse=True)
+        return cls(
+            *cell_sums(inverse, weight, len(cell_index)), cell_index, tuple(labels), len(cell)
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.classes} classes, {len(self.place)} occupied cells)"
@@ -97,25 +99,25 @@ class SparseConfusionMatrix(ConfusionMatrix):
 
     def with_unit_weights(self, weight: float) -> Self:
         """Return the matrix of rows of weight 1, where every row has this weight."""
-        held = np.rint(self.held / weight)
-        return type(self)(**{**self._parts(), "held": held, "held_squares": held})
+        cell_counts = np.rint(self.held / weight)
+        return type(self)(**{**self._parts(), "held": cell_counts, "held_squares": cell_counts})
 
     def __add__(self, other: Self) -> Self:
         if self.labels != other.labels:
             raise ValueError(f"{len(self.labels)} labels and {len(other.labels)} do not match")
-        place, inverse = np.unique(np.append(self.place, other.place), return_inverse=True)
-        held, squares = (
-            np.bincount(inverse, np.append(*of), len(place)).astype(np.float64)
-            for of in ((self.held, other.held), (self.held_squares, other.held_squares))
+        cell_index, inverse = np.unique(np.append(self.place, other.place), return_inverse=True)
+        cell_counts, squares = (
+            np.bincount(inverse, np.append(*arrays), len(cell_index)).astype(np.float64)
+            for arrays in ((self.held, other.held), (self.held_squares, other.held_squares))
         )
-        return type(self)(held, squares, place, self.labels, self.rows + other.rows)
+        return type(self)(cell_counts, squares, cell_index, self.labels, self.rows + other.rows)
 
-    def holding(self, held: FloatArray) -> Self:
+    def holding(self, cell_counts: FloatArray) -> Self:
         """Return the matrix with other counts in the same cells.
 
         Parameters
         ----------
-        held : ndarray of shape (..., C)
+        cell_counts : ndarray of shape (..., C)
             Counts of the cells. Leading axes are replicates.
 
         Returns
@@ -123,7 +125,7 @@ class SparseConfusionMatrix(ConfusionMatrix):
         SparseConfusionMatrix
             Matrix with these counts.
         """
-        return type(self)(held, held, self.place, self.labels, self.rows)
+        return type(self)(cell_counts, cell_counts, self.place, self.labels, self.rows)
 
     @cached_property
     def counts(self) -> FloatArray:
@@ -135,11 +137,11 @@ class SparseConfusionMatrix(ConfusionMatrix):
         """Full array of the sums of squared weights."""
         return self.counts if self.held_squares is self.held else self._array(self.held_squares)
 
-    def _array(self, held: FloatArray) -> FloatArray:
+    def _array(self, values: FloatArray) -> FloatArray:
         k = self.classes
-        out = np.zeros((*held.shape[:-1], k * k))
-        out[..., self.place] = held
-        return out.reshape(*held.shape[:-1], k, k)
+        out = np.zeros((*values.shape[:-1], k * k))
+        out[..., self.place] = values
+        return out.reshape(*values.shape[:-1], k, k)
 
     @property
     def classes(self) -> int:
@@ -157,14 +159,14 @@ class SparseConfusionMatrix(ConfusionMatrix):
         return self._margin(self.place % self.classes)
 
     def _margin(self, code: IntArray) -> FloatArray:
-        held = self.held
+        cell_counts = self.held
         if (code[1:] < code[:-1]).any():
             order = np.argsort(code, kind="stable")
-            code, held = code[order], np.take(held, order, axis=-1)
-        there, start = np.unique(code, return_index=True)
-        out = np.zeros((*held.shape[:-1], self.classes))
-        if len(there):
-            out[..., there] = np.add.reduceat(held, start, axis=-1)
+            code, cell_counts = code[order], np.take(cell_counts, order, axis=-1)
+        distinct_codes, start = np.unique(code, return_index=True)
+        out = np.zeros((*cell_counts.shape[:-1], self.classes))
+        if len(distinct_codes):
+            out[..., distinct_codes] = np.add.reduceat(cell_counts, start, axis=-1)
         return out
 
     @cached_property
@@ -206,11 +208,11 @@ class SparseConfusionMatrix(ConfusionMatrix):
 
     def cell(self, truth: int, predicted: int) -> FloatArray:
         """Return the weight of one cell, with leading axes."""
-        place = truth * self.classes + predicted
-        at = int(np.searchsorted(self.place, place))
-        if at == len(self.place) or self.place[at] != place:
+        flat_index = truth * self.classes + predicted
+        position = int(np.searchsorted(self.place, flat_index))
+        if position == len(self.place) or self.place[position] != flat_index:
             return np.zeros(self.held.shape[:-1])
-        return np.asarray(self.held[..., at])
+        return np.asarray(self.held[..., position])
 
     def distance_sums(self, power: int) -> FloatArray:
         """Sum a power of the distance of true and predicted class over the rows, Σ|i − j|^power."""
@@ -227,8 +229,8 @@ class SparseConfusionMatrix(ConfusionMatrix):
         weight : ndarray of shape (C,)
             Weight of the rows in each cell.
         """
-        there = self.held != 0
-        return *np.divmod(self.place[there], self.classes), self.held[there]
+        occupied_mask = self.held != 0
+        return *np.divmod(self.place[occupied_mask], self.classes), self.held[occupied_mask]
 
     @cached_property
     def _has_whole_counts(self) -> bool:
@@ -242,10 +244,10 @@ class SparseConfusionMatrix(ConfusionMatrix):
 
         With this number of classes, not every constant prediction is evaluated.
         """
-        there = np.flatnonzero(self.truth)
-        place = there * self.classes + int(self.truth.argmax())
-        held = self.truth[there][None]
-        return type(self)(held, held, place, self.labels, self.rows)
+        class_indices = np.flatnonzero(self.truth)
+        cell_index = class_indices * self.classes + int(self.truth.argmax())
+        cell_counts = self.truth[class_indices][None]
+        return type(self)(cell_counts, cell_counts, cell_index, self.labels, self.rows)
 
     def resample(self, replicates: int, seed: int) -> Self:
         """Draw bootstrap replicates, as multinomial samples of the cells.
@@ -281,17 +283,17 @@ class ConfusionReplicates(ConfusionMatrix):
         self,
         margins: tuple[FloatArray, FloatArray, FloatArray],
         labels: tuple[str, ...],
-        whole: Callable[[], ConfusionMatrix],
-        filled: Callable[[], ConfusionReplicates],
+        make_matrix: Callable[[], ConfusionMatrix],
+        make_filled: Callable[[], ConfusionReplicates],
     ) -> None:
         truth, prediction, hits = margins
         values = {"truth": truth, "prediction": prediction, "hits": hits}
-        self.__dict__.update(values, labels=labels, rows=0, _make=whole, _fill=filled)
+        self.__dict__.update(values, labels=labels, rows=0, _make=make_matrix, _fill=make_filled)
 
     @cached_property
     def _matrix(self) -> ConfusionMatrix:
-        made: ConfusionMatrix = self.__dict__["_make"]()
-        return made
+        matrix: ConfusionMatrix = self.__dict__["_make"]()
+        return matrix
 
     @cached_property
     def counts(self) -> FloatArray:
@@ -338,11 +340,13 @@ class ConfusionReplicates(ConfusionMatrix):
 
     @cached_property
     def _has_whole_counts(self) -> bool:
-        return all(np.array_equal(of, np.rint(of)) for of in (self.truth, self.prediction))
+        return all(
+            np.array_equal(margin, np.rint(margin)) for margin in (self.truth, self.prediction)
+        )
 
     def _indicator(self) -> ConfusionReplicates:
-        made: ConfusionReplicates = self.__dict__["_fill"]()
-        return made
+        replicates: ConfusionReplicates = self.__dict__["_fill"]()
+        return replicates
 
 
 def confusion_matrix(

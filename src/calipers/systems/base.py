@@ -45,10 +45,10 @@ class Sample(Protocol):
     def row_values(self, measure: Measure) -> FloatArray | None:
         """Return the value of each row if the measure is a mean over rows, else None."""
 
-    def influence(self, measure: Measure, whole: Any = None) -> Influence | None:
+    def influence(self, measure: Measure, total: Any = None) -> Influence | None:
         """Return the influence values of the rows, or None if they are unknown.
 
-        ``whole`` is the statistic of all rows if these rows are a batch of them.
+        ``total`` is the statistic of all rows if these rows are a batch of them.
         """
 
 
@@ -152,13 +152,13 @@ class SystemOutput:
         These are the binary problem that a measure is about and the plain measure, or the system
         itself and the measure.
         """
-        one = self.binary_problem(measure)
-        return (self, measure) if one is None or one is self else (one, measure.plain)
+        problem = self.binary_problem(measure)
+        return (self, measure) if problem is None or problem is self else (problem, measure.plain)
 
     def statistic(self, measure: Measure) -> Statistic | None:
         """Return the statistic of which a measure is a function, or None if it takes several."""
-        system, own = self.delegate(measure)
-        sample = system.sample_for(own)
+        system, system_measure = self.delegate(measure)
+        sample = system.sample_for(system_measure)
         return None if sample is None else sample.statistic
 
     def batch_statistic(self, measure: Measure) -> Statistic | None:
@@ -167,34 +167,38 @@ class SystemOutput:
         It is the statistic of the measure, unless another statistic keeps information that is
         needed once the rows are gone, or is smaller and sufficient.
         """
-        system, own = self.delegate(measure)
+        system, system_measure = self.delegate(measure)
         if system is not self:
-            return system.batch_statistic(own)
-        sample = system.sample_for(own) or system.terms(own)
+            return system.batch_statistic(system_measure)
+        sample = system.sample_for(system_measure) or system.terms(system_measure)
         added = getattr(sample, "batch_statistic", None)
-        return self.statistic(measure) if added is None else added(own)
+        return self.statistic(measure) if added is None else added(system_measure)
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
         """Return the point estimate of a measure, with its sampling distribution."""
-        system, own = self.delegate(measure)
-        sample = system.sample_for(own)
-        made = system.composite_estimate(own) if sample is None else sample.point_estimate(own)
-        return made if self.order is None else replace(made, order=self.order)
+        system, system_measure = self.delegate(measure)
+        sample = system.sample_for(system_measure)
+        estimate = (
+            system.composite_estimate(system_measure)
+            if sample is None
+            else sample.point_estimate(system_measure)
+        )
+        return estimate if self.order is None else replace(estimate, order=self.order)
 
     def row_values(self, measure: Measure) -> FloatArray | None:
         """Return the value of each row if the measure is a mean over rows, else None."""
-        system, own = self.delegate(measure)
-        sample = system.sample_for(own)
-        return None if sample is None else sample.row_values(own)
+        system, system_measure = self.delegate(measure)
+        sample = system.sample_for(system_measure)
+        return None if sample is None else sample.row_values(system_measure)
 
-    def influence(self, measure: Measure, whole: Any) -> Influence | None:
+    def influence(self, measure: Measure, total: Any) -> Influence | None:
         """Return the influence values of the rows.
 
         Parameters
         ----------
         measure : Measure
             Measure of all rows.
-        whole : Statistic
+        total : Statistic
             Statistic of all rows, of which these rows are a batch.
 
         Returns
@@ -202,18 +206,18 @@ class SystemOutput:
         Influence or None
             Influence values; None if they are unknown.
         """
-        system, own = self.delegate(measure)
-        sample = system.sample_for(own) or system.terms(own)
-        return None if sample is None else sample.influence(own, whole)
+        system, system_measure = self.delegate(measure)
+        sample = system.sample_for(system_measure) or system.terms(system_measure)
+        return None if sample is None else sample.influence(system_measure, total)
 
-    def second(self, measure: Measure, whole: Any) -> Any:
+    def second(self, measure: Measure, total: Any) -> Any:
         """Return the statistic that a second pass over the rows accumulates for a measure.
 
         Parameters
         ----------
         measure : Measure
             Measure of all rows.
-        whole : Statistic
+        total : Statistic
             Result of the first pass, over all rows; these rows are a batch.
 
         Returns
@@ -221,10 +225,10 @@ class SystemOutput:
         Statistic or None
             Statistic of the batch; None if the first pass suffices.
         """
-        system, own = self.delegate(measure)
-        sample: Any = system.sample_for(own) or system.terms(own)
-        found = getattr(sample, "second", None)
-        return None if found is None else found(own, whole)
+        system, system_measure = self.delegate(measure)
+        sample: Any = system.sample_for(system_measure) or system.terms(system_measure)
+        method = getattr(sample, "second", None)
+        return None if method is None else method(system_measure, total)
 
     def constant_value(self, measure: Measure) -> float:
         """Return the value of the best constant prediction.
@@ -239,8 +243,8 @@ class SystemOutput:
         float
             Value; NaN if the best constant prediction is unknown.
         """
-        system, own = self.delegate(measure)
-        return NAN if system is self else system.constant_value(own)
+        system, system_measure = self.delegate(measure)
+        return NAN if system is self else system.constant_value(system_measure)
 
     def auxiliary_values(self, measure: Measure) -> Mapping[str, float]:
         """Return additional values of an estimate: its threshold, or its out-of-bag value.
@@ -255,14 +259,14 @@ class SystemOutput:
         dict of float
             Values by field of the estimate.
         """
-        system, own = self.delegate(measure)
-        return {} if system is self else system.auxiliary_values(own)
+        system, system_measure = self.delegate(measure)
+        return {} if system is self else system.auxiliary_values(system_measure)
 
     def supports(self, reads: str) -> bool:
         """Return whether the system has the input that some measures read."""
         field, _ = self.needs.get(reads, ("", ""))
-        there = getattr(self, field, None)
-        return not self.needs or not (there is None or there is False)
+        value = getattr(self, field, None)
+        return not self.needs or not (value is None or value is False)
 
     def check(self, measures: Iterable[Measure]) -> None:
         """Check that the data suffice for every requested measure."""
@@ -304,10 +308,10 @@ class SystemOutput:
     def take_columns(self, rows: npt.NDArray[np.bool_ | np.intp]) -> dict[str, Any]:
         """Return some of the rows of its columns and clusters."""
         columns = {name: getattr(self, name) for name in self.columns}
-        taken = {name: column[rows] for name, column in columns.items() if column is not None}
+        selected = {name: column[rows] for name, column in columns.items() if column is not None}
         if self.clusters is not None:
-            taken["clusters"] = self.clusters.take_rows(rows)
-        return {**taken, **self.cut_order(rows)}
+            selected["clusters"] = self.clusters.take_rows(rows)
+        return {**selected, **self.cut_order(rows)}
 
     def cut_order(self, rows: npt.NDArray[np.bool_ | np.intp]) -> dict[str, Any]:
         """Return the time order of some of the rows, if it is known."""
@@ -334,19 +338,19 @@ class SystemOutput:
         """Return the predictions of the system, as accepted by :meth:`with_outputs`."""
         return {name: getattr(self, name) for name in self.own}
 
-    def output_shape(self, field: str, said: Mapping[str, Any]) -> tuple[int, ...] | None:
+    def output_shape(self, field: str, outputs: Mapping[str, Any]) -> tuple[int, ...] | None:
         """Return the required shape of an entry of a column in these predictions, or None."""
         column = getattr(self, field)
         return None if column is None else np.shape(column)[1:]
 
-    def with_outputs(self, name: str, said: Mapping[str, Any]) -> Self:
+    def with_outputs(self, name: str, outputs: Mapping[str, Any]) -> Self:
         """Return a system of another name with other predictions for the same rows.
 
         Parameters
         ----------
         name : str
             Name of the system.
-        said : dict
+        outputs : dict
             Predictions, by the fields in ``own``.
 
         Returns
@@ -359,11 +363,11 @@ class SystemOutput:
         ValueError
             If the predictions are invalid.
         """
-        return self._with(name=name, **said)
+        return self._with(name=name, **outputs)
 
     def _with(self, **fields: Any) -> Self:
-        made: Any = self
-        return replace(made, **fields)  # type: ignore[no-any-return]
+        system: Any = self
+        return replace(system, **fields)  # type: ignore[no-any-return]
 
     @property
     def n_rows(self) -> int:
@@ -411,7 +415,7 @@ class RowSystem(SystemOutput):
     measures: tuple[Measure, ...] = ()
 
 
-def check_named_classes(measure: Measure, names: Sequence[str], what: str = "class") -> None:
+def check_named_classes(measure: Measure, names: Sequence[str], term: str = "class") -> None:
     """Check that the classes named by a measure exist.
 
     Parameters
@@ -420,7 +424,7 @@ def check_named_classes(measure: Measure, names: Sequence[str], what: str = "cla
         Measure that may be one of a class, or an average over some classes.
     names : sequence of str
         Names of all classes.
-    what : str, default='class'
+    term : str, default='class'
         Name of a class in messages.
 
     Raises
@@ -428,14 +432,14 @@ def check_named_classes(measure: Measure, names: Sequence[str], what: str = "cla
     InputError
         If a class does not exist, or the number of weights differs from the number of outputs.
     """
-    how, asked = measure.among or ("", ())
-    if how == WEIGHTS and len(asked) != len(names):
-        raise InputError(f"{measure}: has {len(asked)} weights, there are {len(names)} outputs")
-    asked = () if how == WEIGHTS else tuple(map(str, asked))
-    for label in (*asked, *(() if measure.label is None else (measure.label,))):
+    kind, requested = measure.among or ("", ())
+    if kind == WEIGHTS and len(requested) != len(names):
+        raise InputError(f"{measure}: has {len(requested)} weights, there are {len(names)} outputs")
+    requested = () if kind == WEIGHTS else tuple(map(str, requested))
+    for label in (*requested, *(() if measure.label is None else (measure.label,))):
         if label not in names:
-            meant = did_you_mean(label, names)
-            raise InputError(f"{measure}: {label!r} is no {what}; {meant}")
+            suggestion = did_you_mean(label, names)
+            raise InputError(f"{measure}: {label!r} is no {term}; {suggestion}")
 
 
 def best_constant_value(measure: Measure, constants: Statistic) -> float:

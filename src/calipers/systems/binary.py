@@ -97,9 +97,9 @@ class BinaryOutput(base.SystemOutput):
         """Return which rows are positive, and the names of the classes."""
         return self.labels.positive, {"classes": list(self.labels.names)}
 
-    def with_outputs(self, name: str, said: Mapping[str, Any]) -> Self:
+    def with_outputs(self, name: str, outputs: Mapping[str, Any]) -> Self:
         """Return a system of another name; its threshold, if any, was chosen on other rows."""
-        return self._with(name=name, rule=None, **said)
+        return self._with(name=name, rule=None, **outputs)
 
     def check_measure(self, measure: Measure) -> None:
         """Check that the data suffice for a measure of the positive class or of labels."""
@@ -116,10 +116,12 @@ class BinaryOutput(base.SystemOutput):
         self, name: str, truth: npt.NDArray[np.intp], predicted: npt.NDArray[np.intp]
     ) -> BinaryOutput:
         """Return a system of another name that predicts labels of other rows (1 for positive)."""
-        labels, said = replace(self.labels, positive=truth == 1), predicted == 1
+        labels, positive_mask = replace(self.labels, positive=truth == 1), predicted == 1
         rows: dict[str, Any] = {"weight": None, "clusters": None, "order": None}
         scores: dict[str, Any] = {"score": None, "probability": None, "threshold": None}
-        return replace(self, name=name, labels=labels, predicted=said, rule=None, **rows, **scores)
+        return replace(
+            self, name=name, labels=labels, predicted=positive_mask, rule=None, **rows, **scores
+        )
 
     def take_columns(self, rows: npt.NDArray[np.bool_ | np.intp]) -> dict[str, Any]:
         """Return some of the rows, without the rule, which chose the threshold on all rows."""
@@ -180,8 +182,8 @@ class BinaryOutput(base.SystemOutput):
             return ProbableRows(self.score_rows) if of_probabilities else self.score_rows
         assert self.probability is not None
         losses = measure.losses(self._truth, self.probability)
-        ends = measure.definition.range_of_two
-        return RowLosses(losses, self.weight, self.clusters, self.settings, ends)
+        value_range = measure.definition.range_of_two
+        return RowLosses(losses, self.weight, self.clusters, self.settings, value_range)
 
     def batch_statistic(self, measure: Measure) -> Statistic | None:
         """Return the statistic that batches accumulate for a measure.
@@ -209,10 +211,10 @@ class BinaryOutput(base.SystemOutput):
 
         Counts at such a threshold are optimistic.
         """
-        made = super().point_estimate(measure)
+        estimate = super().point_estimate(measure)
         if self.rule is None or measure.definition.statistic is not ConfusionMatrix:
-            return made
-        return replace(made, caution="the threshold was chosen on these rows")
+            return estimate
+        return replace(estimate, caution="the threshold was chosen on these rows")
 
     def constant_value(self, measure: Measure) -> float:
         """Return the value of the best constant prediction."""
@@ -220,16 +222,18 @@ class BinaryOutput(base.SystemOutput):
             return best_constant_value(measure, self.counts.matrix.constant())
         if measure.definition.statistic is not ScoreTable:
             # All rows of a class lose the same.
-            there = np.flatnonzero(self._sizes)
-            return constant_loss(measure, there.astype(np.float64), self._sizes[there])
+            present_classes = np.flatnonzero(self._sizes)
+            return constant_loss(
+                measure, present_classes.astype(np.float64), self._sizes[present_classes]
+            )
         table = self.table.constant()
         if measure.definition.reads == "probabilities":
             if measure.definition.higher_is_better is None:
                 return NAN
             positive, negative = self.table.total_positive, self.table.total_negative
             with np.errstate(invalid="ignore"):  # a slice may be without weight
-                share = np.array([positive / (positive + negative)])
-            table = replace(table, scores=share)
+                prevalence = np.array([positive / (positive + negative)])
+            table = replace(table, scores=prevalence)
         return float(measure.apply(table))
 
     def auxiliary_values(self, measure: Measure) -> Mapping[str, float]:

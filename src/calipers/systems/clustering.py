@@ -113,8 +113,8 @@ class Clustering(SystemOutput):
             return
         super().check_measure(measure)
         if measure.definition.reads == "distances" and self.points is None:
-            own = measure.parameters
-            if own["to"] != "points" or own["exponent"] != 1:
+            parameters = measure.parameters
+            if parameters["to"] != "points" or parameters["exponent"] != 1:
                 raise InputError(f"{self.name}: {measure} needs {self.needs['points'][1]}")
 
     def shared_inputs(self) -> tuple[Any, dict[str, Any]]:
@@ -123,9 +123,9 @@ class Clustering(SystemOutput):
         digest = {} if points is None else {"points": _digest(points)}
         return self.truth, {"classes": list(self.classes), **digest}
 
-    def with_outputs(self, name: str, said: Mapping[str, Any]) -> Self:
+    def with_outputs(self, name: str, outputs: Mapping[str, Any]) -> Self:
         """Return another clustering of the same points."""
-        names, cluster = tuple(map(str, said["names"])), said["cluster"]
+        names, cluster = tuple(map(str, outputs["names"])), outputs["cluster"]
         if not ((cluster >= 0) & (cluster < len(names))).all():
             raise ValueError("it has points in no cluster")
         return self._with(name=name, cluster=cluster, names=names, stability=None)
@@ -141,12 +141,14 @@ class Clustering(SystemOutput):
             return self.cached("dispersion", self._dispersion)
         if reads == "pairs":
             return self.cached("extremes", self._extremes)
-        own, place = measure.parameters, None
+        parameters, cluster_index = measure.parameters, None
         if measure.label is not None:
-            place = self.names.index(measure.label) if measure.label in self.names else -1
-        key = own["to"], own["exponent"]
-        of = self.cached(("near", *key), lambda: self._silhouettes(*key))
-        return self.cached(("mean", *key, place), lambda: MeanSilhouette(of, place))
+            cluster_index = self.names.index(measure.label) if measure.label in self.names else -1
+        key = parameters["to"], parameters["exponent"]
+        silhouettes = self.cached(("near", *key), lambda: self._silhouettes(*key))
+        return self.cached(
+            ("mean", *key, cluster_index), lambda: MeanSilhouette(silhouettes, cluster_index)
+        )
 
     def _dispersion(self) -> ClusterDispersion:
         assert self.points is not None
@@ -176,7 +178,7 @@ class Clustering(SystemOutput):
     def meeting(self) -> PartitionRows:
         """Sample of both partitions, resampled once for all measures of them."""
         assert self.truth is not None
-        truth, asked = (
+        truth, partition_measures = (
             self.truth,
             tuple(m for m in self.measures if m.definition.reads == "partitions"),
         )
@@ -184,7 +186,7 @@ class Clustering(SystemOutput):
         def make() -> PartitionRows:
             rows = truth, self.cluster, self.classes, self.names
             moves = None if self.batch_statistic is None else self.batch_statistic.influence
-            return PartitionRows(*rows, self.settings, asked, self.point_counts, moves)
+            return PartitionRows(*rows, self.settings, partition_measures, self.point_counts, moves)
 
         return self.cached("meeting", make)
 

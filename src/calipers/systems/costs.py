@@ -36,35 +36,39 @@ class CostRows(SortedRows):
         It has no bootstrap replicates if too few rows lie beyond the quantile, because the same few
         rows would be resampled repeatedly.
         """
-        made = super().point_estimate(measure)
+        estimate = super().point_estimate(measure)
         if not self._has_enough_rows(_proportion_below(measure)):
-            made = replace(made, replicates=None)
-        return replace(made, joint_distribution=self)
+            estimate = replace(estimate, replicates=None)
+        return replace(estimate, joint_distribution=self)
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """Return the difference of two estimates, by paired resampling if there are enough rows."""
-        made = replace(first, joint_distribution=None) - replace(second, joint_distribution=None)
+        estimate = replace(first, joint_distribution=None) - replace(
+            second, joint_distribution=None
+        )
         if first.replicates is not None:
-            return made
-        return replace(made, methods={"percentile": _too_few})
+            return estimate
+        return replace(estimate, methods={"percentile": _too_few})
 
-    def _has_enough_rows(self, share: float) -> bool:
+    def _has_enough_rows(self, proportion: float) -> bool:
         """Return whether the limits of a quantile lie within the data."""
         level = self.settings.level
-        return proportions.ranks_of_quantile(share, math.floor(self.size), level) is not None
+        return proportions.ranks_of_quantile(proportion, math.floor(self.size), level) is not None
 
-    def _methods(self, measure: MeasureLike, made: PointEstimate) -> dict[str, Limits]:
-        share = _proportion_below(measure)
-        if not self._has_enough_rows(share):
+    def _methods(self, measure: MeasureLike, estimate: PointEstimate) -> dict[str, Limits]:
+        proportion = _proportion_below(measure)
+        if not self._has_enough_rows(proportion):
             return {"woodruff": _too_few, "order statistics": _too_few}
-        out: dict[str, Limits] = {"woodruff": partial(self._woodruff, made.value, share=share)}
+        out: dict[str, Limits] = {
+            "woodruff": partial(self._woodruff, estimate.value, proportion=proportion)
+        }
         if self.weight is None and self.clusters is None:
-            out["order statistics"] = partial(self._between_ranks, share)
+            out["order statistics"] = partial(self._between_ranks, proportion)
         return out
 
-    def _between_ranks(self, share: float, level: float) -> Interval:
+    def _between_ranks(self, proportion: float, level: float) -> Interval:
         """Return the interval between two order statistics of the costs."""
-        ranks = proportions.ranks_of_quantile(share, len(self.truth), level)
+        ranks = proportions.ranks_of_quantile(proportion, len(self.truth), level)
         if ranks is None:
             return _too_few(level)
         low, high = np.sort(np.abs(self.predicted - self.truth))[np.subtract(ranks, 1)].tolist()
@@ -72,12 +76,12 @@ class CostRows(SortedRows):
 
 
 def estimate_from_buffer(
-    measure: MeasureLike, made: PointEstimate, rows: NumericRows
+    measure: MeasureLike, estimate: PointEstimate, rows: NumericRows
 ) -> PointEstimate:
     """Return the estimate of a quantile of independent rows in batches, with its limits."""
     weight = rows.weight if np.ptp(rows.weight) > 0 else None
-    of = CostRows(rows.truth, rows.predicted, weight, None, made.settings)
-    return replace(made, methods={**made.methods, **of._methods(measure, made)})
+    sample = CostRows(rows.truth, rows.predicted, weight, None, estimate.settings)
+    return replace(estimate, methods={**estimate.methods, **sample._methods(measure, estimate)})
 
 
 def _proportion_below(measure: MeasureLike) -> float:
@@ -110,7 +114,7 @@ class KnownValue:
     def row_values(self, measure: MeasureLike) -> None:
         """Return None, because the value is not a mean over rows."""
 
-    def influence(self, measure: MeasureLike, whole: Moments | None = None) -> None:
+    def influence(self, measure: MeasureLike, total: Moments | None = None) -> None:
         """Return None, because a sum over other rows is another quantity."""
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:

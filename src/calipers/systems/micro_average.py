@@ -47,28 +47,28 @@ def pool_classes(
 
 
 def micro_average(
-    system: base.SystemOutput, one: binary.BinaryOutput, measure: Measure
+    system: base.SystemOutput, pooled: binary.BinaryOutput, measure: Measure
 ) -> PointEstimate:
     """Return the point estimate of a micro average, computed from the pooled problem."""
-    rows, found = system.n_rows, one.point_estimate(measure.plain)
-    made = average_of_scores(measure, [(1.0, found)], rows, system.settings)
+    rows, pooled_estimate = system.n_rows, pooled.point_estimate(measure.plain)
+    average = average_of_scores(measure, [(1.0, pooled_estimate)], rows, system.settings)
 
     def influence() -> Influence | None:
-        moved = made.influence and made.influence()
-        if moved is None:
+        pooled_influence = average.influence and average.influence()
+        if pooled_influence is None:
             return None
-        by_row = moved.corrected.column.reshape(rows, -1).sum(axis=1)
+        by_row = pooled_influence.corrected.column.reshape(rows, -1).sum(axis=1)
         return replace(
-            moved, column=by_row, space=VarianceEstimator(system.weight, system.clusters)
+            pooled_influence, column=by_row, space=VarianceEstimator(system.weight, system.clusters)
         )
 
     by_rows = replace(
-        made,
+        average,
         n=rows,
         weight=system.weight,
         clusters=system.clusters,
-        undefined=dict.fromkeys(made.undefined, rows),
-        transform=found.transform if system.clusters is None else None,
+        undefined=dict.fromkeys(average.undefined, rows),
+        transform=pooled_estimate.transform if system.clusters is None else None,
         influence=influence,
     )
-    return effective_sample_size.add_interval(measure, by_rows, [(1.0, found)])
+    return effective_sample_size.add_interval(measure, by_rows, [(1.0, pooled_estimate)])

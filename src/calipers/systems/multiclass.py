@@ -101,11 +101,11 @@ class ClassificationProblem:
         """
         k = len(self.names)
         step = max(1, _AT_ONCE // k)
-        parts = (
+        class_blocks = (
             np.arange(begin, min(begin + step, k), dtype=np.float64) for begin in range(0, k, step)
         )
         return np.concatenate(
-            [measure.losses(own, np.tile(self.shares, (len(own), 1))) for own in parts]
+            [measure.losses(block, np.tile(self.shares, (len(block), 1))) for block in class_blocks]
         )
 
     def constant(self, measure: Measure) -> Moments | None:
@@ -121,12 +121,16 @@ class ClassificationProblem:
 
     def notes(self) -> list[str]:
         """Return a note on classes without rows."""
-        absent = [name for name, share in zip(self.names, self.shares, strict=True) if share == 0]
+        absent = [
+            name
+            for name, proportion in zip(self.names, self.shares, strict=True)
+            if proportion == 0
+        ]
         if not absent:
             return []
-        shown = ", ".join(absent[:5]) + (", …" if len(absent) > 5 else "")
+        listed = ", ".join(absent[:5]) + (", …" if len(absent) > 5 else "")
         kind = "class" if len(absent) == 1 else "the classes"
-        return [f"No row is of {kind} {shown}; averages leave out a class that nobody predicts."]
+        return [f"No row is of {kind} {listed}; averages leave out a class that nobody predicts."]
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,14 +182,14 @@ class MulticlassOutput(base.SystemOutput):
         """Return the class of each row, and the names of the classes."""
         return self.problem.truth, {"classes": list(self.problem.names)}
 
-    def with_outputs(self, name: str, said: Mapping[str, Any]) -> Self:
+    def with_outputs(self, name: str, outputs: Mapping[str, Any]) -> Self:
         """Return a system of another name with other predictions for the same rows."""
-        table, codes = said["score"], said["predicted"]
+        table, codes = outputs["score"], outputs["predicted"]
         if codes is not None and not ((codes >= 0) & (codes < len(self.problem.names))).all():
             raise ValueError("it predicts what is no class")
         rows = None if table is None else ClassScoreRows.from_scores(self.problem.truth, table)
-        own = {"predicted": said["predicted"], "is_probability": said["is_probability"]}
-        return self._with(name=name, rows=rows, **own)
+        fields = {"predicted": outputs["predicted"], "is_probability": outputs["is_probability"]}
+        return self._with(name=name, rows=rows, **fields)
 
     @property
     def settings(self) -> Settings:  # type: ignore[override]
@@ -246,24 +250,24 @@ class MulticlassOutput(base.SystemOutput):
     def check_measure(self, measure: Measure) -> None:
         """Check that data and classes suffice for a measure."""
         d, names = measure.definition, self.problem.names
-        one = replace(measure.plain, label=names[0])
+        class_measure = replace(measure.plain, label=names[0])
         averaged = d.statistic is ConfusionMatrix or (
             d.statistic is ScoreTable and d.reads == "scores"
         )
-        whole = measure.viewed or d.is_multiclass
-        if not whole and not averaged:
+        is_multiclass = measure.viewed or d.is_multiclass
+        if not is_multiclass and not averaged:
             raise InputError(
-                f"{measure} is about two classes: ask for {one}, or name the positive one "
+                f"{measure} is about two classes: ask for {class_measure}, or name the positive one "
                 "(positive=…)"
             )
         super().check_measure(measure)
         if measure.average is not None and not averaged:
-            instead = measure.plain if d.is_multiclass else one
+            instead = measure.plain if d.is_multiclass else class_measure
             raise InputError(f"{measure}: there is no such average; ask for {instead}")
         check_named_classes(measure, names)
-        if not whole:
+        if not is_multiclass:
             raise InputError(
-                f"{measure} is about one class of {len(names)}: ask for {one}, for "
+                f"{measure} is about one class of {len(names)}: ask for {class_measure}, for "
                 f"{replace(measure, average='macro')}, or say which class is positive "
                 "(positive=…)"
             )
@@ -306,21 +310,25 @@ class MulticlassOutput(base.SystemOutput):
             self._tables(measure) if self._is_average(measure) else super().batch_statistic(measure)
         )
 
-    def influence(self, measure: Measure, whole: Any) -> Influence | None:
+    def influence(self, measure: Measure, total: Any) -> Influence | None:
         """Return the influence values of a batch of rows."""
         saved = self._skill_rows(measure)
         if saved is not None:
-            return saved.influence(whole)
+            return saved.influence(total)
         if not self._is_average(measure):
-            return super().influence(measure, whole)
-        total: Influence | None = None
-        for label, weight in class_weights(measure, whole.labels, whole.shares).items():
-            table = whole.tables[whole.labels.index(label)]
-            found = self.against_rest(label).influence(measure.plain, table)
-            if found is None:
+            return super().influence(measure, total)
+        average_influence: Influence | None = None
+        for label, weight in class_weights(measure, total.labels, total.shares).items():
+            table = total.tables[total.labels.index(label)]
+            class_influence = self.against_rest(label).influence(measure.plain, table)
+            if class_influence is None:
                 return None
-            total = weight * found if total is None else total + weight * found
-        return total
+            average_influence = (
+                weight * class_influence
+                if average_influence is None
+                else average_influence + weight * class_influence
+            )
+        return average_influence
 
     def _is_average(self, measure: Measure) -> bool:
         """Return whether the measure is an average of one-vs-rest measures of scores."""
@@ -349,9 +357,9 @@ class MulticlassOutput(base.SystemOutput):
             return None
         loss = parse(skill_of, "probabilities")
 
-        def constant(shares: FloatArray) -> FloatArray:
-            names = ClassLabels(p.names, np.arange(len(shares)))
-            return ClassificationProblem(names, shares, None, p.settings).constant_losses(loss)
+        def constant(proportions: FloatArray) -> FloatArray:
+            names = ClassLabels(p.names, np.arange(len(proportions)))
+            return ClassificationProblem(names, proportions, None, p.settings).constant_losses(loss)
 
         def made() -> SkillRows:
             rows = p.truth, p.sizes, p.weight, p.clusters
@@ -363,9 +371,9 @@ class MulticlassOutput(base.SystemOutput):
         """Return the point estimate of a skill score, or of an average over classes with rows."""
         if measure.definition.skill_of is not None:
             p, loss = self.problem, parse(measure.definition.skill_of, "probabilities")
-            lost = p.constant_losses(loss)
+            constant_losses = p.constant_losses(loss)
             constant = ConstantPrediction(
-                p.truth, p.shares, lost, p.weight, p.clusters, self.settings
+                p.truth, p.shares, constant_losses, p.weight, p.clusters, self.settings
             )
             return estimate_skill(measure, loss, self.losses(loss), constant)
         if measure.average == "micro":
@@ -390,8 +398,12 @@ class MulticlassOutput(base.SystemOutput):
         sizes = self.problem.sizes * measure.picked(self.problem.names)
         pairs = list(permutations(np.flatnonzero(sizes).tolist(), 2))
         weighted = measure.average == "weighted-ovo"
-        own = np.array([sizes[list(pair)].sum() if weighted else 1.0 for pair in pairs])
-        return list(zip(pairs, (own / own.sum()).tolist(), strict=True)) if pairs else []
+        pair_weights = np.array([sizes[list(pair)].sum() if weighted else 1.0 for pair in pairs])
+        return (
+            list(zip(pairs, (pair_weights / pair_weights.sum()).tolist(), strict=True))
+            if pairs
+            else []
+        )
 
     def _pair_output(self, pair: tuple[int, int], *, alone: bool) -> binary.BinaryOutput:
         """Return the first class of a pair against the second, by the scores of the first.
@@ -400,18 +412,18 @@ class MulticlassOutput(base.SystemOutput):
         weight 0.
         """
         assert self.score is not None
-        p, (own, other) = self.problem, pair
-        inside = (p.truth == own) | (p.truth == other)
+        p, (first, second) = self.problem, pair
+        inside = (p.truth == first) | (p.truth == second)
         weight = p.weight if alone else inside * (1.0 if p.weight is None else p.weight)
-        one = binary.BinaryOutput(
+        output = binary.BinaryOutput(
             self.name,
-            BinaryLabels((p.names[other], p.names[own]), p.truth == own),
+            BinaryLabels((p.names[second], p.names[first]), p.truth == first),
             weight,
             self.settings,
-            score=np.ascontiguousarray(self.score[:, own], np.float64),
+            score=np.ascontiguousarray(self.score[:, first], np.float64),
             clusters=p.clusters,
         )
-        return one.take_rows(inside) if alone else one
+        return output.take_rows(inside) if alone else output
 
     def _pair_estimate(self, pair: tuple[int, int], measure: Measure) -> PointEstimate:
         p, plain = self.problem, measure.plain
@@ -447,9 +459,9 @@ class MulticlassOutput(base.SystemOutput):
         if self.binary_problem(measure) is not None:
             return super().constant_value(measure)
         if d.statistic is ClassRanks:  # the constant answer lists the classes by frequency
-            shares = np.sort(self.problem.shares)[::-1]
-            place: Any = np.arange(len(shares))  # none of which has an equal
-            return float((shares * measure.losses(place, np.zeros_like(place))).sum())
+            proportions = np.sort(self.problem.shares)[::-1]
+            ranks: Any = np.arange(len(proportions))  # none of which has an equal
+            return float((proportions * measure.losses(ranks, np.zeros_like(ranks))).sum())
         if d.skill_of is not None:
             return 0.0 if np.count_nonzero(self.problem.sizes) > 1 else NAN
         if d.statistic is ScoreTable:
@@ -463,7 +475,7 @@ class MulticlassOutput(base.SystemOutput):
                 weight_of = self._weights(measure)
                 systems = [self.against_rest(name) for name in weight_of]
                 weights = list(weight_of.values())
-            values = [float(measure.plain.apply(one.table.constant())) for one in systems]
+            values = [float(measure.plain.apply(system.table.constant())) for system in systems]
             if not values:
                 return NAN
             return sum(w * value for w, value in zip(weights, values, strict=True))
@@ -496,7 +508,9 @@ class MulticlassOutput(base.SystemOutput):
         assert self.score is not None
         problem = self.problem
         score = np.ascontiguousarray(self.score[:, problem.names.index(label)], np.float64)
-        own = [m.plain for m in self.measures if m.average is not None or m.label == label]
+        plain_measures = [
+            m.plain for m in self.measures if m.average is not None or m.label == label
+        ]
         return binary.BinaryOutput(
             self.name,
             problem.against_rest(label),
@@ -505,7 +519,7 @@ class MulticlassOutput(base.SystemOutput):
             score=score,
             probability=score if self.is_probability else None,
             clusters=problem.clusters,
-            measures=tuple(dict.fromkeys(own)),
+            measures=tuple(dict.fromkeys(plain_measures)),
         )
 
     @cached_property
@@ -567,6 +581,6 @@ def top_label(
     >>> top_label(np.array([2, 0]), np.array([[0.1, 0.3, 0.6], [0.2, 0.5, 0.3]]))
     (array([ True, False]), array([0.6, 0.5]))
     """
-    given = probability.argmax(axis=1) if highest is None else highest
-    own = probability[np.arange(len(truth)), given]
-    return given == truth, own.astype(np.float64, copy=False)
+    predicted = probability.argmax(axis=1) if highest is None else highest
+    confidence = probability[np.arange(len(truth)), predicted]
+    return predicted == truth, confidence.astype(np.float64, copy=False)

@@ -103,10 +103,10 @@ class MultilabelOutput(base.SystemOutput):
         return self.cached(label, lambda: self._make_label_output(label))
 
     def _make_label_output(self, label: str) -> binary.BinaryOutput:
-        place = self.labels.index(label)
+        index = self.labels.index(label)
 
         def column(table: Any) -> Any:
-            return None if table is None else np.ascontiguousarray(table[:, place])
+            return None if table is None else np.ascontiguousarray(table[:, index])
 
         score = column(self.score)
         return binary.BinaryOutput(
@@ -161,8 +161,8 @@ class MultilabelOutput(base.SystemOutput):
     def _values(self, measure: Measure) -> FloatArray:
         truth: Any = self.truth
         if measure.definition.reads == "sets":
-            said: Any = self.predicted
-            return measure.losses(truth, said)
+            predicted: Any = self.predicted
+            return measure.losses(truth, predicted)
         assert self.score is not None
         if measure.definition.reads == "scores":
             return measure.losses(truth, self.score)
@@ -248,19 +248,19 @@ class MultilabelOutput(base.SystemOutput):
         if width > 8:
             kinds = np.ascontiguousarray(packed).view(f"V{width}").ravel()
             _, first, kind = np.unique(kinds, return_index=True, return_inverse=True)
-            most = first[np.bincount(kind.ravel(), self.weight).argmax()]
-            return np.asarray(self.truth[most]), len(first)
-        whole = np.zeros((len(packed), 8), np.uint8)
-        whole[:, 8 - width :] = packed
-        codes = whole.view(">u8").ravel().astype(np.int64)
+            mode_index = first[np.bincount(kind.ravel(), self.weight).argmax()]
+            return np.asarray(self.truth[mode_index]), len(first)
+        padded = np.zeros((len(packed), 8), np.uint8)
+        padded[:, 8 - width :] = packed
+        codes = padded.view(">u8").ravel().astype(np.int64)
         if width <= 2:
-            distinct, place = np.arange(1 << 8 * width), codes
+            distinct, set_index = np.arange(1 << 8 * width), codes
         else:
-            distinct, place = np.unique(codes.view(np.uint64), return_inverse=True)
-        most = int(np.bincount(place.ravel(), self.weight).argmax())
-        bits = np.unpackbits(np.array([distinct[most]], ">u8").view(np.uint8)[8 - width :])
-        number = int(np.count_nonzero(np.bincount(place.ravel())))
-        return bits[: self.truth.shape[1]].astype(bool), number
+            distinct, set_index = np.unique(codes.view(np.uint64), return_inverse=True)
+        mode_index = int(np.bincount(set_index.ravel(), self.weight).argmax())
+        bits = np.unpackbits(np.array([distinct[mode_index]], ">u8").view(np.uint8)[8 - width :])
+        n_distinct = int(np.count_nonzero(np.bincount(set_index.ravel())))
+        return bits[: self.truth.shape[1]].astype(bool), n_distinct
 
     def constant_value(self, measure: Measure) -> float:
         """Return the value of the best constant prediction, if that prediction is known."""
@@ -273,8 +273,8 @@ class MultilabelOutput(base.SystemOutput):
             return d.constant_value(self.truth, self.weight)
         if d.reads != "probabilities":
             return NAN
-        both = (measure.losses(np.full(len(p), y), p) for y in (1.0, 0.0))
-        of_true, of_false = (np.nan_to_num(losses, posinf=0.0) for losses in both)
+        outcome_losses = (measure.losses(np.full(len(p), y), p) for y in (1.0, 0.0))
+        of_true, of_false = (np.nan_to_num(losses, posinf=0.0) for losses in outcome_losses)
         return float((p * of_true + (1 - p) * of_false).mean())
 
     def _constant_score(self, measure: Measure) -> float:

@@ -48,17 +48,19 @@ class MultioutputLosses:
     def point_estimate(self, measure: Any) -> PointEstimate:
         """Return the point estimate of an average."""
         moments = [Moments.from_rows(column, self.weight) for column in self.values.T]
-        value, share = _average_outputs(measure, moments)
-        rest = self.weight, self.clusters, self.settings
-        made = estimate_mean_loss(measure.plain, self.values @ share, *rest)
+        value, coefficients = _average_outputs(measure, moments)
+        design = self.weight, self.clusters, self.settings
+        estimate = estimate_mean_loss(measure.plain, self.values @ coefficients, *design)
         if value is None:
-            return made
-        return replace(made, value=value, replicates=lambda: self._replicates(measure, moments[0]))
+            return estimate
+        return replace(
+            estimate, value=value, replicates=lambda: self._replicates(measure, moments[0])
+        )
 
-    def _replicates(self, measure: Any, near: Moments) -> FloatArray:
+    def _replicates(self, measure: Any, template: Moments) -> FloatArray:
         means = row_means(self.values, self.weight, self.settings, self.clusters)
-        drawn: FloatArray = measure.plain.apply(replace(near, mean=means))  # type: ignore[arg-type]
-        return weighted_output_mean(measure.among, drawn)
+        replicates: FloatArray = measure.plain.apply(replace(template, mean=means))  # type: ignore[arg-type]
+        return weighted_output_mean(measure.among, replicates)
 
 
 def _average_outputs(measure: Any, moments: Sequence[Moments]) -> tuple[float | None, FloatArray]:
@@ -68,15 +70,17 @@ def _average_outputs(measure: Any, moments: Sequence[Moments]) -> tuple[float | 
     """
     plain, u = measure.plain, output_weights(measure.among)
     u = np.full(len(moments), 1 / len(moments)) if u is None else u
-    each = [float(plain.apply(of)) for of in moments]
-    value = float(weighted_output_mean(measure.among, np.array(each)))
+    values = [float(plain.apply(output)) for output in moments]
+    value = float(weighted_output_mean(measure.among, np.array(values)))
     if not np.isfinite(value):
         return None, np.ones(len(moments))
     # Where an output has no loss at all, there is no slope, and no row moves it.
-    slopes = np.array([loss_derivative(plain, *of) for of in zip(each, moments, strict=True)])
+    slopes = np.array(
+        [loss_derivative(plain, *output) for output in zip(values, moments, strict=True)]
+    )
     slopes = np.where(np.isfinite(slopes), slopes, 0.0)
-    one = loss_derivative(plain, value, moments[0])
-    return value, u * slopes / one if np.isfinite(one) else u
+    average_slope = loss_derivative(plain, value, moments[0])
+    return value, u * slopes / average_slope if np.isfinite(average_slope) else u
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,37 +101,37 @@ class StreamedOutputs:
             tuple(Moments.from_rows(column, self.weight) for column in self.values.T)
         )
 
-    def influence(self, measure: Any, whole: StatisticVector) -> Influence | None:
+    def influence(self, measure: Any, total: StatisticVector) -> Influence | None:
         """Return the influence values of the rows on the average."""
-        rest = self.combined_loss(measure, whole), self.weight, self.clusters
-        return influence(measure.plain, *rest, self.combined_moments(measure, whole)[1])
+        loss_rows = self.combined_loss(measure, total), self.weight, self.clusters
+        return influence(measure.plain, *loss_rows, self.combined_moments(measure, total)[1])
 
-    def second(self, measure: Any, whole: StatisticVector) -> Moments:
+    def second(self, measure: Any, total: StatisticVector) -> Moments:
         """Return the moments of the combined loss."""
-        rest = self.weight, self.clusters, self.settings
-        return RowLosses(self.combined_loss(measure, whole), *rest).batch_statistic(measure.plain)
+        design = self.weight, self.clusters, self.settings
+        return RowLosses(self.combined_loss(measure, total), *design).batch_statistic(measure.plain)
 
-    def combined_loss(self, measure: Any, whole: StatisticVector) -> FloatArray:
+    def combined_loss(self, measure: Any, total: StatisticVector) -> FloatArray:
         """Return the combined loss of each row."""
-        return np.asarray(self.values @ _average_outputs(measure, whole.parts)[1])
+        return np.asarray(self.values @ _average_outputs(measure, total.parts)[1])
 
     @staticmethod
     def combined_moments(
-        measure: Any, whole: StatisticVector, found: Moments | None = None
+        measure: Any, total: StatisticVector, moments: Moments | None = None
     ) -> tuple[float | None, Moments]:
         """Return the value, and the moments of the combined loss.
 
-        These moments are the ``found`` ones, or as far as the moments of the outputs determine
+        These moments are the ``moments`` ones, or as far as the moments of the outputs determine
         them.
         """
-        value, share = _average_outputs(measure, whole.parts)
-        first, means = whole.parts[0], np.array([of.mean for of in whole.parts])
-        infinite = max(of.infinite for of in whole.parts)
-        none = float("nan")
-        known = replace(
-            first, mean=float(means @ share), m2=none, v2=none, cross=none, infinite=infinite
+        value, coefficients = _average_outputs(measure, total.parts)
+        first, means = total.parts[0], np.array([output.mean for output in total.parts])
+        infinite = max(output.infinite for output in total.parts)
+        nan = float("nan")
+        combined = replace(
+            first, mean=float(means @ coefficients), m2=nan, v2=nan, cross=nan, infinite=infinite
         )
-        return value, known if found is None else found
+        return value, combined if moments is None else moments
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,29 +143,47 @@ class StreamedOutputAverages:
 
     def batch_statistic(self, measure: Any) -> StatisticVector:
         """Return the statistics of each output."""
-        return StatisticVector(tuple(one.statistic for one in self.outputs))
+        return StatisticVector(tuple(output.statistic for output in self.outputs))
 
-    def influence(self, measure: Any, whole: StatisticVector) -> Influence | None:
+    def influence(self, measure: Any, total: StatisticVector) -> Influence | None:
         """Return the influence values of the rows on the average."""
-        weights, total = output_weights(measure.among), None
-        shares = np.full(len(self.outputs), 1 / len(self.outputs)) if weights is None else weights
-        for share, one, of in zip(shares, self.outputs, whole.parts, strict=True):
-            found = one.influence(measure.plain, of)
-            if found is None:
+        weights, average_influence = output_weights(measure.among), None
+        coefficients = (
+            np.full(len(self.outputs), 1 / len(self.outputs)) if weights is None else weights
+        )
+        for coefficient, output, statistic in zip(
+            coefficients, self.outputs, total.parts, strict=True
+        ):
+            output_influence = output.influence(measure.plain, statistic)
+            if output_influence is None:
                 return None
-            total = share * found if total is None else total + share * found
-        return total
+            average_influence = (
+                coefficient * output_influence
+                if average_influence is None
+                else average_influence + coefficient * output_influence
+            )
+        return average_influence
 
-    def second(self, measure: Any, whole: StatisticVector) -> Moments | None:
+    def second(self, measure: Any, total: StatisticVector) -> Moments | None:
         """Return the moments that determine the skewness of the influence values."""
-        found = self.influence(measure, whole)
-        return None if found is None else SkewMoments.from_rows(found.corrected.column)
+        average_influence = self.influence(measure, total)
+        return (
+            None
+            if average_influence is None
+            else SkewMoments.from_rows(average_influence.corrected.column)
+        )
 
     def point_estimate(
-        self, measure: Any, each: Sequence[PointEstimate], whole: StatisticVector, seen: RowSummary
+        self,
+        measure: Any,
+        estimates: Sequence[PointEstimate],
+        total: StatisticVector,
+        row_summary: RowSummary,
     ) -> PointEstimate:
         """Return the point estimate of an average from those of the outputs."""
-        return replace(mean_over_outputs(measure, each), skewness_size=lambda: seen.skewness)
+        return replace(
+            mean_over_outputs(measure, estimates), skewness_size=lambda: row_summary.skewness
+        )
 
 
 def mean_over_outputs(measure: Any, terms: Sequence[PointEstimate]) -> PointEstimate:
@@ -170,10 +192,10 @@ def mean_over_outputs(measure: Any, terms: Sequence[PointEstimate]) -> PointEsti
     If any is undefined, so is the mean, for all reasons of the outputs.
     """
     weights = output_weights(measure.among)
-    shares = [1 / len(terms)] * len(terms) if weights is None else weights.tolist()
-    first, undefined = terms[0], {w: n for of in terms for w, n in of.undefined.items()}
-    made = weighted_sum(
-        list(zip(shares, terms, strict=True)),
+    coefficients = [1 / len(terms)] * len(terms) if weights is None else weights.tolist()
+    first, undefined = terms[0], {w: n for term in terms for w, n in term.undefined.items()}
+    average = weighted_sum(
+        list(zip(coefficients, terms, strict=True)),
         kind="largest" if first.kind == "largest" else "average over outputs",
         bounds=first.bounds,
         higher_is_better=first.higher_is_better,
@@ -181,14 +203,18 @@ def mean_over_outputs(measure: Any, terms: Sequence[PointEstimate]) -> PointEsti
         undefined=undefined,
     )
     if first.influence is None or undefined:
-        return replace(made, influence=None)
-    influence = made.influence
+        return replace(average, influence=None)
+    influence = average.influence
 
     def skewness() -> float:
-        found = influence() if influence is not None else None
-        return 0.0 if found is None else abs(intervals.skewness(found.influence_values))
+        average_influence = influence() if influence is not None else None
+        return (
+            0.0
+            if average_influence is None
+            else abs(intervals.skewness(average_influence.influence_values))
+        )
 
-    return replace(made, skewness_size=skewness)
+    return replace(average, skewness_size=skewness)
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,16 +273,16 @@ class MultioutputRegression(SystemOutput):
 
     def single_output(self, output: str) -> RegressionOutput:
         """Return the system of one output."""
-        place = self.outputs.index(output)
-        made: RegressionOutput = self.cached(
-            output, lambda: self._select_columns(RegressionOutput, place)
+        index = self.outputs.index(output)
+        system: RegressionOutput = self.cached(
+            output, lambda: self._select_columns(RegressionOutput, index)
         )
-        return made
+        return system
 
-    def _select_columns(self, kind: Any, places: Any) -> Any:
+    def _select_columns(self, kind: Any, indices: Any) -> Any:
         """Return some outputs as an object of a kind that takes columns or tables."""
         truth, predicted = (
-            np.ascontiguousarray(table[:, places]) for table in (self.truth, self.predicted)
+            np.ascontiguousarray(table[:, indices]) for table in (self.truth, self.predicted)
         )
         if kind is MomentRows:
             return MomentRows(truth, predicted, self.weight, self.clusters, self.settings)
@@ -294,7 +320,7 @@ class MultioutputRegression(SystemOutput):
             picked = measure.picked(self.outputs)
             losses = measure.losses(self.truth[:, picked], self.predicted[:, picked])
             return StreamedOutputs(losses, self.weight, self.clusters, self.settings)
-        each = [one.sample_for(measure.plain) for one in self._single_outputs(measure)]
+        each = [system.sample_for(measure.plain) for system in self._single_outputs(measure)]
         return StreamedOutputAverages(each, self.weight)
 
     def composite_estimate(self, measure: Measure) -> PointEstimate:
@@ -302,13 +328,14 @@ class MultioutputRegression(SystemOutput):
         return self.cached(measure, lambda: self._average(measure))
 
     def _average(self, measure: Measure) -> PointEstimate:
-        rest = self.weight, self.clusters, self.settings
+        design = self.weight, self.clusters, self.settings
         if measure.definition.statistic is Moments:
             picked = measure.picked(self.outputs)
             losses = measure.losses(self.truth[:, picked], self.predicted[:, picked])
-            return MultioutputLosses(losses, *rest).point_estimate(measure)
+            return MultioutputLosses(losses, *design).point_estimate(measure)
         return mean_over_outputs(
-            measure, [one.point_estimate(measure.plain) for one in self._single_outputs(measure)]
+            measure,
+            [system.point_estimate(measure.plain) for system in self._single_outputs(measure)],
         )
 
     def _single_outputs(self, measure: Measure) -> list[RegressionOutput]:
@@ -319,7 +346,7 @@ class MultioutputRegression(SystemOutput):
         """Return the value of the best constant predictions, one for each output."""
         if measure.label is not None:
             return super().constant_value(measure)
-        each = [one.constant_value(measure.plain) for one in self._single_outputs(measure)]
+        each = [system.constant_value(measure.plain) for system in self._single_outputs(measure)]
         if measure.average == "macro":
             return float(weighted_output_mean(measure.among, np.array(each)))
         return 0.0 if (np.array(each) == 0).any() else float("nan")

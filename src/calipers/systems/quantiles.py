@@ -77,20 +77,20 @@ class QuantileOutput(SystemOutput):
         if measure.definition.reads != "numbers":
             return None
         level = measure.parameters.get("alpha", 0.5)
-        rest = self.weight, self.settings, self.clusters
+        design = self.weight, self.settings, self.clusters
         return self.cached(
             level,
             lambda: RegressionOutput(
-                self.name, self.truth, self.quantile_rows.quantile(level), *rest
+                self.name, self.truth, self.quantile_rows.quantile(level), *design
             ),
         )
 
     def check_measure(self, measure: Measure) -> None:
         """Check that the quantiles that the measure needs were predicted."""
         try:
-            one = self.binary_problem(measure)
-            if one is not None:
-                one.check_measure(measure)
+            problem = self.binary_problem(measure)
+            if problem is not None:
+                problem.check_measure(measure)
             else:
                 measure.losses(self.truth[:0], QuantileRows(self.levels, self.values[:0]))
         except NoLevelError as error:
@@ -103,13 +103,15 @@ class QuantileOutput(SystemOutput):
 
     def constant_value(self, measure: Measure) -> float:
         """Return the value of constant predictions of the quantiles of the truth."""
-        one = self.binary_problem(measure)
-        if one is not None:
-            return one.constant_value(measure)
+        problem = self.binary_problem(measure)
+        if problem is not None:
+            return problem.constant_value(measure)
         w = np.ones(len(self.truth)) if self.weight is None else self.weight
         if not w.sum() > 0:
             return NAN
         truth, by_size = self.truth[w > 0], SortedValues.from_column(self.truth[w > 0])
         best = [float(by_size.quantile(w[w > 0], level)) for level in self.levels]
-        said = QuantileRows(self.levels, np.tile(best, (len(truth), 1)))
-        return float(measure.apply(Moments.from_rows(measure.losses(truth, said), w[w > 0])))
+        constant_prediction = QuantileRows(self.levels, np.tile(best, (len(truth), 1)))
+        return float(
+            measure.apply(Moments.from_rows(measure.losses(truth, constant_prediction), w[w > 0]))
+        )

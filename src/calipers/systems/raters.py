@@ -73,25 +73,25 @@ class Raters(SystemOutput):
     columns: ClassVar = ("codes", "weight", "item_counts", "weight_squares")
     own: ClassVar = {"codes": np.int64, "raters": None, "categories": None, "values": None}
 
-    def output_shape(self, field: str, said: Mapping[str, Any]) -> tuple[int, ...]:
+    def output_shape(self, field: str, outputs: Mapping[str, Any]) -> tuple[int, ...]:
         """Return the required shape of an entry: a rating by each rater of these predictions."""
-        raters = said.get("raters")
+        raters = outputs.get("raters")
         return (len(raters) if isinstance(raters, list | tuple) else 0,)
 
-    def with_outputs(self, name: str, said: Mapping[str, Any]) -> Raters:
+    def with_outputs(self, name: str, outputs: Mapping[str, Any]) -> Raters:
         """Return other raters of the same items.
 
         Their categories are mapped to those of this set; new numeric categories are inserted by
         size.
         """
-        names, codes = tuple(said["categories"]), said["codes"]
-        values = np.asarray(said["values"], np.float64)
+        names, codes = tuple(outputs["categories"]), outputs["codes"]
+        values = np.asarray(outputs["values"], np.float64)
         if values.shape != (len(names),) or not ((codes >= -1) & (codes < len(names))).all():
             raise ValueError("there are ratings of no category")
-        new = [k for k, one in enumerate(names) if one not in self.categories]
+        new = [k for k, category in enumerate(names) if category not in self.categories]
         categories = (*self.categories, *(names[k] for k in new))
         numbers = np.append(self.values, values[new])
-        place = np.arange(len(categories))
+        order = np.arange(len(categories))
         if new:
             if np.isnan(numbers).any() or (np.diff(self.values) <= 0).any():
                 raise InputError(
@@ -99,25 +99,25 @@ class Raters(SystemOutput):
                     "with "
                     "order= (--order) where it stands"
                 )
-            place = np.argsort(numbers)
-        categories = tuple(categories[k] for k in place)
-        to = np.array([*(categories.index(one) for one in names), -1])
+            order = np.argsort(numbers)
+        categories = tuple(categories[k] for k in order)
+        code_map = np.array([*(categories.index(category) for category in names), -1])
         return replace(
             self,
             name=name,
-            raters=tuple(said["raters"]),
-            codes=to[codes],
+            raters=tuple(outputs["raters"]),
+            codes=code_map[codes],
             categories=categories,
-            values=numbers[place],
+            values=numbers[order],
         )
 
     def sample_for(self, measure: Measure) -> RatingSample:
         """Return the numbers of ratings of each item by category."""
         return self.cached("items", self._rating_sample)
 
-    def items(self, of: npt.NDArray[np.bool_]) -> IntArray | FloatArray:
+    def items(self, mask: npt.NDArray[np.bool_]) -> IntArray | FloatArray:
         """Return the number of items in a mask, or in each of several masks."""
-        return of.sum(axis=0) if self.item_counts is None else self.item_counts @ of
+        return mask.sum(axis=0) if self.item_counts is None else self.item_counts @ mask
 
     def _rating_sample(self) -> RatingSample:
         known = self.categories, self.values

@@ -54,9 +54,9 @@ class SoftLabelOutput(SystemOutput):
 
     def check_measure(self, measure: Measure) -> None:
         """Check that the measure is defined for soft labels."""
-        asked = "as the truth is a distribution a row; ask for soft-log-loss, KL-divergence or"
+        hint = "as the truth is a distribution a row; ask for soft-log-loss, KL-divergence or"
         if measure.reads != "distributions":
-            raise InputError(f"{measure} takes a class for each row, {asked} soft-Brier")
+            raise InputError(f"{measure} takes a class for each row, {hint} soft-Brier")
 
     def sample_for(self, measure: Measure) -> RowLosses:
         """Return the loss of each row."""

@@ -34,73 +34,87 @@ class AveragedScores:
 
     def batch_statistic(self, measure: Measure) -> StatisticVector:
         """Return the table of scores of each label, or its rows until they are many."""
-        return StatisticVector(tuple(one.batch_statistic(measure.plain) for one in self.outputs))
+        return StatisticVector(
+            tuple(output.batch_statistic(measure.plain) for output in self.outputs)
+        )
 
-    def weights(self, measure: Measure, whole: StatisticVector) -> list[float]:
+    def weights(self, measure: Measure, total: StatisticVector) -> list[float]:
         """Return the weight of each label, which depends on the rows that have it."""
         if self.is_pooled:
             return [1.0]
-        sizes = np.array([of.total_positive for of in whole.parts])
-        found = class_weights(replace(measure, among=None), self.labels, sizes)
-        return [found.get(label, 0.0) for label in self.labels]
+        sizes = np.array([table.total_positive for table in total.parts])
+        weight_by_label = class_weights(replace(measure, among=None), self.labels, sizes)
+        return [weight_by_label.get(label, 0.0) for label in self.labels]
 
-    def influence(self, measure: Measure, whole: StatisticVector) -> Influence | None:
+    def influence(self, measure: Measure, total: StatisticVector) -> Influence | None:
         """Return the influence values of the rows on the average."""
         return self.system.cached(
-            ("moved", measure, id(whole)), lambda: self._influence(measure, whole)
+            ("moved", measure, id(total)), lambda: self._influence(measure, total)
         )
 
-    def _influence(self, measure: Measure, whole: StatisticVector) -> Influence | None:
-        total: Influence | None = None
-        weights = self.weights(measure, whole)
-        for weight, one, of in zip(weights, self.outputs, whole.parts, strict=True):
+    def _influence(self, measure: Measure, total: StatisticVector) -> Influence | None:
+        average_influence: Influence | None = None
+        weights = self.weights(measure, total)
+        for weight, output, table in zip(weights, self.outputs, total.parts, strict=True):
             if weight == 0:
                 continue
-            found = one.influence(measure.plain, of)
-            if found is None:
+            label_influence = output.influence(measure.plain, table)
+            if label_influence is None:
                 return None
             # Two labels that the same of few rows have are corrected for by all rows of each.
-            term = weight * (found if self.is_pooled else found.corrected)
-            total = term if total is None else total + term
-        if total is None or not self.is_pooled:
-            return total
-        s = self.system
-        by_row = total.corrected.column.reshape(s.n_rows, len(self.labels)).sum(axis=1)
-        return replace(total, column=by_row, space=VarianceEstimator(s.weight, s.clusters))
+            term = weight * (label_influence if self.is_pooled else label_influence.corrected)
+            average_influence = term if average_influence is None else average_influence + term
+        if average_influence is None or not self.is_pooled:
+            return average_influence
+        system = self.system
+        by_row = average_influence.corrected.column.reshape(system.n_rows, len(self.labels)).sum(
+            axis=1
+        )
+        return replace(
+            average_influence,
+            column=by_row,
+            space=VarianceEstimator(system.weight, system.clusters),
+        )
 
-    def second(self, measure: Measure, whole: StatisticVector) -> SkewMoments | None:
+    def second(self, measure: Measure, total: StatisticVector) -> SkewMoments | None:
         """Return the moments of the influence values, which show if few rows are decisive."""
         if self.system.clusters is not None or measure.definition.area is None:
             return None
-        found = self.influence(measure, whole)
-        return None if found is None else SkewMoments.from_rows(found.corrected.column)
+        average_influence = self.influence(measure, total)
+        return (
+            None
+            if average_influence is None
+            else SkewMoments.from_rows(average_influence.corrected.column)
+        )
 
     def point_estimate(
         self,
         measure: Measure,
-        each: Sequence[PointEstimate],
-        whole: StatisticVector,
-        seen: RowSummary,
+        estimates: Sequence[PointEstimate],
+        total: StatisticVector,
+        row_summary: RowSummary,
     ) -> PointEstimate:
         """Return the point estimate of the average from the estimates of the labels."""
-        pairs = zip(self.weights(measure, whole), each, strict=True)
-        terms = [(weight, reading) for weight, reading in pairs if weight]
-        made = average_of_scores(measure, terms, seen.rows, seen.settings)
-        made = replace(made, influence=seen.influence)
+        pairs = zip(self.weights(measure, total), estimates, strict=True)
+        terms = [(weight, estimate) for weight, estimate in pairs if weight]
+        average = average_of_scores(measure, terms, row_summary.rows, row_summary.settings)
+        average = replace(average, influence=row_summary.influence)
         if self.is_pooled:  # whose entries are not independent
-            undefined = dict.fromkeys(made.undefined, seen.rows)
-            scale = None if seen.has_clusters else terms[0][1].transform
-            made = replace(made, undefined=undefined, transform=scale, methods={})
-        if seen.has_clusters:
-            return made
+            undefined = dict.fromkeys(average.undefined, row_summary.rows)
+            scale = None if row_summary.has_clusters else terms[0][1].transform
+            average = replace(average, undefined=undefined, transform=scale, methods={})
+        if row_summary.has_clusters:
+            return average
         return effective_sample_size.add_interval(
-            measure, made, terms, lambda: seen.skewness / 6, seen.size
+            measure, average, terms, lambda: row_summary.skewness / 6, row_summary.size
         )
 
-    def value_bounds(self, measure: Measure, whole: StatisticVector) -> tuple[float, float]:
+    def value_bounds(self, measure: Measure, total: StatisticVector) -> tuple[float, float]:
         """Return bounds of the value, for tables in which neighbouring scores were merged."""
         area = measure.definition.area
         assert area is not None
-        tables: Sequence[ScoreTable] = whole.parts
-        low, high = np.array(self.weights(measure, whole)) @ [of.bounds(area.name) for of in tables]
+        tables: Sequence[ScoreTable] = total.parts
+        low, high = np.array(self.weights(measure, total)) @ [
+            table.bounds(area.name) for table in tables
+        ]
         return float(low), float(high)

@@ -115,8 +115,8 @@ class ThresholdRule:
         """
         if not isinstance(text, str):
             raise InputError(f"a rule is {text!r}, expected one such as 'youden'")
-        head, where, tail = text.strip().partition(" where ")
-        if not where and _BOUND.match(head):
+        head, separator, tail = text.strip().partition(" where ")
+        if not separator and _BOUND.match(head):
             head, tail = "", head
         bounds = tuple(
             _parse_bound(part) for part in re.split(r"[&,](?![^()]*\))", tail) if part.strip()
@@ -137,8 +137,8 @@ class ThresholdRule:
         if self.measure.definition.statistic is ScoreTable:
             assert self.measure.definition.threshold_index is not None
             with np.errstate(divide="ignore", invalid="ignore"):
-                place = self.measure.definition.threshold_index(table, **self.measure.parameters)
-            return np.where(np.isnan(self.measure.apply(table)), -1, place)
+                index = self.measure.definition.threshold_index(table, **self.measure.parameters)
+            return np.where(np.isnan(self.measure.apply(table)), -1, index)
         values = self._values(table)
         return np.where((values > -np.inf).any(axis=-1), first_argmax(values), -1)
 
@@ -181,8 +181,8 @@ class ThresholdRule:
 
         +∞ predicts no row positive; NaN means that no threshold meets the bounds.
         """
-        place = self.best_index(table)
-        return np.where(place < 0, np.nan, table.thresholds[place])
+        index = self.best_index(table)
+        return np.where(index < 0, np.nan, table.thresholds[index])
 
     def __str__(self) -> str:
         return " where ".join([str(self.measure), *([self._bounds] if self.bounds else [])])
@@ -207,15 +207,15 @@ def _parse_bound(text: str) -> MeasureBound:
 
 def _left_to_maximise(bounds: Sequence[MeasureBound], text: str) -> str:
     """Return the measure to be maximised under bounds that do not name one."""
-    named = {bound.measure.definition.name for bound in bounds}
+    bounded_names = {bound.measure.definition.name for bound in bounds}
     for measure, guards in _GUARDS.items():
-        if bounds and named <= set(guards):
+        if bounds and bounded_names <= set(guards):
             return measure
     raise InputError(f"rule {text!r}: say what to maximise, as in 'F1 where recall>=0.8'")
 
 
 def replicated_choices(
-    rule: ThresholdRule, drawn: ScoreReplicates
+    rule: ThresholdRule, replicates: ScoreReplicates
 ) -> tuple[npt.NDArray[np.int64], FloatArray]:
     """Choose the threshold on each bootstrap replicate.
 
@@ -224,14 +224,16 @@ def replicated_choices(
     """
 
     def choose(part: RefinedCurves) -> tuple[npt.NDArray[np.int64], FloatArray]:
-        place = rule.best_index(part.table)
-        own = np.maximum(place, 0)[:, None]
-        chosen = np.take_along_axis(part.block_index, own, axis=-1)[:, 0]
-        there = [np.take_along_axis(of, own, axis=-1) for of in part.table.running]
-        return np.where(place < 0, -1, chosen), np.concatenate(there, axis=-1)
+        index = rule.best_index(part.table)
+        index_column = np.maximum(index, 0)[:, None]
+        chosen = np.take_along_axis(part.block_index, index_column, axis=-1)[:, 0]
+        counts = [
+            np.take_along_axis(running, index_column, axis=-1) for running in part.table.running
+        ]
+        return np.where(index < 0, -1, chosen), np.concatenate(counts, axis=-1)
 
-    places, there = zip(*drawn.refine(rule.opens, choose), strict=True)
-    return np.concatenate(places), np.concatenate(there)
+    indices, counts = zip(*replicates.refine(rule.opens, choose), strict=True)
+    return np.concatenate(indices), np.concatenate(counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,12 +262,14 @@ class ChosenThreshold:
     @cached_property
     def _resampled(self) -> tuple[FloatArray, ConfusionMatrix]:
         """Thresholds of the replicates, and the out-of-bag confusion matrix."""
-        place, _ = self._choices
-        found, table = place >= 0, self.replicates.table
-        counts = self.replicates.left_out(np.maximum(place, 0))[found].sum(axis=0).reshape(2, 2)
+        index, _ = self._choices
+        chosen_mask, table = index >= 0, self.replicates.table
+        counts = (
+            self.replicates.left_out(np.maximum(index, 0))[chosen_mask].sum(axis=0).reshape(2, 2)
+        )
         with np.errstate(divide="ignore", invalid="ignore"):
             counts *= (table.total_positive + table.total_negative) / counts.sum()
-        thresholds = np.where(found, table.thresholds[place], np.nan)
+        thresholds = np.where(chosen_mask, table.thresholds[index], np.nan)
         return thresholds, ConfusionMatrix(counts, counts)
 
     @property
@@ -279,15 +283,18 @@ class ChosenThreshold:
     @cached_property
     def _both(self) -> tuple[ConfusionMatrix, ConfusionMatrix]:
         """Confusion matrices of each replicate and of all rows, at the replicate's threshold."""
-        (place, own), table = self._choices, self.replicates.table
-        place, own = place[place >= 0], own[place >= 0]
-        drawn = self.replicates.totals[self._choices[0] >= 0]
+        (index, counts), table = self._choices, self.replicates.table
+        index, counts = index[index >= 0], counts[index >= 0]
+        totals = self.replicates.totals[self._choices[0] >= 0]
         tp, fp = table.running
-        here = np.stack([tp[place], fp[place]], axis=-1)
-        whole = np.array([table.total_positive, table.total_negative])
-        matrices = (to_confusion_counts(*own.T, *drawn.T), to_confusion_counts(*here.T, *whole))
-        mine, all_rows = (ConfusionMatrix(cells, cells) for cells in matrices)
-        return mine, all_rows
+        full_counts = np.stack([tp[index], fp[index]], axis=-1)
+        full_totals = np.array([table.total_positive, table.total_negative])
+        matrices = (
+            to_confusion_counts(*counts.T, *totals.T),
+            to_confusion_counts(*full_counts.T, *full_totals),
+        )
+        replicate_matrices, all_rows = (ConfusionMatrix(cells, cells) for cells in matrices)
+        return replicate_matrices, all_rows
 
     def optimism(self, measure: Measure) -> tuple[float, float]:
         """Return the limits of the optimism of a measure of the confusion matrix.
@@ -298,10 +305,12 @@ class ChosenThreshold:
         """
         if not self._is_needed:
             return NAN, NAN
-        mine, whole = (measure.apply(of) for of in self._both)
-        missed = np.full(len(self._choices[0]) - len(mine), NAN)
-        made = percentile(np.append(mine - whole, missed), self.replicates.settings.level)
-        return made.low, made.high
+        replicate_values, full_values = (measure.apply(matrix) for matrix in self._both)
+        missed = np.full(len(self._choices[0]) - len(replicate_values), NAN)
+        limits = percentile(
+            np.append(replicate_values - full_values, missed), self.replicates.settings.level
+        )
+        return limits.low, limits.high
 
     def point_estimate(self, n: int) -> PointEstimate:
         """Return the threshold as a point estimate, with the thresholds of the replicates."""
@@ -315,21 +324,21 @@ class ChosenThreshold:
 
     def note(self, table: ScoreTable) -> str:
         """Return the note on the optimism of the threshold."""
-        at = "+∞" if np.isinf(self.threshold) else f"{self.threshold:.6g}"
+        threshold = "+∞" if np.isinf(self.threshold) else f"{self.threshold:.6g}"
         text = (
-            f"{self.system}: the threshold {at} was chosen on the rows that it is evaluated on, "
+            f"{self.system}: the threshold {threshold} was chosen on the rows that it is evaluated on, "
             f"for the best {self.rule}, so measures there are optimistic"
         )
         if not self._is_needed or self.rule.measure.definition.statistic is ScoreTable:
             return f"{text}."
-        here = table.to_confusion_matrix(self.threshold)
-        both = " and ".join(
-            f"{measure} is {float(measure.apply(here)):.3f} on these rows, "
+        matrix = table.to_confusion_matrix(self.threshold)
+        comparisons = " and ".join(
+            f"{measure} is {float(measure.apply(matrix)):.3f} on these rows, "
             f"{self.out_of_bag(measure):.3f} out of bag"
             for measure in self.rule.measures
         )
         return (
-            f"{text}: {both} (the choice is repeated on {self.replicates.settings.n_resamples:,} "
+            f"{text}: {comparisons} (the choice is repeated on {self.replicates.settings.n_resamples:,} "
             "bootstrap replicates)."
         )
 

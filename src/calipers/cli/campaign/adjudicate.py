@@ -62,37 +62,46 @@ def command(
             write_stderr(f"{format_count(number, 'decisions')} of {by} recorded")
         grades = operations.read_grades(campaign, programs=options["programs"])
         decided = operations.adjudicated_decisions(campaign)
-        found = disagreements(grades, decided, apart=apart, also_decided=show_all)
+        disputed = disagreements(grades, decided, min_difference=apart, also_decided=show_all)
         notes = {(e.assessor, e.topic, e.document): e.note for e in campaign.events() if e.note}
-    rows = [asdict(one) | {"notes": _notes(one, notes)} for one in found]
+    rows = [
+        asdict(disagreement) | {"notes": _notes(disagreement, notes)} for disagreement in disputed
+    ]
     lines: list[str | Table]
-    lines = [_table(found, show_all), "", f"{format_count(len(found), 'documents')} to decide"]
+    lines = [
+        _table(disputed, show_all),
+        "",
+        f"{format_count(len(disputed), 'documents')} to decide",
+    ]
     if show_all:
-        open_ones = sum(one.decided is None for one in found)
+        open_ones = sum(disagreement.decided is None for disagreement in disputed)
         lines[-1] = (
-            f"{format_count(len(found), 'disputed documents')}, {open_ones} of them to decide"
+            f"{format_count(len(disputed), 'disputed documents')}, {open_ones} of them to decide"
         )
-    write_result(rows, lines if found else ["nothing to decide"], kind, path)
+    write_result(rows, lines if disputed else ["nothing to decide"], kind, path)
 
 
-def _notes(one: Disagreement, notes: dict[tuple[str, str, str], str]) -> dict[str, str]:
+def _notes(disagreement: Disagreement, notes: dict[tuple[str, str, str], str]) -> dict[str, str]:
     """Return the assessors' notes on the document."""
-    named = ((name, notes.get((name, one.topic, one.document))) for name in one.grades)
-    return {name: note for name, note in named if note}
+    assessor_notes = (
+        (name, notes.get((name, disagreement.topic, disagreement.document)))
+        for name in disagreement.grades
+    )
+    return {name: note for name, note in assessor_notes if note}
 
 
-def _table(found: list[Disagreement], decided: bool) -> Table:
+def _table(disputed: list[Disagreement], decided: bool) -> Table:
     head = ["topic", "document", "grades", "apart", "relevant"]
     rows = [
         [
-            one.topic,
-            one.document,
-            ", ".join(f"{name} {grade}" for name, grade in one.grades.items()),
-            str(one.apart),
-            "differ" if one.crosses else "agree",
-            *([one.decided] if decided else []),
+            disagreement.topic,
+            disagreement.document,
+            ", ".join(f"{name} {grade}" for name, grade in disagreement.grades.items()),
+            str(disagreement.apart),
+            "differ" if disagreement.crosses else "agree",
+            *([disagreement.decided] if decided else []),
         ]
-        for one in found
+        for disagreement in disputed
     ]
     return format_table([*head, *(["decided"] if decided else [])], rows)
 
@@ -109,11 +118,13 @@ def _decisions(path: str) -> list[tuple[str, str, int, str | None]]:
             if name not in rows.column_names:
                 raise InputError(f"there is no column {name!r}")
         names = ("topic", "document", "grade", *(["note"] if "note" in rows.column_names else []))
-        made = []
-        for place, row in enumerate(rows.select(names).to_pylist(), 1):
+        decisions = []
+        for row_number, row in enumerate(rows.select(names).to_pylist(), 1):
             grade = row["grade"]
             if grade is None or isinstance(grade, str) or grade != int(grade):
-                raise InputError(f"row {place}: the grade is {grade!r}, expected a whole number")
+                raise InputError(
+                    f"row {row_number}: the grade is {grade!r}, expected a whole number"
+                )
             topic, document = label_name(row["topic"]), label_name(row["document"])
-            made.append((topic, document, int(grade), row.get("note") or None))
-    return made
+            decisions.append((topic, document, int(grade), row.get("note") or None))
+    return decisions

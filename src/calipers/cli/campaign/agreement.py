@@ -56,8 +56,8 @@ def command(
       calipers campaign agreement digits.campaign --by-assessor --orders
     """
     output = OutputOptions.take(options)
-    for asked, flag in ((by_assessor, "--by-assessor"), (orders, "--orders")):
-        if asked:
+    for is_requested, flag in ((by_assessor, "--by-assessor"), (orders, "--orders")):
+        if is_requested:
             no_tables_below(flag, output.kind, output.path)
     from calipers.campaign import assessor_agreement, operations
     from calipers.campaign.store import Campaign
@@ -70,34 +70,38 @@ def command(
                 raise InputError(
                     f"{file}: {name!r} has judged nothing; {did_you_mean(name, grades)}"
                 )
-        grades = {name: of for name, of in grades.items() if name in assessors or not assessors}
+        grades = {
+            name: judgments
+            for name, judgments in grades.items()
+            if name in assessors or not assessors
+        }
         if len(grades) < 2:
             raise InputError(f"{file}: judgments are of {len(grades)} assessors; two or more agree")
         measures = options.pop("measures")
-        found = assessor_agreement.agreement(
+        evaluation = assessor_agreement.agreement(
             grades, **({"measures": measures} if measures else {}), **options
         )
         try:
-            output.finish(found)
+            output.finish(evaluation)
         finally:
             if output.kind == "table" and output.path is None:
-                _print(campaign, grades, options, by_assessor and found, orders=orders)
+                _print(campaign, grades, options, by_assessor and evaluation, orders=orders)
 
 
 def _print(
-    campaign: Campaign, grades: Grades, options: dict[str, Any], found: Any, *, orders: bool
+    campaign: Campaign, grades: Grades, options: dict[str, Any], evaluation: Any, *, orders: bool
 ) -> None:
     from calipers.campaign.assessor_agreement import topic_level_agreement
 
-    own = f"Krippendorff-alpha(scale={options['scale']!r})"
-    over = topic_level_agreement(grades, own, level=options["level"])
+    measure = f"Krippendorff-alpha(scale={options['scale']!r})"
+    topic_level = topic_level_agreement(grades, measure, level=options["level"])
     click.echo(
-        f"\nFor topics like these ({over.topics} have a document that two judged): Krippendorff's "
-        f"alpha {format_cell(over.value)} [{format_cell(over.low)}, {format_cell(over.high)}]"
-        + (f" ({over.caution})" if over.caution else "")
+        f"\nFor topics like these ({topic_level.topics} have a document that two judged): Krippendorff's "
+        f"alpha {format_cell(topic_level.value)} [{format_cell(topic_level.low)}, {format_cell(topic_level.high)}]"
+        + (f" ({topic_level.caution})" if topic_level.caution else "")
     )
-    if found:
-        print_tables(found)
+    if evaluation:
+        print_tables(evaluation)
     if orders:
         _print_orders(campaign, grades, options["level"])
 
@@ -105,15 +109,15 @@ def _print(
 def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
     from calipers.campaign import assessor_agreement, operations
 
-    again = assessor_agreement.self_agreement(
-        grades, operations.read_grades(campaign, programs=True, again=True)
+    repeat_agreement = assessor_agreement.self_agreement(
+        grades, operations.read_grades(campaign, programs=True, repeats=True)
     )
-    if again:
+    if repeat_agreement:
         _print_section(
             "Documents that assessors judged twice",
             format_table(
                 ("assessor", "graded alike", "low", "high", "documents"),
-                [(name, *of) for name, of in again.items()],
+                [(name, *values) for name, values in repeat_agreement.items()],
             ),
         )
     rankings, _ = operations.read_rankings(campaign)
@@ -121,7 +125,7 @@ def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
         operations.final_grades(campaign),
         operations.ordering_measures(campaign).names,
     )
-    each = assessor_agreement.swap_assessors(
+    swaps = assessor_agreement.swap_assessors(
         grades, final, rankings, measures=measures, level=level
     )
     _print_section(
@@ -130,12 +134,12 @@ def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
             ("assessor", "topics", "measure", "tau", "tau_AP", "pairs lost", "reversed"),
             [
                 (o.assessor, o.topics, c.measure, c.tau, c.tau_ap, len(c.lost), len(c.reversed))
-                for o in each
+                for o in swaps
                 for c in o.changes
             ],
         ),
     )
-    swapped = assessor_agreement.swapped_orders(
+    stabilities = assessor_agreement.swapped_orders(
         grades, final, rankings, measures=measures, level=level
     )
     _print_section(
@@ -145,12 +149,12 @@ def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
             [
                 (o.measure, o.tau, o.tau_low, o.tau_high, o.tau_ap, o.distinct,
                  f"{len(o.reversed)}/{o.pairs}")
-                for o in swapped
+                for o in stabilities
             ],
         ),
     )  # fmt: skip
 
 
-def _print_section(name: str, of: Table) -> None:
+def _print_section(name: str, table: Table) -> None:
     """Print a table below the result."""
-    print_below(name, render_table(of))
+    print_below(name, render_table(table))

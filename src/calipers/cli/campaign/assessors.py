@@ -52,7 +52,7 @@ def command(
         raise click.UsageError("a program is no adjudicator")
     if details and not program:
         raise click.UsageError("--detail goes with --program")
-    said = dict(_pair(detail) for detail in details)
+    parsed_details = dict(_pair(detail) for detail in details)
     from calipers.campaign.records import Assessor
     from calipers.campaign.store import Campaign
 
@@ -65,7 +65,7 @@ def command(
                         participant,
                         "program" if program else "person",
                         "adjudicator" if adjudicator else "assessor",
-                        details=said,
+                        details=parsed_details,
                     )
                 )
         click.echo("\n".join(_lines(campaign)))
@@ -85,18 +85,18 @@ def _pair(detail: str) -> tuple[str, str]:
 def _lines(campaign: Campaign) -> Iterator[str]:
     from calipers.report.text_columns import align_table
 
-    known, assigned = campaign.assessors(), campaign.assignments()
-    if not known:
+    assessors, assigned = campaign.assessors(), campaign.assignments()
+    if not assessors:
         yield "no assessors yet"
         return
     rows = [
         [
             name,
-            of.role if of.role == "adjudicator" else of.kind,
-            of.participant or "",
+            assessor.role if assessor.role == "adjudicator" else assessor.kind,
+            assessor.participant or "",
             ", ".join(assigned.get(name, ())) if assigned else "all",
-            ", ".join(f"{key}={value}" for key, value in of.details.items()),
+            ", ".join(f"{key}={value}" for key, value in assessor.details.items()),
         ]
-        for name, of in known.items()
+        for name, assessor in assessors.items()
     ]
     yield align_table(("assessor", "kind", "participant", "topics", "details"), rows)

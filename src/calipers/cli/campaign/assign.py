@@ -58,45 +58,52 @@ def command(
     kind, path = format_and_file(options, DATA, "the assignment")
     if overlap and twice:
         raise click.UsageError("--overlap chooses topics, and --twice names them; give one")
-    apart = _conflicts(conflicts)
+    conflicts_by_topic = _conflicts(conflicts)
     from calipers.campaign import operations
     from calipers.campaign.store import Campaign
 
-    dry = options.pop("dry_run")
-    with Campaign.open(file, readonly=dry) as campaign:
-        topics = list(dict.fromkeys(one.topic for one in campaign.pool()))
-        found = operations.assign_topics(
+    is_dry_run = options.pop("dry_run")
+    with Campaign.open(file, readonly=is_dry_run) as campaign:
+        topics = list(dict.fromkeys(entry.topic for entry in campaign.pool()))
+        assignment = operations.assign_topics(
             campaign,
             twice=operations.spread_topics(topics, overlap) if overlap else twice,
-            conflicts=apart,
-            write=not dry,
+            conflicts=conflicts_by_topic,
+            write=not is_dry_run,
             **options,
         )
-    judges = found.judges
+    judges = assignment.judges
     lines: list[str | Table] = [
         format_table(
-            ("topic", "assessors"), [(t, ", ".join(of)) for t, of in found.topics.items()]
+            ("topic", "assessors"),
+            [(t, ", ".join(names)) for t, names in assignment.topics.items()],
         ),
         "",
         format_table(
             ("assessor", "topics", "documents", "found only by their own systems"),
-            [(j, len(judges[j]), found.loads[j], round(found.own[j])) for j in found.loads],
+            [
+                (j, len(judges[j]), assignment.loads[j], round(assignment.own[j]))
+                for j in assignment.loads
+            ],
         ),
     ]
-    if found.gap:
-        lines += ["", f"The largest load and what is only one's own may be {found.gap:.0f} lower."]
-    write_result(asdict(found), lines, kind, path)
-    if not dry:
+    if assignment.gap:
+        lines += [
+            "",
+            f"The largest load and what is only one's own may be {assignment.gap:.0f} lower.",
+        ]
+    write_result(asdict(assignment), lines, kind, path)
+    if not is_dry_run:
         write_stderr(f"next: calipers campaign judge {file}")
 
 
-def _conflicts(given: tuple[str, ...]) -> dict[str, list[str]]:
-    made: dict[str, list[str]] = {}
-    for one in given:
-        name, equals, topic = one.partition("=")
+def _conflicts(specs: tuple[str, ...]) -> dict[str, list[str]]:
+    names_by_topic: dict[str, list[str]] = {}
+    for spec in specs:
+        name, equals, topic = spec.partition("=")
         if not (name and equals and topic):
             raise click.UsageError(
-                f"--conflict {one!r}: expected a name and a topic, as in ann=107"
+                f"--conflict {spec!r}: expected a name and a topic, as in ann=107"
             )
-        made.setdefault(topic, []).append(name)
-    return made
+        names_by_topic.setdefault(topic, []).append(name)
+    return names_by_topic

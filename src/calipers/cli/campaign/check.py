@@ -61,21 +61,21 @@ def command(file: str, **options: Any) -> None:
     from calipers.campaign.store import Campaign
 
     with Campaign.open(file, readonly=True) as campaign:
-        found = assess_quality(campaign, **options)
-    write_result(asdict(found), list(_lines(found)), kind, path)
+        report = assess_quality(campaign, **options)
+    write_result(asdict(report), list(_lines(report)), kind, path)
 
 
-def _lines(found: Any) -> Iterator[str | Table]:
-    yield f"{found.judged} judged documents of {found.topics} topics, {found.relevant} relevant"
-    yield from found.warnings
+def _lines(report: Any) -> Iterator[str | Table]:
+    yield f"{report.judged} judged documents of {report.topics} topics, {report.relevant} relevant"
+    yield from report.warnings
     yield from ("", "Without what only one participant found:", "")
     yield format_table(
         ("participant", "measure", "documents", "relevant", "value", "without", "rank", "without",
          "tau", "tau_AP", "pairs lost", "reversed"),
         [
-            (one.group, c.measure, one.documents, one.relevant, *best.values,
+            (result.group, c.measure, result.documents, result.relevant, *best.values,
              *(f"{rank:g}" for rank in best.ranks), c.tau, c.tau_ap, len(c.lost), len(c.reversed))
-            for one in found.left_out for c, best in ((c, _best(c, one.runs)) for c in one.changes)
+            for result in report.left_out for c, best in ((c, _best(c, result.runs)) for c in result.changes)
         ],
     )  # fmt: skip
     yield "(Value and rank are those of the participant's best run.)"
@@ -85,7 +85,7 @@ def _lines(found: Any) -> Iterator[str | Table]:
         [
             (s.measure, s.relevant, s.tau, s.tau_ap, s.pairs, f"{s.lost:.1f}", f"{s.reversed:.1f}",
              s.value[1], s.value[0])
-            for s in sorted(found.sparse, key=lambda s: s.measure)
+            for s in sorted(report.sparse, key=lambda s: s.measure)
         ],
     )  # fmt: skip
     yield from ("", "Discriminative power:", "")
@@ -101,10 +101,10 @@ def _lines(found: Any) -> Iterator[str | Table]:
         ),
         [
             (s.measure, s.topics, s.pairs, s.separated, s.detectable, *s.needed)
-            for s in found.separation
+            for s in report.separation
         ],
     )
-    silent = [one for one in found.told if one.kind != "separates"]
+    silent = [result for result in report.told if result.kind != "separates"]
     if silent:
         yield ""
         yield format_table(

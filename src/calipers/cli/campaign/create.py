@@ -53,27 +53,27 @@ def command(
     with Campaign.create(
         file, name=name, goal=goal, grades=levels, measures=measures or None
     ) as campaign:
-        about = campaign.about
-        measured = about.measures or select_measures(campaign).names
-    told = ", ".join(f"{grade} {said}" for grade, said in about.grades.items())
-    write_stderr(f"{file}: {about.name}, goal {about.goal}; grades: {told}")
+        info = campaign.about
+        measured = info.measures or select_measures(campaign).names
+    grade_list = ", ".join(f"{grade} {meaning}" for grade, meaning in info.grades.items())
+    write_stderr(f"{file}: {info.name}, goal {info.goal}; grades: {grade_list}")
     write_stderr(f"{file}: measured by {', '.join(measured)}")
     write_stderr(f"next: calipers campaign topics {file} TOPICS")
 
 
-def _grades(given: tuple[str, ...]) -> dict[int, str] | None:
-    made: dict[int, str] = {}
-    for one in given:
-        number, equals, said = one.partition("=")
+def _grades(specs: tuple[str, ...]) -> dict[int, str] | None:
+    meaning_by_grade: dict[int, str] = {}
+    for spec in specs:
+        number, equals, meaning = spec.partition("=")
         try:
             grade = int(number)
         except ValueError:
             equals = ""
-        if not equals or not said.strip():
+        if not equals or not meaning.strip():
             raise click.UsageError(
-                f"--grade {one!r}: expected a number and what it means: 2=relevant"
+                f"--grade {spec!r}: expected a number and what it means: 2=relevant"
             )
-        if grade in made:
+        if grade in meaning_by_grade:
             raise click.UsageError(f"--grade: {grade} is given twice")
-        made[grade] = said.strip()
-    return made or None
+        meaning_by_grade[grade] = meaning.strip()
+    return meaning_by_grade or None

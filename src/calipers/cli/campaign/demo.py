@@ -40,14 +40,14 @@ def command(folder: str) -> None:
 
     from calipers.data.errors import InputError
 
-    place = Path(folder)
-    if (place.is_symlink() or place.exists()) and (not place.is_dir() or any(place.iterdir())):
+    target = Path(folder)
+    if (target.is_symlink() or target.exists()) and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{folder}: is there already; expected a new folder, or an empty one")
     with as_file(files("calipers.data") / "demo" / "campaign") as source:
         for file in sorted(path for path in source.rglob("*") if path.is_file()):
-            copy = place / file.relative_to(source)
+            copy = target / file.relative_to(source)
             copy.parent.mkdir(parents=True, exist_ok=True)
             copyfile(file, copy)  # without its mode: the package may be read-only
-    for name, what in FILES.items():
-        click.echo(f"{place / name!s:28} {what}")
+    for name, description in FILES.items():
+        click.echo(f"{target / name!s:28} {description}")
     write_stderr(f"next: cd {quote(folder)}, then calipers campaign create town.campaign")

@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 @text_option("--assessor", "NAME", "Grades and preferences of this assessor alone.")
 @rule_option
 @flag_option("--force", "Write over files that exist.")
-def command(file: str, *, force: bool, **asked: Any) -> None:
+def command(file: str, *, force: bool, **options: Any) -> None:
     """Export judgments, topics, runs and tables for other tools.
 
     --qrels has a grade for each judged document: the adjudicator's, else that of the persons who
@@ -92,26 +92,26 @@ def command(file: str, *, force: bool, **asked: Any) -> None:
     from calipers.campaign.store import Campaign
 
     with Campaign.open(file, readonly=True) as campaign:
-        made = {**_files(campaign, asked), **_folders(campaign, asked)}
-    if not made:
+        exports_by_path = {**_files(campaign, options), **_folders(campaign, options)}
+    if not exports_by_path:
         raise click.UsageError("say what to write: --qrels, --sampled, --prefs, --judgments, "
                                "--topics, --runs or --tables")  # fmt: skip
-    _write(made, force=force)
+    _write(exports_by_path, force=force)
 
 
-def _files(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, tuple[str, ExportFile]]:
+def _files(campaign: Campaign, options: Mapping[str, Any]) -> dict[str, tuple[str, ExportFile]]:
     """Return the content of single files by path, each with its option."""
     from calipers.campaign import export, tidy_tables
     from calipers.campaign.topic_files import detect_format, format_topics
 
-    assessor, rule = asked["assessor"], asked["rule"]
+    assessor, rule = options["assessor"], options["rule"]
 
     def topics(path: str) -> ExportFile:
-        every = campaign.topics()
-        content, left_out = format_topics(
-            every, asked["topics_format"] or detect_format(path, every)
+        all_topics = campaign.topics()
+        content, omitted = format_topics(
+            all_topics, options["topics_format"] or detect_format(path, all_topics)
         )
-        notes = [f"has no place for {', '.join(left_out)}, which is left out"] if left_out else []
+        notes = [f"has no place for {', '.join(omitted)}, which is left out"] if omitted else []
         return export.ExportFile(content, tuple(notes))
 
     makers: dict[str, Callable[[str], ExportFile]] = {
@@ -126,45 +126,45 @@ def _files(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, tuple[str,
         "topics": topics,
     }
     return {
-        asked[what]: (f"--{what}", export.compress_file(asked[what], make))
-        for what, make in makers.items()
-        if asked[what] is not None
+        options[name]: (f"--{name}", export.compress_file(options[name], make))
+        for name, make in makers.items()
+        if options[name] is not None
     }
 
 
-def _folders(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, tuple[str, ExportFile]]:
+def _folders(campaign: Campaign, options: Mapping[str, Any]) -> dict[str, tuple[str, ExportFile]]:
     """Return the content of files in folders by path, each with its option."""
     from calipers.campaign import export
 
-    made = {}
-    if (folder := asked["runs"]) is not None:
-        for name, one in export.runs(campaign).items():
-            made[str(Path(folder) / name)] = "--runs", one
-    if (folder := asked["tables"]) is not None:
-        for name, one in export.tables(campaign, asked["tables_format"]).items():
-            made[str(Path(folder) / name)] = "--tables", one
-    return made
+    exports_by_path = {}
+    if (folder := options["runs"]) is not None:
+        for name, exported in export.runs(campaign).items():
+            exports_by_path[str(Path(folder) / name)] = "--runs", exported
+    if (folder := options["tables"]) is not None:
+        for name, exported in export.tables(campaign, options["tables_format"]).items():
+            exports_by_path[str(Path(folder) / name)] = "--tables", exported
+    return exports_by_path
 
 
-def _write(made: Mapping[str, tuple[str, ExportFile]], *, force: bool) -> None:
+def _write(exports_by_path: Mapping[str, tuple[str, ExportFile]], *, force: bool) -> None:
     """Write all files, after checking that each of them may be written."""
     from calipers.report.output_files import atomic_writer
 
-    for path in made:
+    for path in exports_by_path:
         if path != DASH and Path(path).is_file() and not force:
             raise click.UsageError(f"{path} exists; --force writes over it")
-    inside = [(option, path) for path, (option, _) in made.items() if path != DASH]
-    for option, path in inside:
+    targets = [(option, path) for path, (option, _) in exports_by_path.items() if path != DASH]
+    for option, path in targets:
         if option in ("--runs", "--tables"):
             Path(path).parent.mkdir(parents=True, exist_ok=True)
     check_late_files(
-        "the export", [path for option, path in inside if option in ("--runs", "--tables")]
+        "the export", [path for option, path in targets if option in ("--runs", "--tables")]
     )
-    for path, (_, one) in made.items():
+    for path, (_, exported) in exports_by_path.items():
         if path == DASH:
-            sys.stdout.buffer.write(one.content)
+            sys.stdout.buffer.write(exported.content)
         else:
             with atomic_writer(path) as stream:
-                stream.write(one.content)
-        for note in one.notes:
+                stream.write(exported.content)
+        for note in exported.notes:
             write_stderr(f"{path}: {note}")

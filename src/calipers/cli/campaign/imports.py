@@ -54,13 +54,15 @@ def command(file: str, judgments: str, details: tuple[str, ...], **options: Any)
     from calipers.campaign.judgment_import import format_import_summary, import_judgments
     from calipers.campaign.store import Campaign
 
-    known = {}
-    for one in details:
-        key, equals, value = one.partition("=")
+    detail_by_key = {}
+    for detail in details:
+        key, equals, value = detail.partition("=")
         if not (key and equals):
-            raise click.UsageError(f"--detail {one!r}: expected a key and a value, as in model=x")
-        known[key] = value
+            raise click.UsageError(
+                f"--detail {detail!r}: expected a key and a value, as in model=x"
+            )
+        detail_by_key[key] = value
     with Campaign.open(file) as campaign:
-        done = import_judgments(campaign, judgments, details=known, **options)
-    for line in format_import_summary(done):
+        summary = import_judgments(campaign, judgments, details=detail_by_key, **options)
+    for line in format_import_summary(summary):
         write_stderr(f"{file}: {line}")

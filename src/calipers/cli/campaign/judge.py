@@ -95,7 +95,7 @@ def command(
     url: str | None,
     new_links: bool,
     opens: bool,
-    **how: Any,
+    **display_options: Any,
 ) -> None:
     """Serve the page on which assessors judge the pooled documents of FILE.campaign.
 
@@ -127,18 +127,18 @@ def command(
     with Campaign.open(file) as campaign:
         with campaign.write():  # whoever is new stays only where there is something to judge
             names = _select_assessors(campaign, assessors)
-            settings = _update_settings(get_settings(campaign), how)
-            desks = SessionManager(campaign, names, settings)
-            if not desks.documents:
+            settings = _update_settings(get_settings(campaign), display_options)
+            sessions = SessionManager(campaign, names, settings)
+            if not sessions.documents:
                 raise InputError(
                     f"{file}: nothing is pooled of their topics; calipers campaign pool"
                 )
         listener = open_socket(host, port)
         origins = list_origins(host, listener.getsockname()[1], url)
         set_settings(campaign, settings)
-        tokens = {name: create_token(campaign, name, alone=new_links) for name in names}
-        desks.renew()
-        write_stderr(f"{campaign.about.name}: {desks.summary()}")
+        tokens = {name: create_token(campaign, name, revoke_others=new_links) for name in names}
+        sessions.renew()
+        write_stderr(f"{campaign.about.name}: {sessions.summary()}")
         links = [f"{origins[0]}/a/{assessor_slug(name)}/#{token}" for name, token in tokens.items()]
         for name, link in zip(names, links, strict=True):
             click.echo(f"{name}\t{link}")
@@ -151,9 +151,9 @@ def command(
         )
         if opens:
             click.launch(links[0])
-        before = desks.recorded
-        serve(desks, listener, origins)
-        write_stderr(f"stopped; {desks.recorded - before} events recorded in {file}")
+        n_before = sessions.recorded
+        serve(sessions, listener, origins)
+        write_stderr(f"stopped; {sessions.recorded - n_before} events recorded in {file}")
 
 
 def _check_address(host: str, url: str | None) -> None:
@@ -169,10 +169,10 @@ def _is_here(origin: str) -> bool:
     return origin.startswith(("http://127.0.0.1", "http://localhost", "http://[::1]"))
 
 
-def _update_settings(settings: DisplaySettings, how: dict[str, Any]) -> DisplaySettings:
+def _update_settings(settings: DisplaySettings, options: dict[str, Any]) -> DisplaySettings:
     """Return the settings, updated from the command line."""
-    preferences, among = how.pop("preferences"), how.pop("among")
-    changes = {name: value for name, value in how.items() if value is not None}
+    preferences, among = options.pop("preferences"), options.pop("among")
+    changes = {name: value for name, value in options.items() if value is not None}
     if preferences is not None:
         changes["mode"] = "preferences" if preferences else "grades"
     if among is not None:
@@ -183,29 +183,31 @@ def _update_settings(settings: DisplaySettings, how: dict[str, Any]) -> DisplayS
     return changed
 
 
-def _select_assessors(campaign: Campaign, asked: tuple[str, ...]) -> list[str]:
+def _select_assessors(campaign: Campaign, requested: tuple[str, ...]) -> list[str]:
     """Return the assessors who are to judge; new ones are added to the campaign."""
     from calipers.campaign.records import Assessor
     from calipers.data.errors import InputError, did_you_mean
 
-    known = campaign.assessors()
-    names = list(dict.fromkeys(asked)) or [
-        name for name, of in known.items() if (of.kind, of.role) == ("person", "assessor")
+    assessors = campaign.assessors()
+    names = list(dict.fromkeys(requested)) or [
+        name
+        for name, assessor in assessors.items()
+        if (assessor.kind, assessor.role) == ("person", "assessor")
     ]
     if not names:
         raise click.UsageError("the campaign has no assessors yet: say who with --assessor NAME")
     for name in names:
-        of = known.get(name)
-        if of is None:
+        assessor = assessors.get(name)
+        if assessor is None:
             if campaign.assignments():
                 raise InputError(
                     f"assessor {name!r} has no topics, which are assigned here; "
-                    f"{did_you_mean(name, known)}"
+                    f"{did_you_mean(name, assessors)}"
                 )
             campaign.add_assessor(Assessor(name))
-        elif of.kind == "program":
+        elif assessor.kind == "program":
             raise InputError(f"assessor {name!r} is a program, whose judgments are imported")
-        elif of.role == "adjudicator":
+        elif assessor.role == "adjudicator":
             raise InputError(
                 f"assessor {name!r} is an adjudicator, who sees what others said: "
                 "calipers campaign adjudicate"

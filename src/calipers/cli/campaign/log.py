@@ -41,8 +41,8 @@ def command(
     from calipers.campaign.store import Campaign
 
     with Campaign.open(file, readonly=True) as campaign:
-        done = audit_log(campaign, assessor=assessor, topic=topic, document=document)
-    rows = [one._asdict() for one in done]
+        entries = audit_log(campaign, assessor=assessor, topic=topic, document=document)
+    rows = [entry._asdict() for entry in entries]
     if kind == "csv":
         from calipers.report.spreadsheets import csv_text
 
@@ -52,22 +52,22 @@ def command(
 
         write_output(format_table(build_table(AuditEntry._fields, rows), "log.parquet"), path)
     else:
-        write_result(rows, [_table(done) if done else "nothing yet"], kind, path)
+        write_result(rows, [_table(entries) if entries else "nothing yet"], kind, path)
 
 
-def _table(done: Any) -> Table:
+def _table(entries: Any) -> Table:
     head = "event", "time", "assessor", "topic", "document", "what", "before", "after", "note"
     rows = [
         [
-            one.event,
-            one.time[:19],
-            one.assessor,
-            one.topic,
-            one.document if one.other is None else f"{one.document} / {one.other}",
-            f"{one.what}{' again' * one.again}",
-            *("" if grade is None else grade for grade in (one.before, one.after)),
-            " ".join((one.note or "").split())[:40],
+            entry.event,
+            entry.time[:19],
+            entry.assessor,
+            entry.topic,
+            entry.document if entry.other is None else f"{entry.document} / {entry.other}",
+            f"{entry.what}{' again' * entry.again}",
+            *("" if grade is None else grade for grade in (entry.before, entry.after)),
+            " ".join((entry.note or "").split())[:40],
         ]
-        for one in done
+        for entry in entries
     ]
     return format_table(head, rows)

@@ -95,8 +95,8 @@ def command(file: str, **options: Any) -> None:
     from calipers.campaign import operations, pooling
     from calipers.campaign.store import Campaign
 
-    dry, replace = options.pop("dry_run"), options.pop("replace")
-    with Campaign.open(file, readonly=dry) as campaign:
+    is_dry_run, replace = options.pop("dry_run"), options.pop("replace")
+    with Campaign.open(file, readonly=is_dry_run) as campaign:
         settings = _settings(campaign, options)
         rankings, _ = operations.read_rankings(campaign)
         if settings["method"] == "depth":
@@ -105,12 +105,12 @@ def command(file: str, **options: Any) -> None:
             pool = pooling.select_top_documents(
                 rankings, settings["take"], settings["by"], options["parameter"]
             )
-        added = operations.add_pool(campaign, pool, settings, replace=replace, write=not dry)
-        found = pool_data(campaign, added, settings)
-    write_result(found, list(pool_tables(found)), kind, path)
+        added = operations.add_pool(campaign, pool, settings, replace=replace, write=not is_dry_run)
+        data = pool_data(campaign, added, settings)
+    write_result(data, list(pool_tables(data)), kind, path)
     if added.without:
         write_stderr(f"no run retrieved anything for topic {', '.join(added.without)}")
-    if not dry:
+    if not is_dry_run:
         write_stderr(
             f"next: calipers campaign documents {file} FOLDER (what is judged has to be shown)"
         )
@@ -120,16 +120,16 @@ def _settings(campaign: Campaign, options: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of the pool, as stored in the file."""
     from calipers.campaign.operations import default_depth
 
-    made: dict[str, Any]
+    settings: dict[str, Any]
     if options["take"]:
-        made = {"method": "take", "take": options["take"], "by": options["by"]}
+        settings = {"method": "take", "take": options["take"], "by": options["by"]}
         if options["parameter"] is not None:
-            made["parameter"] = options["parameter"]
+            settings["parameter"] = options["parameter"]
     else:
-        made = {"method": "depth", "depth": options["depth"] or default_depth(campaign)}
+        settings = {"method": "depth", "depth": options["depth"] or default_depth(campaign)}
     if options["order"] != "fixed":
-        made |= {name: options[name] for name in ("order", "burn_in", "most", "seed")}
-    return made
+        settings |= {name: options[name] for name in ("order", "burn_in", "most", "seed")}
+    return settings
 
 
 def pool_data(campaign: Campaign, added: PoolSummary, settings: dict[str, Any]) -> dict[str, Any]:
@@ -138,10 +138,12 @@ def pool_data(campaign: Campaign, added: PoolSummary, settings: dict[str, Any]) 
 
     depth = None if settings.get("depth") == "all" else settings.get("depth")
     rankings, groups = operations.read_rankings(campaign)
-    longest = max((len(of) for one in rankings.values() for of in one.values()), default=0)
+    longest = max(
+        (len(documents) for entry in rankings.values() for documents in entry.values()), default=0
+    )
     deepest = longest if settings.get("depth") == "all" else depth or 0
     depths = sorted({d for d in (*_STEPS, deepest) if 0 < d <= longest})
-    pooled = {t: [one.document for one in campaign.pool(t)] for t in added.documents}
+    pooled = {t: [entry.document for entry in campaign.pool(t)] for t in added.documents}
     return {
         "settings": settings,
         "topics": [
@@ -153,15 +155,15 @@ def pool_data(campaign: Campaign, added: PoolSummary, settings: dict[str, Any]) 
             for step in pooling.growth(rankings, depths)
         ],
         "groups": [
-            {"participant": one.group, "runs": len(one.runs), "documents": one.documents,
-             "unique": one.unique}
-            for one in pooling.contributions(rankings, depth, groups)
+            {"participant": entry.group, "runs": len(entry.runs), "documents": entry.documents,
+             "unique": entry.unique}
+            for entry in pooling.contributions(rankings, depth, groups)
         ],
         "without": added.without,
     }  # fmt: skip
 
 
-def pool_tables(found: dict[str, Any]) -> Iterator[str | Table]:
+def pool_tables(data: dict[str, Any]) -> Iterator[str | Table]:
     """Yield the summary of a pool as tables."""
     for name, head in (
         ("topics", ("topic", "documents", "new", "pooled")),
@@ -175,4 +177,4 @@ def pool_tables(found: dict[str, Any]) -> Iterator[str | Table]:
                 "groups": "What each participant has, and what nobody else has:",
             }[name]
             yield ""
-        yield format_table(head, [[row[column] for column in head] for row in found[name]])
+        yield format_table(head, [[row[column] for column in head] for row in data[name]])

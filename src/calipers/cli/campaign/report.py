@@ -55,18 +55,18 @@ def command(
       calipers campaign report inex.campaign inex.md
     """
     suffix = Path(page).suffix.lower()
-    found = format_ or writers.format_for_suffix(suffix)
-    if found is None and page.lower().endswith(NO_PAGES):
+    document_format = format_ or writers.format_for_suffix(suffix)
+    if document_format is None and page.lower().endswith(NO_PAGES):
         raise click.UsageError(f"{page!r} is no name of an HTML page, or of a document")
-    kind = found or "html"
+    kind = document_format or "html"
     if opens and kind != "html":
         raise click.UsageError("--open goes with an HTML page")
     from calipers.campaign import report
     from calipers.campaign.store import Campaign
 
-    asked: dict[str, Any] = {"measures": measures, "level": level, "draws": draws, "seed": seed}
+    options: dict[str, Any] = {"measures": measures, "level": level, "draws": draws, "seed": seed}
     with Campaign.open(file, readonly=True) as campaign:
-        write_document(report.document(campaign, **asked), kind, page)
+        write_document(report.document(campaign, **options), kind, page)
     write_stderr(f"wrote {page}")
     if opens:
         open_in_browser(page)

@@ -48,8 +48,8 @@ def _lines(file: str, added: Any) -> list[str]:
 
     run = added.run
     documents = sum(map(len, run.scores.values()))
-    what = f"{format_count(len(run.scores), 'topics')}, {format_count(documents, 'documents')}"
-    lines = [f"{file}: {run.run} of {run.participant}: {what}"]
+    counts = f"{format_count(len(run.scores), 'topics')}, {format_count(documents, 'documents')}"
+    lines = [f"{file}: {run.run} of {run.participant}: {counts}"]
     if added.unanswered:
         lines.append(f"  {run.run} answers nothing for topics {format_names(added.unanswered)}")
     if added.unknown:

@@ -54,17 +54,17 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
 
     with Campaign.open(file, readonly=options["dry_run"]) as campaign:
         rankings, _ = operations.read_rankings(campaign, depths[-1])
-        made = sampling.strata_by_depth(rankings, depths)
-        known = {name for of in made.values() for name in of}
+        strata_by_topic = sampling.strata_by_depth(rankings, depths)
+        names = {name for item in strata_by_topic.values() for name in item}
         sample = sampling.draw(
-            made, {n: x for n, x in numbers.items() if n in known}, seed=options["seed"]
+            strata_by_topic, {n: x for n, x in numbers.items() if n in names}, seed=options["seed"]
         )
         pool = {
             topic: [
-                PoolEntry(document, place)
-                for place, document in enumerate((d for s in of.values() for d in s), 1)
+                PoolEntry(document, position)
+                for position, document in enumerate((d for s in item.values() for d in s), 1)
             ]
-            for topic, of in made.items()
+            for topic, item in strata_by_topic.items()
         }
         settings = {
             "method": "sample", "depth": depths[-1], "strata": list(strata),
@@ -75,17 +75,17 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
             write=not options["dry_run"],
         )  # fmt: skip
     rows: list[dict[str, Any]] = [
-        {"topic": topic, "stratum": name, "documents": len(of.documents), "drawn": len(of.drawn),
-         "inclusion": of.inclusion}
-        for topic, of_topic in sample.topics.items() for name, of in of_topic.items()
+        {"topic": topic, "stratum": name, "documents": len(item.documents), "drawn": len(item.drawn),
+         "inclusion": item.inclusion}
+        for topic, topic_strata in sample.topics.items() for name, item in topic_strata.items()
     ]  # fmt: skip
     head = "topic", "stratum", "documents", "drawn", "inclusion"
     lines: list[str | Table] = [
         format_table(head, [[row[column] for column in head] for row in rows]),
         "",
     ]
-    total, drawn = (sum(int(row[of]) for row in rows) for of in ("documents", "drawn"))
-    lines.append(f"{total} documents pooled, {drawn} drawn to be judged")
+    n_pooled, n_sampled = (sum(int(row[item]) for row in rows) for item in ("documents", "drawn"))
+    lines.append(f"{n_pooled} documents pooled, {n_sampled} drawn to be judged")
     write_result({"settings": settings, "strata": rows}, lines, kind, path)
     if added.without:
         write_stderr(f"no run retrieved anything for topic {', '.join(added.without)}")
@@ -94,18 +94,18 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
 def _parse_strata(strata: tuple[str, ...]) -> tuple[list[int], dict[str, int | float]]:
     """Parse the depths of the strata, and the sample sizes of strata that are not complete."""
     depths, numbers = list[int](), dict[str, int | float]()
-    for one in strata:
-        depth, equals, drawn = one.partition("=")
+    for spec in strata:
+        depth, equals, amount = spec.partition("=")
         try:
             end = int(depth)
             name = f"{depths[-1] + 1 if depths else 1}-{end}"
-            if drawn != "all":
-                numbers[name] = float(drawn) if "." in drawn else int(drawn)
+            if amount != "all":
+                numbers[name] = float(amount) if "." in amount else int(amount)
         except ValueError:
             equals = ""
         if not equals:
-            raise click.UsageError(f"--stratum {one!r}: expected 10=all, 50=0.3 or 100=20")
+            raise click.UsageError(f"--stratum {spec!r}: expected 10=all, 50=0.3 or 100=20")
         if depths and end <= depths[-1]:
-            raise click.UsageError(f"--stratum {one!r}: its depth is no deeper than {depths[-1]}")
+            raise click.UsageError(f"--stratum {spec!r}: its depth is no deeper than {depths[-1]}")
         depths.append(end)
     return depths, numbers

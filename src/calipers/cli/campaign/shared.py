@@ -61,16 +61,16 @@ def written_options(command: Any) -> Any:
     return format_options(command, DATA, report=False)
 
 
-def write_result(found: Any, lines: Sequence[str | Table], kind: str, path: str | None) -> None:
+def write_result(result: Any, lines: Sequence[str | Table], kind: str, path: str | None) -> None:
     """Write a result as JSON data, or as lines and tables.
 
     A line that ends in a colon is the heading of what follows.
     """
     if kind == "json":
-        write_output(json.dumps(_to_json_value(found), indent=2, ensure_ascii=False), path)
+        write_output(json.dumps(_to_json_value(result), indent=2, ensure_ascii=False), path)
     elif kind == "table":
         write_output(
-            "\n".join(one if isinstance(one, str) else render_table(one) for one in lines), path
+            "\n".join(line if isinstance(line, str) else render_table(line) for line in lines), path
         )
     else:
         write_document(_blocks(lines), kind, path)
@@ -79,23 +79,23 @@ def write_result(found: Any, lines: Sequence[str | Table], kind: str, path: str 
 def _blocks(lines: Sequence[str | Table]) -> Iterator[Block]:
     from calipers.report.blocks import Heading, Lines, mark_literal
 
-    for one in lines:
-        if not isinstance(one, str):
-            yield one
-        elif not one:
+    for line in lines:
+        if not isinstance(line, str):
+            yield line
+        elif not line:
             continue
-        elif one.endswith(":"):
-            yield Heading(mark_literal(one.removesuffix(":")))
+        elif line.endswith(":"):
+            yield Heading(mark_literal(line.removesuffix(":")))
         else:
-            yield Lines([mark_literal(one)])
+            yield Lines([mark_literal(line)])
 
 
 def _to_json_value(value: Any) -> Any:
     """Convert a value to one that JSON supports; NaN becomes null."""
     if isinstance(value, dict):
-        return {str(key): _to_json_value(of) for key, of in value.items()}
+        return {str(key): _to_json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set):
-        return [_to_json_value(of) for of in value]
+        return [_to_json_value(item) for item in value]
     return None if isinstance(value, float) and value != value else value
 
 
@@ -105,7 +105,7 @@ def format_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
     from calipers.report.safe_names import escape_unprintable
     from calipers.report.tables import KEY, NUMBER, WORDS, Column
 
-    cells = [[escape_unprintable(format_cell(one)) for one in row] for row in rows]
+    cells = [[escape_unprintable(format_cell(value)) for value in row] for row in rows]
     kinds = [
         NUMBER if any(isinstance(row[k], int | float) for row in rows) else WORDS
         for k in range(1, len(head))
@@ -114,13 +114,15 @@ def format_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
     return Table(list(map(Column, head, [KEY, *kinds], columns)), plain=True)
 
 
-def render_table(of: Table) -> str:
+def render_table(table: Table) -> str:
     """Render a table as text of the terminal's width."""
     import sys
 
     from calipers.report.text_columns import align_table, terminal_width
 
-    return align_table([column.name for column in of.columns], of.rows, terminal_width(sys.stdout))
+    return align_table(
+        [column.name for column in table.columns], table.rows, terminal_width(sys.stdout)
+    )
 
 
 def format_cell(value: Any) -> str:

@@ -33,41 +33,41 @@ def command(file: str, **options: Any) -> None:
     from calipers.campaign.store import Campaign
 
     with Campaign.open(file, readonly=True) as campaign:
-        found = campaign_status(campaign)
-    write_result(found.to_dict(), list(_lines(found)), kind, path)
+        status = campaign_status(campaign)
+    write_result(status.to_dict(), list(_lines(status)), kind, path)
 
 
-def _lines(found: CampaignStatus) -> Iterator[str | Table]:
+def _lines(status: CampaignStatus) -> Iterator[str | Table]:
     from calipers.report.numbers import format_count
     from calipers.report.safe_names import escape_unprintable
 
-    yield f"{escape_unprintable(found.name)} (goal: {escape_unprintable(found.goal)})"
+    yield f"{escape_unprintable(status.name)} (goal: {escape_unprintable(status.goal)})"
     yield ", ".join(
         [
-            format_count(found.topics, "topics"),
+            format_count(status.topics, "topics"),
             (
-                f"{format_count(found.runs, 'runs')} of "
-                f"{format_count(found.participants, 'participants')}"
+                f"{format_count(status.runs, 'runs')} of "
+                f"{format_count(status.participants, 'participants')}"
             ),
-            format_count(found.documents, "documents"),
+            format_count(status.documents, "documents"),
         ]
     )
-    share = f" ({found.judged / found.to_judge:.0%})" if found.to_judge else ""
-    beside = (
-        f"; beside these {format_count(found.beside, 'documents')} judged" if found.beside else ""
+    proportion = f" ({status.judged / status.to_judge:.0%})" if status.to_judge else ""
+    unpooled_note = (
+        f"; beside these {format_count(status.beside, 'documents')} judged" if status.beside else ""
     )
-    judged = f"{found.judged} judged{share}{beside}"
-    yield f"{found.pooled} pooled, {found.to_judge} to judge, {judged}"
-    if found.by_assessor:
+    judged = f"{status.judged} judged{proportion}{unpooled_note}"
+    yield f"{status.pooled} pooled, {status.to_judge} to judge, {judged}"
+    if status.by_assessor:
         head = "assessor", "kind", "topics", "to judge", "judged", "skipped", "minutes", "last"
         rows = [
-            [of.assessor, _kind(of.kind, of.role), *of[3:7], str(of[7]), (of.last or "")[:16]]
-            for of in found.by_assessor
+            [row.assessor, _kind(row.kind, row.role), *row[3:7], str(row[7]), (row.last or "")[:16]]
+            for row in status.by_assessor
         ]
         yield from ("", format_table(head, rows))
-    if found.by_topic:
+    if status.by_topic:
         head = "topic", "assessors", "pooled", "to judge", "judged", "twice", "relevant", "disputed"
-        rows = [[of.topic, *of[2:]] for of in found.by_topic]
+        rows = [[row.topic, *row[2:]] for row in status.by_topic]
         yield from ("", format_table(head, rows))
 
 

@@ -54,43 +54,48 @@ def command(table: str, **options: Any) -> None:
     rows = read_input_table(table).rows
     names = {name: options[name] for name in ("truth", "part", "group", "time")}
     with add_location(table), options_in_errors():
-        given = {name: of and column(rows, of, table) for name, of in names.items()}
+        column_by_role = {
+            name: column_name and column(rows, column_name, table)
+            for name, column_name in names.items()
+        }
         features = options["features"]
-        taken = set(filter(None, names.values()))
-        own = [name for name in rows.column_names if name not in taken]
-        wanted = own if features is None else [name.strip() for name in features.split(",")]
-        for name in wanted:
+        used_columns = set(filter(None, names.values()))
+        other_columns = [name for name in rows.column_names if name not in used_columns]
+        feature_names = (
+            other_columns if features is None else [name.strip() for name in features.split(",")]
+        )
+        for name in feature_names:
             column(rows, name, table)
-        part = given["part"]
+        part = column_by_role["part"]
         if part is None:
-            time = given["time"]
-            group = given["group"] if time is None else None
+            time = column_by_role["time"]
+            group = column_by_role["group"] if time is None else None
             part = split(rows, test=options["test"], group=group, time=time, seed=options["seed"])
-        found = check_split(
+        result = check_split(
             part,
-            rows.select(wanted),
-            given["truth"],
-            group=given["group"],
-            time=given["time"],
+            rows.select(feature_names),
+            column_by_role["truth"],
+            group=column_by_role["group"],
+            time=column_by_role["time"],
             seed=options["seed"],
         )
     if kind == "json":
-        write_output(json.dumps(found.to_dict(), indent=2), path)
+        write_output(json.dumps(result.to_dict(), indent=2), path)
     elif kind == "table":
-        write_output(str(found), path)
+        write_output(str(result), path)
     else:
-        write_document(_document(found), kind, path)
-    if found:
+        write_document(_document(result), kind, path)
+    if result:
         raise SystemExit(EXIT_UNMET)
 
 
-def _document(found: SplitCheck) -> Iterator[Block]:
+def _document(result: SplitCheck) -> Iterator[Block]:
     """Yield the findings, the checks made, and notes on checks that were impossible."""
     from calipers.report.blocks import Findings, Heading, Lines, Notes, mark_literal
     from calipers.report.documents import finding_item
 
     yield Heading("Check of a split", 1)
-    said = [finding_item(one) for one in found.findings]
-    yield Findings(said) if said else Lines(["Nothing was found."])
-    yield Lines([mark_literal(f"Looked for {', '.join(found.checked)}.")])
-    yield Notes(list(map(mark_literal, found.notes)))
+    items = [finding_item(finding) for finding in result.findings]
+    yield Findings(items) if items else Lines(["Nothing was found."])
+    yield Lines([mark_literal(f"Looked for {', '.join(result.checked)}.")])
+    yield Notes(list(map(mark_literal, result.notes)))

@@ -133,21 +133,24 @@ def command(table: str, truth: str, **options: Any) -> None:
     from calipers.learning.cross_validation import cross_validate
 
     rows = read_input_table(table).rows
-    given = options.pop("estimator")
+    estimators = options.pop("estimator")
     features, stratify = options.pop("features"), options.pop("stratify")
-    said = {kind: options.pop(kind) for kind in ("predicted", "score", "probability")}
+    specs_by_kind = {kind: options.pop(kind) for kind in ("predicted", "score", "probability")}
     options["threshold"] = parse_threshold(options["threshold"])
     with add_location(table), options_in_errors():
-        own = {name: options.pop(name) for name in _COLUMNS}
-        columns = {name: of and column(rows, of, table) for name, of in own.items()}
+        name_by_role = {name: options.pop(name) for name in _COLUMNS}
+        columns = {
+            name: column_name and column(rows, column_name, table)
+            for name, column_name in name_by_role.items()
+        }
         target = column(rows, truth, table)
-        for kind, texts_ in said.items():
-            columns[kind] = _named_columns(texts_, rows, table) or None
-        if given:
-            taken = {truth, *filter(None, own.values())}
+        for kind, specs in specs_by_kind.items():
+            columns[kind] = _named_columns(specs, rows, table) or None
+        if estimators:
+            used_columns = {truth, *filter(None, name_by_role.values())}
             options |= {
-                "estimator": dict(map(parse_estimator, given)),
-                "X": select_features(rows, features, taken, table),
+                "estimator": dict(map(parse_estimator, estimators)),
+                "X": select_features(rows, features, used_columns, table),
                 "y": target,
                 "stratify": stratify or None,
             }
@@ -174,9 +177,11 @@ def _check_estimator_options(features: str | None, stratify: bool) -> None:
         raise click.UsageError("--features and --stratify go with --estimator")
 
 
-def _named_columns(given: tuple[str, ...], rows: pa.Table, table: str) -> dict[str, Any]:
+def _named_columns(specs: tuple[str, ...], rows: pa.Table, table: str) -> dict[str, Any]:
     """Return the columns of systems, by the names of the systems."""
     from calipers.data.tables import column
 
-    pairs = ((one, "", one) if one in rows.column_names else one.partition("=") for one in given)
-    return {name: column(rows, of or name, table) for name, _, of in pairs}
+    pairs = (
+        (spec, "", spec) if spec in rows.column_names else spec.partition("=") for spec in specs
+    )
+    return {name: column(rows, column_name or name, table) for name, _, column_name in pairs}

@@ -80,26 +80,29 @@ def command(table: str, truth: str, **options: Any) -> None:
     from calipers.learning.selection import select_model
 
     rows = read_input_table(table).rows
-    named = list(map(parse_estimator, options.pop("estimator")))
-    if len(named) < 2:
+    estimators = list(map(parse_estimator, options.pop("estimator")))
+    if len(estimators) < 2:
         raise click.UsageError("there is one --estimator, expected two or more to choose among")
-    if len(dict(named)) < len(named):
+    if len(dict(estimators)) < len(estimators):
         raise click.UsageError("two estimators have one name: say another, as in --estimator a=…")
     options["threshold"] = parse_threshold(options["threshold"])
     features = options.pop("features")
     with add_location(table), options_in_errors():
-        own = {name: options.pop(name) for name in _COLUMNS}
-        taken = {truth, *filter(None, own.values())}
+        name_by_role = {name: options.pop(name) for name in _COLUMNS}
+        used_columns = {truth, *filter(None, name_by_role.values())}
         with warnings.catch_warnings():
             # A note says so too.
             warnings.filterwarnings("ignore", ".* was interrupted", UserWarning)
-            found = select_model(
-                dict(named),
-                select_features(rows, features, taken, table),
+            result = select_model(
+                dict(estimators),
+                select_features(rows, features, used_columns, table),
                 column(rows, truth, table),
-                **{name: of and column(rows, of, table) for name, of in own.items()},
+                **{
+                    name: column_name and column(rows, column_name, table)
+                    for name, column_name in name_by_role.items()
+                },
                 inputs=[read_input_table(table).origin],
                 **options,
             )
-    write_result(found, kind, path)
-    exit_if_interrupted(found.notes)
+    write_result(result, kind, path)
+    exit_if_interrupted(result.notes)

@@ -112,26 +112,26 @@ written_options = combine_options(
 )
 
 
-def parse_values(given: str) -> list[Any]:
+def parse_values(text: str) -> list[Any]:
     """Parse comma-separated values: numbers, true, false and none, else text."""
-    made: list[Any] = []
-    for part in map(str.strip, given.split(",")):
+    values: list[Any] = []
+    for part in map(str.strip, text.split(",")):
         words = {"none": None, "true": True, "false": False}
         try:
-            made.append(words[part.lower()] if part.lower() in words else json.loads(part))
+            values.append(words[part.lower()] if part.lower() in words else json.loads(part))
         except json.JSONDecodeError:
-            made.append(part)
-    return made
+            values.append(part)
+    return values
 
 
-def parse_threshold(given: str | None) -> float | str | None:
+def parse_threshold(text: str | None) -> float | str | None:
     """Parse a threshold: a number, or a rule."""
-    if given is None:
+    if text is None:
         return None
     try:
-        return float(given)
+        return float(text)
     except ValueError:
-        return given
+        return text
 
 
 def run_learning_command(
@@ -144,8 +144,8 @@ def run_learning_command(
 
     ``columns`` are the names of the options that name columns.
     """
-    report, shown = options.pop("report"), options.pop("open_")
-    if shown and report is None:
+    report, opens_report = options.pop("report"), options.pop("open_")
+    if opens_report and report is None:
         raise click.UsageError("--open goes with --report FILE.html")
     kind, path = format_and_file(options, DATA, "this result")
     from calipers.data.tables import add_location, column
@@ -154,23 +154,26 @@ def run_learning_command(
     if "threshold" in options:
         options["threshold"] = parse_threshold(options["threshold"])
     with add_location(table), options_in_errors():
-        own = {name: options.pop(name) for name in columns}
+        name_by_role = {name: options.pop(name) for name in columns}
         truth, features = options.pop("truth"), options.pop("features")
         _, estimator = parse_estimator(options.pop("estimator"))
-        taken = {truth, *filter(None, own.values())}
+        used_columns = {truth, *filter(None, name_by_role.values())}
         with warnings.catch_warnings():
             # A note says so too.
             warnings.filterwarnings("ignore", ".* was interrupted", UserWarning)
-            found = verb(
+            result = verb(
                 estimator,
-                select_features(rows, features, taken, table),
+                select_features(rows, features, used_columns, table),
                 column(rows, truth, table),
-                **{name: of and column(rows, of, table) for name, of in own.items()},
+                **{
+                    name: column_name and column(rows, column_name, table)
+                    for name, column_name in name_by_role.items()
+                },
                 inputs=[read_input_table(table).origin],
                 **options,
             )
-    write_learning_result(found, kind, path, report, shown=shown)
-    exit_if_interrupted(found.notes)
+    write_learning_result(result, kind, path, report, opens_report=opens_report)
+    exit_if_interrupted(result.notes)
 
 
 def exit_if_interrupted(notes: Sequence[str]) -> None:
@@ -180,17 +183,19 @@ def exit_if_interrupted(notes: Sequence[str]) -> None:
 
 
 def write_learning_result(
-    found: LearningResult, kind: str, path: str | None, report: str | None, *, shown: bool
+    result: LearningResult, kind: str, path: str | None, report: str | None, *, opens_report: bool
 ) -> None:
     """Write the result in one format, and as an HTML report if requested."""
     if report is not None:
-        write_output(found.to_html(), report)
-        if shown:
+        write_output(result.to_html(), report)
+        if opens_report:
             open_in_browser(report)
-    write_result(found, kind, path)
+    write_result(result, kind, path)
 
 
-def select_features(rows: pa.Table, named: str | None, taken: set[str], table: str) -> Any:
+def select_features(
+    rows: pa.Table, features: str | None, used_columns: set[str], table: str
+) -> Any:
     """Return the numeric feature columns as a matrix."""
     import numpy as np
     import pyarrow.types as kinds
@@ -202,27 +207,27 @@ def select_features(rows: pa.Table, named: str | None, taken: set[str], table: s
         kind = rows.schema.field(name).type
         return bool(kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind))
 
-    own = [name for name in rows.column_names if name not in taken]
-    names = own if named is None else [name.strip() for name in named.split(",")]
+    other_columns = [name for name in rows.column_names if name not in used_columns]
+    names = other_columns if features is None else [name.strip() for name in features.split(",")]
     columns = {name: column(rows, name, table) for name in names}
-    odd = [name for name in columns if not is_number(name)]
-    if odd:
+    non_numeric = [name for name in columns if not is_number(name)]
+    if non_numeric:
         raise click.UsageError(
-            f"column {odd[0]!r} holds no numbers; name columns that do by --features"
+            f"column {non_numeric[0]!r} holds no numbers; name columns that do by --features"
         )
     if not columns:
         raise click.UsageError("no column is left for features")
-    return np.column_stack([to_numbers(of, name) for name, of in columns.items()])
+    return np.column_stack([to_numbers(values, name) for name, values in columns.items()])
 
 
-def parse_estimator(given: str) -> tuple[str, Any]:
+def parse_estimator(text: str) -> tuple[str, Any]:
     """Parse the name and the estimator of ``ridge=sklearn.linear_model.Ridge(alpha=1)``."""
-    head, bracket, inside = given.partition("(")
+    head, bracket, arguments = text.partition("(")
     name, equals, path = head.rpartition("=")
-    module, _, called = path.rpartition(".")
-    if not module or (bracket and not inside.rstrip().endswith(")")):
+    module, _, class_name = path.rpartition(".")
+    if not module or (bracket and not arguments.rstrip().endswith(")")):
         raise click.UsageError(
-            f"--estimator {given!r}: expected the path of a class, as in "
+            f"--estimator {text!r}: expected the path of a class, as in "
             "sklearn.linear_model.Ridge(alpha=0.5)"
         )
     if module.split(".")[0] == "sklearn":
@@ -230,23 +235,23 @@ def parse_estimator(given: str) -> tuple[str, Any]:
 
         require_sklearn()
     try:
-        kind = getattr(import_module(module), called)
-        made = kind(**_parameters(inside.rstrip()[:-1], given))
+        estimator_class = getattr(import_module(module), class_name)
+        estimator = estimator_class(**_parameters(arguments.rstrip()[:-1], text))
     except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise click.UsageError(f"--estimator {given!r}: {error}") from None
-    return (name if equals else called), made
+        raise click.UsageError(f"--estimator {text!r}: {error}") from None
+    return (name if equals else class_name), estimator
 
 
-def _parameters(inside: str, given: str) -> dict[str, Any]:
+def _parameters(arguments: str, text: str) -> dict[str, Any]:
     """Parse ``alpha=0.5, solver=svd`` into a dict; values are JSON if possible, else text."""
-    made: dict[str, Any] = {}
-    for part in filter(None, map(str.strip, inside.split(","))):
+    parameters: dict[str, Any] = {}
+    for part in filter(None, map(str.strip, arguments.split(","))):
         name, equals, value = map(str.strip, part.partition("="))
         if not equals:
-            raise click.UsageError(f"--estimator {given!r}: {part!r} is no name=value")
+            raise click.UsageError(f"--estimator {text!r}: {part!r} is no name=value")
         words = {"none": None, "true": True, "false": False}
         try:
-            made[name] = words[value.lower()] if value.lower() in words else json.loads(value)
+            parameters[name] = words[value.lower()] if value.lower() in words else json.loads(value)
         except json.JSONDecodeError:
-            made[name] = value.strip("'\"")
-    return made
+            parameters[name] = value.strip("'\"")
+    return parameters

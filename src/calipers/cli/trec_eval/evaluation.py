@@ -67,22 +67,22 @@ def evaluate(options: Options, judged: JudgedResults, scores: ZScores | None) ->
     if stop is not None and not (evaluated and options.per_topic):
         return TrecEvalResult([], [], stop)
     topics = [judged.topics[i] for i in evaluated]
-    picked = judged.rankings.take(np.array(evaluated, np.int64))
-    missing = picked.retrieved == 0
-    view = RankingView.of(options, picked)
-    out = []
+    evaluated_rankings = judged.rankings.take(np.array(evaluated, np.int64))
+    missing = evaluated_rankings.retrieved == 0
+    view = RankingView.of(options, evaluated_rankings)
+    output_lines = []
     for name, printed, parameters in lines:
         line = OutputLine(printed, TABLE[name], view.values(name, parameters or {}))
         if name == "relstring":
             # Only judgments in the format qrels come so far.
             assert isinstance(view.rankings, JudgedRankings)
-            texts = view.rankings.relevance_strings((parameters or {})["length"])
-            line = replace(line, texts=texts)
+            strings = view.rankings.relevance_strings((parameters or {})["length"])
+            line = replace(line, texts=strings)
         line = _blank_line(line, missing)
         if scores is not None:
             line = replace(line, values=scores.of(printed, topics, line.values))
-        out.append(replace(line, summary=_summary(options, judged, name, line)))
-    return TrecEvalResult(topics, out, stop)
+        output_lines.append(replace(line, summary=_summary(options, judged, name, line)))
+    return TrecEvalResult(topics, output_lines, stop)
 
 
 def _evaluated_topics(
@@ -92,27 +92,29 @@ def _evaluated_topics(
 ) -> tuple[list[int], ProgramExit | None]:
     """Return the indices of the topics that are evaluated, and the reason for an early end."""
     problem = _problem(options, lines)
-    looks = any(TABLE[name].judgments for name, _, _ in lines)
+    needs_judgments = any(TABLE[name].judgments for name, _, _ in lines)
     highest = _highest(judged.rankings)
     only = None if options.topic is None else os.fsencode(options.topic)
-    found = (judged.rankings.retrieved > 0).tolist()
-    out: list[int] = []
+    retrieved_mask = (judged.rankings.retrieved > 0).tolist()
+    evaluated: list[int] = []
     for i, topic in enumerate(judged.topics):
-        if only not in (None, topic) or (options.conventions < 10 and not found[i]):
+        if only not in (None, topic) or (options.conventions < 10 and not retrieved_mask[i]):
             continue
         reason = problem
-        if not found[i] and not options.complete:
+        if not retrieved_mask[i] and not options.complete:
             reason = "not among the results; -c evaluates it all the same"
-        elif looks and reason is None:
+        elif needs_judgments and reason is None:
             reason = judged.unusable.get(i)
             # The original cannot begin with a topic without judgments, and stumbles over any
             # whose highest judgment is below -1.
-            if highest is not None and highest[i] < (-1 if out else 0):
+            if highest is not None and highest[i] < (-1 if evaluated else 0):
                 reason = "all its judgments are negative"
         if reason is not None:
-            return out, ProgramExit(4, f"topic {topic.decode(errors='replace')}: {reason}")
-        out.append(i)
-    return out, None if out else ProgramExit(7, "no topic has both results and judgments")
+            return evaluated, ProgramExit(4, f"topic {topic.decode(errors='replace')}: {reason}")
+        evaluated.append(i)
+    return evaluated, None if evaluated else ProgramExit(
+        7, "no topic has both results and judgments"
+    )
 
 
 def _problem(
@@ -139,8 +141,11 @@ def _highest(rankings: JudgedRankings | GroupedRankings) -> list[int] | None:
 def _blank_line(line: OutputLine, missing: Any) -> OutputLine:
     """Blank the values that trec_eval resets for topics missing from the results."""
     if line.name == "relstring" and line.texts is not None:
-        texts = [b"" if gone else text for text, gone in zip(line.texts, missing, strict=True)]
-        return replace(line, texts=texts)
+        strings = [
+            b"" if is_missing else text
+            for text, is_missing in zip(line.texts, missing, strict=True)
+        ]
+        return replace(line, texts=strings)
     if line.name in ("num_ret", "utility", "rbp_resid") or line.name.startswith("unj"):
         return replace(line, values=np.where(missing, 0.0, line.values))
     return line
@@ -227,8 +232,8 @@ class RankingView:
             return np.maximum(_or_zero(value), 0.0)
         if name == "G":
             # Where the ranking gains more than the ideal list there is no logarithm.
-            some = _or_zero(self._applied(TABLE["ideal_dcg"], parameters)) > 0
-            return np.where(np.isnan(value) & some, NO_NUMBER, _or_zero(value))
+            ideal_gain_mask = _or_zero(self._applied(TABLE["ideal_dcg"], parameters)) > 0
+            return np.where(np.isnan(value) & ideal_gain_mask, NO_NUMBER, _or_zero(value))
         if name in ("Rndcg", "yaap"):
             # Without a gain the original divides by no levels at all; with a level below 0 there
             # may be more relevant documents than R.
@@ -238,7 +243,7 @@ class RankingView:
 
     def _applied(self, row: TrecMeasure, parameters: Mapping[str, Any]) -> FloatArray:
         definition = row.definition
-        taken = parameters.get("taken", {})
+        replacement_by_grade = parameters.get("taken", {})
         parameters = {key: value for key, value in parameters.items() if key != "taken"}
         level = self._level
         general = {
@@ -246,13 +251,15 @@ class RankingView:
             "rule": "nearest" if self.options.conventions >= 10 else "nine-tenths",
             "collection_size": self.options.collection_size,
         }
-        known = {key: value for key, value in general.items() if key in definition.parameters}
+        general_parameters = {
+            key: value for key, value in general.items() if key in definition.parameters
+        }
         try:
-            measure = definition.bind({**known, **row.fixed, **parameters})
+            measure = definition.bind({**general_parameters, **row.fixed, **parameters})
         except UnknownMeasureError as error:
             raise ProgramExit(2, str(error)) from None
         rankings = self._by_level[row.relevant]
-        for grade, other in taken.items():
+        for grade, other in replacement_by_grade.items():
             assert isinstance(rankings, JudgedRankings)
             rankings = replace(
                 rankings, grade=np.where(rankings.grade == grade, other, rankings.grade)
@@ -288,19 +295,19 @@ class RankingView:
 
     def _wanted(self, recall: float) -> FloatArray:
         """Return the number of relevant documents at a recall."""
-        share = recall * self._relevant
+        exact = recall * self._relevant
         if self.options.conventions < 10:
-            return np.trunc(share + 0.9)
-        return np.trunc(share + np.copysign(0.5, share))
+            return np.trunc(exact + 0.9)
+        return np.trunc(exact + np.copysign(0.5, exact))
 
     def _interpolated(self, recall: float) -> FloatArray:
         value = _or_zero(
             self._applied(TABLE["iprec_at_recall"], {"recall": min(max(recall, 0.0), 1.0)})
         )
-        wanted = self._wanted(recall)
-        value = np.where(wanted > self._relevant, 0.0, value)
+        n_required = self._wanted(recall)
+        value = np.where(n_required > self._relevant, 0.0, value)
         # Where nothing was retrieved, the precision at recall 0 is 0/0.
-        empty = np.where(wanted <= 0, NO_NUMBER, 0.0)
+        empty = np.where(n_required <= 0, NO_NUMBER, 0.0)
         return np.where(self.rankings.retrieved == 0, empty, value)
 
     def _f_measure(self, x: float) -> FloatArray:
@@ -316,18 +323,22 @@ class RankingView:
         trec_eval goes from the last recall to the first and from the end of the ranking to its top:
         a recall that it has already passed counts as recall 0, with all documents before it.
         """
-        passed = np.zeros(len(self.rankings), bool)
-        begun = np.zeros(len(self.rankings), bool)
+        passed_mask = np.zeros(len(self.rankings), bool)
+        begun_mask = np.zeros(len(self.rankings), bool)
         assert isinstance(self.rankings, JudgedRankings)
-        at = self.rankings.relevant_retrieved(max(self._level, 0))
+        n_relevant = self.rankings.relevant_retrieved(max(self._level, 0))
         total = np.zeros(len(self.rankings))
-        whole = self._interpolated(0.0)
+        zero_recall_precision = self._interpolated(0.0)
         for recall in reversed(recalls):
-            wanted = self._wanted(recall)
-            begun |= wanted <= at
-            passed |= begun & ((wanted > at) | (wanted <= 0))
-            at = np.where(begun & ~passed, wanted, at)
-            total += np.where(begun, np.where(passed, whole, self._interpolated(recall)), 0.0)
+            n_required = self._wanted(recall)
+            begun_mask |= n_required <= n_relevant
+            passed_mask |= begun_mask & ((n_required > n_relevant) | (n_required <= 0))
+            n_relevant = np.where(begun_mask & ~passed_mask, n_required, n_relevant)
+            total += np.where(
+                begun_mask,
+                np.where(passed_mask, zero_recall_precision, self._interpolated(recall)),
+                0.0,
+            )
         return total / len(recalls)
 
 
@@ -336,12 +347,12 @@ def _prepare_rankings(options: Options, rankings: JudgedRankings) -> JudgedRanki
 
     Documents with negative judgments are removed from the judged ones.
     """
-    kept = rankings.judged_grade >= 0
+    nonnegative_mask = rankings.judged_grade >= 0
     rankings = replace(
         rankings,
-        judged_offsets=segment_offsets(segment_sum(kept, rankings.judged_offsets)),
-        judged_grade=rankings.judged_grade[kept],
-        judged_count=rankings.judged_count[kept],
+        judged_offsets=segment_offsets(segment_sum(nonnegative_mask, rankings.judged_offsets)),
+        judged_grade=rankings.judged_grade[nonnegative_mask],
+        judged_count=rankings.judged_count[nonnegative_mask],
     )
     cut = rankings if options.depth >= rankings.retrieved.max() else rankings.cut(options.depth)
     return cut.condense() if options.judged_only else cut
@@ -408,13 +419,13 @@ def format_output(options: Options, outcome: TrecEvalResult) -> Iterator[bytes]:
 
 def _topics(lines: list[OutputLine], topics: list[bytes], *, standard: bool) -> Iterator[bytes]:
     forms = [_line_template(line, standard=standard) for line in lines]
-    whole = b"".join(forms)
+    template = b"".join(forms)
     columns = [line.values.tolist() if line.texts is None else line.texts for line in lines]
     for topic, row in zip(topics, zip(*columns, strict=True), strict=True):
         if any(value != value for value in row):
             text = b"".join(map(_fill_line, forms, row))
         else:
-            text = whole % row
+            text = template % row
         yield text.replace(TOPIC, topic)
 
 

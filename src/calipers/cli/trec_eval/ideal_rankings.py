@@ -30,10 +30,10 @@ class UnstableIdealRanking(JudgedRankings):
     named: Levels = ()
 
     @classmethod
-    def of(cls, rankings: JudgedRankings, named: Levels) -> UnstableIdealRanking:
+    def of(cls, rankings: JudgedRankings, assigned_gains: Levels) -> UnstableIdealRanking:
         """Create it from rankings, with gains in the order in which they were given."""
         arrays: dict[str, Any] = {f.name: getattr(rankings, f.name) for f in fields(rankings)}
-        return cls(**arrays, named=named)
+        return cls(**arrays, named=assigned_gains)
 
     def ideal(self, gain: FloatArray) -> IdealRankings:
         """Return the ideal ranking of each topic; ``gain`` is ignored, as the gains are known."""
@@ -49,22 +49,24 @@ class UnstableIdealRanking(JudgedRankings):
         )
 
 
-def _ideal(named: Levels, counts: dict[int, int]) -> list[float]:
-    levels = _sorted_levels(named, min(max(counts, default=-1), HIGHEST))
-    out: list[float] = []
-    for place, (grade, gain) in enumerate(reversed(levels)):
+def _ideal(assigned_gains: Levels, counts: dict[int, int]) -> list[float]:
+    levels = _sorted_levels(assigned_gains, min(max(counts, default=-1), HIGHEST))
+    gains: list[float] = []
+    for index, (grade, gain) in enumerate(reversed(levels)):
         count = counts.get(grade, 0)
-        if gain <= 0 and (count or place == 0):
+        if gain <= 0 and (count or index == 0):
             break
-        out.extend([gain] * count)
-    return out
+        gains.extend([gain] * count)
+    return gains
 
 
 @cache
-def _sorted_levels(named: Levels, top: int) -> Levels:
-    own = {grade for grade, _ in named}
-    others = tuple((grade, float(grade)) for grade in range(top + 1) if grade not in own)
-    return tuple(merge_sort((*named, *others)))
+def _sorted_levels(assigned_gains: Levels, max_grade: int) -> Levels:
+    assigned_grades = {grade for grade, _ in assigned_gains}
+    others = tuple(
+        (grade, float(grade)) for grade in range(max_grade + 1) if grade not in assigned_grades
+    )
+    return tuple(merge_sort((*assigned_gains, *others)))
 
 
 def merge_sort(levels: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:

@@ -42,13 +42,13 @@ def read_inputs(options: Options) -> JudgedResults:
         raise ProgramExit(2, f"{options.judgments_format!r} is no format of judgments: {FORMATS}")
     if options.results_format != "trec_results":
         raise ProgramExit(2, f"{options.results_format!r} is no format of results: trec_results")
-    how = {"float32": options.conventions < 10, "depth": options.depth, "lenient": True}
+    run_options = {"float32": options.conventions < 10, "depth": options.depth, "lenient": True}
     run = _NO_RESULTS if _holds_no_results(results) else results
     try:
         if options.judgments_format == "qrels":
-            judged = _read_qrels(judgments, run, how)
+            judged = _read_qrels(judgments, run, run_options)
         else:
-            judged = _read_groups(judgments, run, how, GROUPED[options.judgments_format])
+            judged = _read_groups(judgments, run, run_options, GROUPED[options.judgments_format])
     except InputError as error:
         raise ProgramExit(2, str(error)) from None
     if run is _NO_RESULTS:
@@ -86,9 +86,9 @@ def _name(results: Any) -> str:
     return results if isinstance(results, str) else "results"
 
 
-def _read_qrels(judgments: str, results: Any, how: Mapping[str, Any]) -> JudgedResults:
+def _read_qrels(judgments: str, results: Any, run_options: Mapping[str, Any]) -> JudgedResults:
     qrels = read_qrels(judgments, lenient=True)
-    run = read_run(_name(results), results, qrels, **how)
+    run = read_run(_name(results), results, qrels, **run_options)
     rankings = JudgedRankings(**run.arrays)
     return JudgedResults(
         qrels.judgments.topics, rankings, run.raw_tag, {**qrels.wrong, **run.wrong}
@@ -96,13 +96,13 @@ def _read_qrels(judgments: str, results: Any, how: Mapping[str, Any]) -> JudgedR
 
 
 def _read_groups(
-    judgments: str, results: Any, how: Mapping[str, Any], lines: Lines
+    judgments: str, results: Any, run_options: Mapping[str, Any], lines: Lines
 ) -> JudgedResults:
     groups = read_groups(judgments, lines=lines, lenient=True)
     if groups.wrong and lines == "qrels":
         # Of these the original reads no further.
         raise next(iter(groups.wrong.values()))
-    run = judge_groups(_name(results), results, groups, ascending=lines != "qrels", **how)
+    run = judge_groups(_name(results), results, groups, ascending=lines != "qrels", **run_options)
     return JudgedResults(
         groups.documents.judgments.topics,
         GroupedRankings(**run.arrays),

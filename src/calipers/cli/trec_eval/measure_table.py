@@ -25,37 +25,40 @@ def ignore_parameters(name: str, text: str | None) -> list[tuple[str, dict[str, 
     return [(name, {})]
 
 
-def cutoff_reader(*usual: int) -> Reader:
+def cutoff_reader(*defaults: int) -> Reader:
     """Return a reader of cutoffs, each of which is printed."""
 
     def read(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
-        found = list(usual) if text is None else _distinct(name, text, parse_int)
-        if found[0] <= 0:
-            raise ProgramExit(2, f"{name}: cutoff {found[0]}, expected 1 or more")
-        return [(f"{name}_{k}", {"cutoff": k}) for k in found]
+        cutoffs = list(defaults) if text is None else _distinct(name, text, parse_int)
+        if cutoffs[0] <= 0:
+            raise ProgramExit(2, f"{name}: cutoff {cutoffs[0]}, expected 1 or more")
+        return [(f"{name}_{k}", {"cutoff": k}) for k in cutoffs]
 
     return read
 
 
-def float_reader(parameter: str, *usual: float) -> Reader:
+def float_reader(parameter: str, *defaults: float) -> Reader:
     """Return a reader of real numbers, each of which is printed."""
 
     def read(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
-        found = list(usual) if text is None else _distinct(name, text, parse_float)
+        values = list(defaults) if text is None else _distinct(name, text, parse_float)
         # The original has room for eight characters.
-        return [(f"{name}_" + f"{x:3.2f}"[:8], {parameter: x}) for x in found]
+        return [(f"{name}_" + f"{x:3.2f}"[:8], {parameter: x}) for x in values]
 
     return read
 
 
 def float_list_reader(
-    usual: str, meaning: Callable[[list[float]], dict[str, Any] | None]
+    default: str, meaning: Callable[[list[float]], dict[str, Any] | None]
 ) -> Reader:
     """Return a reader of real numbers that parametrise one measure, and are part of its name."""
 
     def read(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
         return [
-            (_join_name(name, text), meaning([parse_float(x) for x in (text or usual).split(",")]))
+            (
+                _join_name(name, text),
+                meaning([parse_float(x) for x in (text or default).split(",")]),
+            )
         ]
 
     return read
@@ -70,33 +73,44 @@ def parse_gains(name: str, text: str | None) -> list[tuple[str, dict[str, Any] |
     """
     from calipers.cli.trec_eval.ideal_rankings import merge_sort
 
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     gains: dict[int, float] = {}
-    own: dict[int, list[int]] = {}
+    substitutes: dict[int, list[int]] = {}
     for pair in [] if text is None else text.split(","):
         if pair.count("=") != 1:
             raise ProgramExit(2, f"{name}: {text!r}, expected pairs such as 1=3,2=9")
         key, value = pair.split("=")
         if re.fullmatch(r"[+-]?[0-9]+", key):
-            grade, given = parse_int(key), parse_float(value)
-            again = grade if grade not in own else NO_GRADE + len(gains)
-            own.setdefault(grade, []).append(again)
-            gains[again] = given
+            grade, gain = parse_int(key), parse_float(value)
+            substitute = grade if grade not in substitutes else NO_GRADE + len(gains)
+            substitutes.setdefault(grade, []).append(substitute)
+            gains[substitute] = gain
         elif key == "p":
-            found["p"] = parse_float(value)
+            parameters["p"] = parse_float(value)
     order = [grade for grade, _ in merge_sort(tuple(gains.items()))]
-    taken = {grade: min(same, key=order.index) for grade, same in own.items() if len(same) > 1}
-    for grade in [grade for grade in taken if grade < 0]:  # of which ideal lists have none
-        gains[grade] = gains[taken.pop(grade)]
-    found |= {"gains": gains} if gains else {}
-    return [(_join_name(name, text), {**found, "taken": taken} if taken else found)]
+    replacement_by_grade = {
+        grade: min(grades, key=order.index)
+        for grade, grades in substitutes.items()
+        if len(grades) > 1
+    }
+    for grade in [
+        grade for grade in replacement_by_grade if grade < 0
+    ]:  # of which ideal lists have none
+        gains[grade] = gains[replacement_by_grade.pop(grade)]
+    parameters |= {"gains": gains} if gains else {}
+    return [
+        (
+            _join_name(name, text),
+            {**parameters, "taken": replacement_by_grade} if replacement_by_grade else parameters,
+        )
+    ]
 
 
-def _distinct(name: str, text: str, number: Callable[[str], Any]) -> list[Any]:
-    found = sorted(number(part) for part in text.split(","))
-    if len(set(found)) < len(found):
+def _distinct(name: str, text: str, parse: Callable[[str], Any]) -> list[Any]:
+    values = sorted(parse(part) for part in text.split(","))
+    if len(set(values)) < len(values):
         raise ProgramExit(2, f"{name}: {text!r} has the same cutoff twice")
-    return found
+    return values
 
 
 def _join_name(name: str, text: str | None) -> str:
@@ -104,8 +118,8 @@ def _join_name(name: str, text: str | None) -> str:
 
 
 def _utility_weights(values: list[float]) -> dict[str, Any] | None:
-    worth = dict(zip(("tp", "fp", "fn", "tn"), values, strict=False))
-    return worth if len(values) == 4 else None
+    weights = dict(zip(("tp", "fp", "fn", "tn"), values, strict=False))
+    return weights if len(values) == 4 else None
 
 
 def _length(values: list[float]) -> dict[str, Any]:

@@ -55,19 +55,23 @@ class Options:
     @property
     def chosen(self) -> list[str]:
         """Requested measures, in the order in which they are printed."""
-        asked = self.measures or {"official": None}
-        named = {name for ask in asked for name in NICKNAMES.get(ask, (ask,))}
+        requested = self.measures or {"official": None}
+        names = {
+            name
+            for name_or_nickname in requested
+            for name in NICKNAMES.get(name_or_nickname, (name_or_nickname,))
+        }
         return [
-            name for name, row in TABLE.items() if name in named and row.since <= self.conventions
+            name for name, row in TABLE.items() if name in names and row.since <= self.conventions
         ]
 
 
 def read_options(arguments: Sequence[str]) -> Options:
     """Parse the options; raise :class:`ProgramExit` for -v and for invalid options."""
     options = Options()
-    left, options.conventions = _without_conventions(list(arguments))
-    found, options.files, problem = _scan_arguments(left)
-    for option, value in found:
+    remaining, options.conventions = _without_conventions(list(arguments))
+    parsed, options.files, problem = _scan_arguments(remaining)
+    for option, value in parsed:
         _set(options, option, value)
     if problem is not None:
         raise ProgramExit(1, f"{problem}\n{USAGE}")
@@ -81,16 +85,16 @@ def _without_conventions(arguments: list[str]) -> tuple[list[str], int]:
 
     Returns the other arguments, and the conventions.
     """
-    for place, argument in enumerate(arguments):
+    for index, argument in enumerate(arguments):
         name, equals, version = argument.partition("=")
         if argument == "--":
             break
         if name == "--conventions":
-            end = place + (1 if equals else 2)
-            version = version if equals else "".join(arguments[place + 1 : end])
+            end = index + (1 if equals else 2)
+            version = version if equals else "".join(arguments[index + 1 : end])
             if version not in CONVENTIONS:
                 raise ProgramExit(1, f"{name} is {version!r}, expected 9 or 10")
-            return arguments[:place] + arguments[end:], CONVENTIONS[version]
+            return arguments[:index] + arguments[end:], CONVENTIONS[version]
     return arguments, 10
 
 
@@ -105,12 +109,12 @@ def _scan_arguments(
     problem = None
     for end in range(len(arguments), -1, -1):
         try:
-            found, files = gnu_getopt(list(arguments[:end]), SHORT, list(LONG))
+            parsed, files = gnu_getopt(list(arguments[:end]), SHORT, list(LONG))
         except GetoptError as error:
             problem = error.msg
             continue
         short = {f"--{name.rstrip('=')}": option for name, option in LONG.items()}
-        return ((short.get(name, name), value) for name, value in found), tuple(files), problem
+        return ((short.get(name, name), value) for name, value in parsed), tuple(files), problem
     raise AssertionError("no options at all are always right")
 
 

@@ -81,30 +81,32 @@ class MulticlassProblem(ClassificationProblem):
         ordered: bool,
     ) -> MulticlassProblem:
         """Build the problem from the named classes, or from all classes that occur anywhere."""
-        said = coded_systems(predicted)
-        for name, column in said.items():
+        predictions = coded_systems(predicted)
+        for name, column in predictions.items():
             check_predicted(column, truth.names, column_name("predicted", name))
         if labels is not None:
             return cls(
                 encode_classes(truth, labels).names, ordered, is_stated=True, undefined=undefined
             )
-        named = [
+        class_names = [
             name
-            for kind, given in (("score", score), ("probability", probability))
-            for table in _tables(given, kind).values()
+            for kind, outputs in (("score", score), ("probability", probability))
+            for table in _tables(outputs, kind).values()
             for name in probability_columns(table)
         ]
-        also = {column_name("predicted", name): values for name, values in said.items()}
-        found = encode_classes(truth, also=also, named=dict.fromkeys(named))
-        return cls(found.names, ordered, undefined=undefined)
+        predicted_labels = {
+            column_name("predicted", name): values for name, values in predictions.items()
+        }
+        classes = encode_classes(truth, also=predicted_labels, extra_names=dict.fromkeys(class_names))
+        return cls(classes.names, ordered, undefined=undefined)
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, MulticlassOutput]:
         """Return the systems on a batch of rows."""
-        found, counted = encode_classes(batch["truth"], self.names), batch.frequencies
-        rows = replace(found, codes=counted(found.codes))
+        classes, counted = encode_classes(batch["truth"], self.names), batch.frequencies
+        rows = replace(classes, codes=counted(classes.codes))
         problem = ClassProblem(rows, batch.weights, batch.clusters, settings)
-        said = coded_systems(batch["predicted"]), batch["score"], batch["probability"]
-        return _systems(problem, found, *said, counted)
+        outputs = coded_systems(batch["predicted"]), batch["score"], batch["probability"]
+        return _systems(problem, classes, *outputs, counted)
 
     def statistic(self, system: MulticlassOutput, kind: type) -> Any:
         """Return the confusion matrix of a system, if that is the requested statistic."""
@@ -113,15 +115,15 @@ class MulticlassProblem(ClassificationProblem):
 
     def default_measures(self, systems: Mapping[str, MulticlassOutput]) -> Sequence[str]:
         """Return the default measures that all systems serve."""
-        many = len(self.names) > MANY_CLASSES
-        usual = (
+        has_many_classes = len(self.names) > MANY_CLASSES
+        defaults = (
             ("labels", OF_COUNTS),
-            ("ranks", OF_RANKS if many else ()),
+            ("ranks", OF_RANKS if has_many_classes else ()),
             ("probabilities", OF_PROBABILITIES),
         )
         return [
             name
-            for reads, names in usual
+            for reads, names in defaults
             for name in names
             if all(system.supports(reads) for system in systems.values())
         ]
@@ -142,14 +144,14 @@ class MulticlassProblem(ClassificationProblem):
         order = class_order_notes(sample.measures, self.names, stated=self.ordered)
         return (*of_rows, *order)
 
-    def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
+    def findings(self, sample: Sample, results: Told) -> tuple[Finding, ...]:
         """Return the findings of multiclass classifiers."""
-        return from_multiclass(sample, told)
+        return from_multiclass(sample, results)
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Return confusion matrices, tables of classes, and curves of scores."""
         sizes = partial(self._sizes, sample)
-        few = len(self.names) <= MOST_CLASSES
+        has_few_classes = len(self.names) <= MOST_CLASSES
         curves: Any = ()
         if options.curves and sample.rows:
             curves = _curves(list(sample.rows.values()))
@@ -158,17 +160,17 @@ class MulticlassProblem(ClassificationProblem):
         return {
             "confusions": self.confusions(sample),
             "label_tables": LazyClassTables(sample, self.names, sizes, partial(_counts, sample))
-            if few
+            if has_few_classes
             else (),
             "curves": curves,
         }
 
     def _sizes(self, sample: Any) -> FloatArray:
         """Return the weight of the rows of each class."""
-        found = (
+        sizes = (
             sample.first_system.problem.sizes if sample.rows else sample.passes.first_result.beside
         )
-        return np.asarray(found)
+        return np.asarray(sizes)
 
     # --- Streams ---------------------------------------------------------------------------------
 
@@ -177,16 +179,22 @@ class MulticlassProblem(ClassificationProblem):
     ) -> dict[str, MulticlassOutput]:
         """Return systems on one row of each class."""
         k = len(self.names)
-        found = ClassLabels(self.names, np.arange(k))
-        problem = ClassProblem(found, np.ones(k) if sizes is None else sizes, None, settings)
+        classes = ClassLabels(self.names, np.arange(k))
+        problem = ClassProblem(classes, np.ones(k) if sizes is None else sizes, None, settings)
         table = np.eye(k) if k else np.zeros((0, 0))
-        said: dict[str, Any] = {
-            kind: dict.fromkeys(of, table) for kind, of in columns.output_columns.items()
+        outputs: dict[str, Any] = {
+            kind: dict.fromkeys(by_system, table)
+            for kind, by_system in columns.output_columns.items()
         }
         names = columns.output_columns.get("predicted", ())
-        called = {name: encode_labels(list(self.names), "predicted") for name in names}
+        predicted = {name: encode_labels(list(self.names), "predicted") for name in names}
         return _systems(
-            problem, found, called, said.get("score"), said.get("probability"), RowRepeats(k)
+            problem,
+            classes,
+            predicted,
+            outputs.get("score"),
+            outputs.get("probability"),
+            RowRepeats(k),
         )
 
     @staticmethod
@@ -202,10 +210,10 @@ class MulticlassProblem(ClassificationProblem):
 
 def coded_systems(predicted: Any) -> dict[str, EncodedLabels]:
     """Return the predicted classes of systems by name, encoded."""
-    given = {} if predicted is None else named_systems(predicted, "predicted")
+    columns = {} if predicted is None else named_systems(predicted, "predicted")
     return {
         name: encode_labels(column, column_name("predicted", name))
-        for name, column in given.items()
+        for name, column in columns.items()
     }
 
 
@@ -217,11 +225,13 @@ def _counts(sample: Sample, name: str) -> FloatArray | None:
 
 def _curves(systems: Iterable[MulticlassOutput]) -> ScoreCurves:
     """Return the one-vs-rest curves, and the points of systems that predict only labels."""
-    of = tuple(systems)
-    problem = of[0].problem
-    shares = dict(zip(map(series_name, problem.names), map(float, problem.shares), strict=True))
-    bare = ((one, problem.names) for one in of if one.score is None)
-    return ScoreCurves(partial(_score_data, of), points_of_labels(bare), shares)
+    system_outputs = tuple(systems)
+    problem = system_outputs[0].problem
+    proportions = dict(
+        zip(map(series_name, problem.names), map(float, problem.shares), strict=True)
+    )
+    bare = ((system, problem.names) for system in system_outputs if system.score is None)
+    return ScoreCurves(partial(_score_data, system_outputs), points_of_labels(bare), proportions)
 
 
 def _score_data(systems: Sequence[MulticlassOutput]) -> list[ScoreData]:
@@ -229,24 +239,24 @@ def _score_data(systems: Sequence[MulticlassOutput]) -> list[ScoreData]:
         replace(
             make_score_data(system.against_rest(label)),
             series=series_name(label),
-            share=float(share),
+            share=float(proportion),
         )
         for system in systems
         if system.score is not None
-        for label, share in zip(system.problem.names, system.problem.shares, strict=True)
+        for label, proportion in zip(system.problem.names, system.problem.shares, strict=True)
     ]
 
 
-def _tables(given: Any, kind: str) -> dict[str, Any]:
+def _tables(outputs: Any, kind: str) -> dict[str, Any]:
     """Return systems by name, each with one column per class.
 
     A dict of plain columns is one system.
     """
-    if given is None:
+    if outputs is None:
         return {}
-    if has_class_columns(given, ("", "", "")):  # of three classes and more
-        return {UNNAMED: given}
-    return named_systems(given, kind)
+    if has_class_columns(outputs, ("", "", "")):  # of three classes and more
+        return {UNNAMED: outputs}
+    return named_systems(outputs, kind)
 
 
 def _systems(
@@ -261,16 +271,18 @@ def _systems(
     if not predicted and score is None and probability is None:
         raise InputError("nothing to evaluate: give predicted=, probability= or score=")
     systems: dict[str, MulticlassOutput] = {}
-    for kind, given in (("score", score), ("probability", probability)):
-        for name, table in _tables(given, kind).items():
+    for kind, outputs in (("score", score), ("probability", probability)):
+        for name, table in _tables(outputs, kind).items():
             if name in systems:
                 raise InputError(f"{name}: give its scores or its probabilities, not both")
-            what = column_name(kind, name)
-            check_columns(table, classes, what)
+            display_name = column_name(kind, name)
+            check_columns(table, classes, display_name)
             rows = ClassScoreRows(
                 *map(
                     repeats,
-                    probability_matrix(table, classes, what, distribution=kind == "probability"),
+                    probability_matrix(
+                        table, classes, display_name, distribution=kind == "probability"
+                    ),
                 )
             )
             systems[name] = MulticlassOutput(
@@ -281,7 +293,7 @@ def _systems(
                 is_probability=kind == "probability",
             )
     for name, column in predicted.items():
-        called = repeats(classes.codes_of(column, column_name("predicted", name)))
+        predicted_codes = repeats(classes.codes_of(column, column_name("predicted", name)))
         system = systems.get(name, MulticlassOutput(name, problem))
-        systems[name] = replace(system, predicted=called)
+        systems[name] = replace(system, predicted=predicted_codes)
     return systems

@@ -27,14 +27,16 @@ class ClassificationProblem(Problem):
     def auxiliary_measures(self, systems: Mapping[str, Any]) -> Sequence[tuple[str, Measure]]:
         """Return the pairs (system, accuracy) whose confusion matrices are accumulated."""
         accuracy = parse("accuracy", "counts")
-        return [(name, accuracy) for name, one in systems.items() if one.predicted is not None]
+        return [
+            (name, accuracy) for name, system in systems.items() if system.predicted is not None
+        ]
 
     def confusions(self, sample: Sample) -> tuple[ConfusionBase, ...]:
         """Return the confusion matrices of the systems that predict labels."""
-        found = {name: sample.statistic(name, ConfusionMatrix) for name in sample.systems}
+        matrices = {name: sample.statistic(name, ConfusionMatrix) for name in sample.systems}
         return tuple(
             confusion_result(name, self._name_classes(matrix), sample.settings)
-            for name, matrix in found.items()
+            for name, matrix in matrices.items()
             if matrix is not None
         )
 
@@ -49,5 +51,5 @@ class ClassificationProblem(Problem):
         def made() -> Mapping[str, Any]:
             return self.template(sample.columns, sample.settings, passes.first_result.beside)
 
-        found: float = cached(passes, "constant", made)[system].constant_value(measure)
-        return found
+        value: float = cached(passes, "constant", made)[system].constant_value(measure)
+        return value

@@ -90,20 +90,20 @@ class ClusteringProblem(Problem):
             **({} if self.engine is None else {"engine": self.engine}),
         }
 
-    def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
+    def findings(self, sample: Sample, results: Told) -> tuple[Finding, ...]:
         """Return the findings of clusterings."""
-        return from_clusterings(sample, told)
+        return from_clusterings(sample, results)
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Return tables of clusters, silhouettes of points, and curves."""
         systems, plain = sample.template, dict.fromkeys(self.table_measures)
-        found: dict[str, Any] = {"label_tables": cluster_table(systems.values(), plain)}
+        fields: dict[str, Any] = {"label_tables": cluster_table(systems.values(), plain)}
         if self.engine is not None:
-            return found
+            return fields
         first = next(iter(plain), None)
-        found["curves"] = ClusterCurves(list(systems.values()), first) if options.curves else ()
-        found["per_unit"] = point_silhouettes(systems, list(plain)) if self.is_per_point else None
-        return found
+        fields["curves"] = ClusterCurves(list(systems.values()), first) if options.curves else ()
+        fields["per_unit"] = point_silhouettes(systems, list(plain)) if self.is_per_point else None
+        return fields
 
 
 # --- Batches --------------------------------------------------------------------------------------
@@ -126,28 +126,32 @@ def evaluate_cells(
     engine, features = columns.stream, flatten_names(columns.output_columns.get("features"))
     check_costs(columns)
     memory = process_memory(options.memory, engine)
-    labels = {name: one_column(name, of) for name, of in columns.output_columns["labels"].items()}
+    labels = {
+        name: one_column(name, entry) for name, entry in columns.output_columns["labels"].items()
+    }
     of_truth = one_column("truth", columns.truth) if columns.truth else None
     sliced = bool(columns.slices)
-    usual = (*(against_truth if of_truth else ()), *(OF_POINTS if features else ()))
-    usual = usual if usual and not sliced else tuple(against_truth)
-    chosen = select_measures(options.measures, usual, "clustering")
+    default_names = (*(against_truth if of_truth else ()), *(OF_POINTS if features else ()))
+    default_names = default_names if default_names and not sliced else tuple(against_truth)
+    chosen = select_measures(options.measures, default_names, "clustering")
     _check(chosen, engine, metric, options.baseline)
-    slicing, how = define_slices(columns, memory)
+    slicing, slice_notes = define_slices(columns, memory)
     read = ReadBatch(columns, None) if columns.missing == "drop" else None
     cells = _count_combinations(columns, labels, of_truth, slicing, memory, read)
     systems, repeats, notes = _systems(cells, labels, of_truth, noise, options.settings)
-    check(chosen, {name for of in systems.values() for name in of.names}, sliced=sliced)
+    check(chosen, {name for entry in systems.values() for name in entry.names}, sliced=sliced)
     if features and any(m.definition.reads != "partitions" for m in chosen):
-        known = {name: _codes(cells.table, labels[name], of.names) for name, of in systems.items()}
+        known = {
+            name: _codes(cells.table, labels[name], entry.names) for name, entry in systems.items()
+        }
         classes = None
         if of_truth is not None:
-            names_of = next(iter(systems.values())).classes
-            classes = of_truth, *_codes(cells.table, of_truth, names_of)
-        also = () if columns.count is None else (columns.count,)
+            class_names = next(iter(systems.values())).classes
+            classes = of_truth, *_codes(cells.table, of_truth, class_names)
+        count_columns = () if columns.count is None else (columns.count,)
         rows = engine, labels, tuple(features), known
         systems = StreamedClusterGeometry(
-            *rows, systems, tuple(chosen), classes, also, read
+            *rows, systems, tuple(chosen), classes, count_columns, read
         ).summarize()
     if columns.extra_columns and notes and noise == "drop":
         raise InputError(
@@ -160,10 +164,13 @@ def evaluate_cells(
         assign_measures(systems, chosen),
         chosen,
         replace(options, inputs=file_origins(engine)),
-        about=replace(NOTHING, ids=None),
+        row_info=replace(NOTHING, ids=None),
         cut=(
-            [_slice_cells(of, np.asarray(repeats(cells.codes(k)))) for k, of in enumerate(slicing)],
-            how,
+            [
+                _slice_cells(entry, np.asarray(repeats(cells.codes(k))))
+                for k, entry in enumerate(slicing)
+            ],
+            slice_notes,
         ),
         notes=[*_omission_note(cells), *notes],
     )
@@ -174,18 +181,18 @@ def _omission_note(cells: _LabelCombinations) -> list[str]:
     """Return a note on dropped rows, if there are any."""
     if not cells.lost:
         return []
-    of = cells.lost + int(cells.point_counts.sum())
-    return [f"{cells.lost:,} of {of:,} rows are left out because values are missing."]
+    n_total = cells.lost + int(cells.point_counts.sum())
+    return [f"{cells.lost:,} of {n_total:,} rows are left out because values are missing."]
 
 
 def _slice_cells(slicing: StreamSliceDefinition, codes: IntArray) -> SliceDefinition:
     """Return the slices of cells that contain points."""
-    there, places = np.unique(codes, return_inverse=True)
-    if len(there) > MOST_SLICES:
-        raise InputError(too_many(slicing.name, len(there)))
+    unique_codes, inverse = np.unique(codes, return_inverse=True)
+    if len(unique_codes) > MOST_SLICES:
+        raise InputError(too_many(slicing.name, len(unique_codes)))
     names = slicing.names
     return SliceDefinition(
-        slicing.name, tuple(names[k] for k in there), places.reshape(-1).astype(np.intp)
+        slicing.name, tuple(names[k] for k in unique_codes), inverse.reshape(-1).astype(np.intp)
     )
 
 
@@ -203,8 +210,8 @@ def _check(measures: Sequence[Measure], engine: Engine, metric: str, baseline: B
         )
     for measure in measures:
         reads = measure.definition.reads
-        apart = reads == "distances" and measure.parameters["to"] != "centres"
-        if reads == "pairs" or apart or (reads == "distances" and measure.label is not None):
+        needs_pairs = reads == "distances" and measure.parameters["to"] != "centres"
+        if reads == "pairs" or needs_pairs or (reads == "distances" and measure.label is not None):
             raise InputError(
                 f"{measure} takes all points in memory, which engine={engine.kind!r} does not "
                 f"have; {', '.join(OF_POINTS)} are of centres"
@@ -228,13 +235,15 @@ def _count_combinations(
     read: ReadBatch | None,
 ) -> _LabelCombinations:
     """Return each combination of class, clusters and slices with its number of points."""
-    named = {column: column_name("labels", name) for name, column in labels.items()}
+    display_names = {column: column_name("labels", name) for name, column in labels.items()}
     if truth is not None:
-        named[truth] = "truth"
-    also = columns.required_columns if read is not None else [*filter(None, [columns.count])]
-    names = list(dict.fromkeys([*named, *columns.slice_columns, *also]))
-    work, few = _CountCombinations(named, tuple(slicing), read), _CombinationLimit(memory)
-    cells: _LabelCombinations = columns.stream.reduce(work, names, few, "finding clusters")
+        display_names[truth] = "truth"
+    other_columns = (
+        columns.required_columns if read is not None else [*filter(None, [columns.count])]
+    )
+    names = list(dict.fromkeys([*display_names, *columns.slice_columns, *other_columns]))
+    work, limit = _CountCombinations(display_names, tuple(slicing), read), _CombinationLimit(memory)
+    cells: _LabelCombinations = columns.stream.reduce(work, names, limit, "finding clusters")
     if not cells.table.num_rows:
         raise InputError(f"{columns.stream.name}: no row is complete")
     return cells
@@ -248,12 +257,12 @@ class _LabelCombinations(Mergeable):
     lost: int = 0
 
     @classmethod
-    def from_points(cls, table: Any, lost: int = 0) -> _LabelCombinations:
+    def from_points(cls, table: Any, n_dropped: int = 0) -> _LabelCombinations:
         """Build the combinations from a table of points or of combinations."""
         keys = [name for name in table.column_names if name != _HELD]
-        found = table.group_by(keys, use_threads=False).aggregate([(_HELD, "sum")])
-        columns = {name: found[name] for name in keys} | {_HELD: found[f"{_HELD}_sum"]}
-        return cls(RowTable.from_columns(columns), lost)
+        grouped = table.group_by(keys, use_threads=False).aggregate([(_HELD, "sum")])
+        columns = {name: grouped[name] for name in keys} | {_HELD: grouped[f"{_HELD}_sum"]}
+        return cls(RowTable.from_columns(columns), n_dropped)
 
     def __add__(self, other: _LabelCombinations) -> _LabelCombinations:
         return _LabelCombinations.from_points(
@@ -308,19 +317,19 @@ class _CountCombinations:
         """Return the combinations of a batch."""
         import pyarrow as pa
 
-        given = batch.columns if self.read is None else self.read.complete(batch)[0]
+        batch_columns = batch.columns if self.read is None else self.read.complete(batch)[0]
         columns = {}
-        for name, what in self.named.items():
-            column = given[name]
-            lost = np.flatnonzero(missing_mask(column, what))
-            if len(lost):
-                raise batch.told(report_missing(what, lost, batch.rows))
+        for name, display_name in self.named.items():
+            column = batch_columns[name]
+            missing_indices = np.flatnonzero(missing_mask(column, display_name))
+            if len(missing_indices):
+                raise batch.told(report_missing(display_name, missing_indices, batch.rows))
             columns[name] = decode_dictionary(column)
         number = len(next(iter(columns.values())))
-        for k, of in enumerate(self.slicing):
-            columns[_SLICE.format(k)] = pa.array(of.codes(given).astype(np.int64))
-        whole = pa.table({**columns, _HELD: np.ones(number)})
-        return _LabelCombinations.from_points(whole, batch.rows - number)
+        for k, definition in enumerate(self.slicing):
+            columns[_SLICE.format(k)] = pa.array(definition.codes(batch_columns).astype(np.int64))
+        table = pa.table({**columns, _HELD: np.ones(number)})
+        return _LabelCombinations.from_points(table, batch.rows - number)
 
 
 def decode_dictionary(column: Any) -> Any:
@@ -330,11 +339,11 @@ def decode_dictionary(column: Any) -> Any:
     return column.dictionary_decode() if of_type.is_dictionary(column.type) else column
 
 
-def one_column(name: str, given: Any) -> str:
+def one_column(name: str, column: Any) -> str:
     """Return the column of a clustering; raise an error if it has several."""
-    if not isinstance(given, str):
+    if not isinstance(column, str):
         raise InputError(f"{column_name('labels', name)}: has several columns, expected one")
-    return given
+    return column
 
 
 def _systems(
@@ -345,18 +354,23 @@ def _systems(
     settings: Settings,
 ) -> tuple[dict[str, Clustering], RowRepeats, list[str]]:
     """Return the clusterings of all combinations, the rows they use, and notes on noise."""
-    given = {name: _encode(cells.table, column) for name, column in labels.items()}
-    held = cells.point_counts
-    repeats, notes, clusters = drop_noise(given, noise, RowRepeats(len(held)), held)
-    shared: dict[str, Any] = {"point_counts": np.asarray(repeats(held), np.float64)}
+    encoded_labels = {name: _encode(cells.table, column) for name, column in labels.items()}
+    point_counts = cells.point_counts
+    repeats, notes, clusters = drop_noise(
+        encoded_labels, noise, RowRepeats(len(point_counts)), point_counts
+    )
+    shared: dict[str, Any] = {"point_counts": np.asarray(repeats(point_counts), np.float64)}
     if truth is not None:
         classes = _encode(cells.table, truth)
         shared |= {
             "truth": np.asarray(repeats(classes.codes), np.int64),
             "classes": classes.names,
         }
-    made = {name: Clustering(name, *of, settings, **shared) for name, of in clusters.items()}
-    return made, repeats, notes
+    systems = {
+        name: Clustering(name, *cluster_fields, settings, **shared)
+        for name, cluster_fields in clusters.items()
+    }
+    return systems, repeats, notes
 
 
 def _encode(cells: Any, column: str) -> EncodedLabels:
@@ -371,7 +385,7 @@ def _codes(cells: Any, column: str, names: Sequence[str]) -> tuple[Any, IntArray
     import pyarrow.compute as pc
 
     values = pc.unique(cells[column])
-    found = encode_labels(values, column)
-    place = {name: k for k, name in enumerate(names)}
-    codes = np.array([place.get(name, -1) for name in found.names])
-    return values, codes[found.codes]
+    encoded = encode_labels(values, column)
+    index_by_name = {name: k for k, name in enumerate(names)}
+    codes = np.array([index_by_name.get(name, -1) for name in encoded.names])
+    return values, codes[encoded.codes]

@@ -107,15 +107,18 @@ class MultilabelProblem(Problem):
         truth = read_rows(columns["truth"], "truth", separator)
         kinds = ("predicted", "score", "probability")
         read = partial(read_rows, separator=separator)
-        given = _outputs_by_kind(read, **{kind: columns[kind] for kind in kinds})
-        check_forms({"truth": truth, **{column_name(*key): of for key, of in given.items()}})
-        names = label_names([truth, *given.values()], labels)
-        said: dict[str, Any] = {
-            kind: {name: of for (own, name), of in given.items() if own == kind} or None
+        outputs = _outputs_by_kind(read, **{kind: columns[kind] for kind in kinds})
+        check_forms({"truth": truth, **{column_name(*key): rows for key, rows in outputs.items()}})
+        names = label_names([truth, *outputs.values()], labels)
+        parsed: dict[str, Any] = {
+            kind: {
+                name: rows for (output_kind, name), rows in outputs.items() if output_kind == kind
+            }
+            or None
             for kind in kinds
         }
-        said["truth"] = LabelMatrix(to_indicators(truth, names, "truth"), None, len(names))
-        return cls(names, separator, threshold, undefined), {**columns, **said}
+        parsed["truth"] = LabelMatrix(to_indicators(truth, names, "truth"), None, len(names))
+        return cls(names, separator, threshold, undefined), {**columns, **parsed}
 
     @classmethod
     def from_stream(
@@ -133,16 +136,16 @@ class MultilabelProblem(Problem):
         """
         if not any(columns.output_columns.values()):
             raise InputError(_NOTHING)
-        found = labels_of_stream(columns, separator, named=labels is not None)
-        check_forms(found)
-        names = label_names(list(found.values()), labels)
-        return cls(names, separator, threshold, undefined, indicator_columns(found))
+        label_rows = labels_of_stream(columns, separator, stated=labels is not None)
+        check_forms(label_rows)
+        names = label_names(list(label_rows.values()), labels)
+        return cls(names, separator, threshold, undefined, indicator_columns(label_rows))
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, MultilabelOutput]:
         """Return the systems on a batch of rows."""
         sets = to_indicators(self._rows(batch["truth"], "truth"), self.names, "truth")
         kinds = ("predicted", "score", "probability")
-        given = _outputs_by_kind(self._rows, **{kind: batch[kind] for kind in kinds})
+        outputs = _outputs_by_kind(self._rows, **{kind: batch[kind] for kind in kinds})
         plain = partial(
             MultilabelOutput,
             labels=self.names,
@@ -151,14 +154,14 @@ class MultilabelProblem(Problem):
             clusters=batch.clusters,
             settings=settings,
         )
-        return _systems(plain, given, self.threshold, batch.frequencies)
+        return _systems(plain, outputs, self.threshold, batch.frequencies)
 
-    def _rows(self, values: Any, what: str) -> LabelRows:
+    def _rows(self, values: Any, display_name: str) -> LabelRows:
         """Return the labels, scores or probabilities of each row, parsed once."""
         if isinstance(values, LabelRows):
             return values
-        bits = None if self.indicators is None else what in self.indicators
-        return read_rows(values, what, self.separator, bits)
+        bits = None if self.indicators is None else display_name in self.indicators
+        return read_rows(values, display_name, self.separator, bits)
 
     def statistic(self, system: MultilabelOutput, kind: type) -> Any:
         """Return the 2 × 2 counts of each label, if that is the requested statistic."""
@@ -168,10 +171,10 @@ class MultilabelProblem(Problem):
 
     def default_measures(self, systems: Mapping[str, MultilabelOutput]) -> Sequence[str]:
         """Return the default measures that all systems serve."""
-        usual = (("sets", OF_SETS), ("scores", OF_SCORES), ("probabilities", OF_PROBABILITIES))
+        defaults = (("sets", OF_SETS), ("scores", OF_SCORES), ("probabilities", OF_PROBABILITIES))
         return [
             name
-            for reads, names in usual
+            for reads, names in defaults
             for name in names
             if all(system.supports(reads) for system in systems.values())
         ]
@@ -193,7 +196,7 @@ class MultilabelProblem(Problem):
     ) -> Sequence[tuple[str, Measure]]:
         """Return the pairs (system, macro-F1) whose counts of each label are accumulated."""
         counts = parse("macro-F1", "counts")
-        return [(name, counts) for name, one in systems.items() if one.predicted is not None]
+        return [(name, counts) for name, system in systems.items() if system.predicted is not None]
 
     # --- What an evaluation has beside estimates -------------------------------------------------
 
@@ -212,9 +215,9 @@ class MultilabelProblem(Problem):
         """Return a note on the number of rows that findings are based on."""
         return note_of_rows(sample)
 
-    def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
+    def findings(self, sample: Sample, results: Told) -> tuple[Finding, ...]:
         """Return the findings of multilabel classifiers."""
-        return from_multilabel(sample, told)
+        return from_multilabel(sample, results)
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Return tables of labels, and curves of scores."""
@@ -222,19 +225,19 @@ class MultilabelProblem(Problem):
         if options.curves and len(self.names) <= MOST_CURVES:
             systems = (sample.rows or {}).values()
             curves = _curves(systems) if sample.rows else curves_of_sums(sample, self.names)
-        of = partial(self._sizes, sample), partial(_counts, sample)
+        table_functions = partial(self._sizes, sample), partial(_counts, sample)
         return {
             "curves": curves,
-            "label_tables": LazyClassTables(sample, self.names, *of, kind="label"),
+            "label_tables": LazyClassTables(sample, self.names, *table_functions, kind="label"),
         }
 
     def _sizes(self, sample: Any) -> FloatArray:
         """Return the weight of the rows with each label."""
         if not sample.rows:
             return np.asarray(sample.passes.first_result.beside.sizes[:-1])
-        one = sample.first_system
-        total = len(one.truth) if one.weight is None else float(one.weight.sum())
-        return np.asarray(one.shares * total)
+        system = sample.first_system
+        total = len(system.truth) if system.weight is None else float(system.weight.sum())
+        return np.asarray(system.shares * total)
 
     # --- Streams ---------------------------------------------------------------------------------
 
@@ -249,12 +252,12 @@ class MultilabelProblem(Problem):
         last entry that of all rows; the weights of the rows are chosen to match them.
         """
         number = len(self.names)
-        alike = np.append(np.arange(number, 0.0, -1.0), number + 1.0)
-        whole = alike if sizes is None else sizes
-        order = np.argsort(-whole[:number], kind="stable")
+        uniform_sizes = np.append(np.arange(number, 0.0, -1.0), number + 1.0)
+        row_counts = uniform_sizes if sizes is None else sizes
+        order = np.argsort(-row_counts[:number], kind="stable")
         truth = np.zeros((number + 1, number), bool)
         truth[:, order] = np.arange(number + 1)[:, None] > np.arange(number)
-        counts = np.append(whole[number], whole[:number][order])
+        counts = np.append(row_counts[number], row_counts[:number][order])
         plain = partial(
             MultilabelOutput,
             labels=self.names,
@@ -264,8 +267,12 @@ class MultilabelProblem(Problem):
             settings=settings,
         )
         table = LabelMatrix(truth.astype(np.float64), None, number)
-        given = {(kind, name): table for kind, of in columns.output_columns.items() for name in of}
-        return _systems(plain, given, self.threshold, RowRepeats(number + 1))
+        outputs = {
+            (kind, name): table
+            for kind, by_system in columns.output_columns.items()
+            for name in by_system
+        }
+        return _systems(plain, outputs, self.threshold, RowRepeats(number + 1))
 
     @staticmethod
     def summary(systems: Mapping[str, MultilabelOutput]) -> LabelSets:
@@ -273,9 +280,9 @@ class MultilabelProblem(Problem):
 
         The weights of the sets of labels are included if a measure uses them.
         """
-        one = next(iter(systems.values()))
-        asked = any(m.definition.constant_value is usual_set for m in one.measures)
-        return LabelSets.from_rows(one.truth, one.weight, counted=asked)
+        system = next(iter(systems.values()))
+        needs_sets = any(m.definition.constant_value is usual_set for m in system.measures)
+        return LabelSets.from_rows(system.truth, system.weight, counted=needs_sets)
 
     def constant(self, sample: Any, system: str, measure: Measure) -> float:
         """Return the value of the best constant prediction.
@@ -289,8 +296,8 @@ class MultilabelProblem(Problem):
         def made() -> Mapping[str, Any]:
             return self.template(sample.columns, sample.settings, passes.first_result.beside.sizes)
 
-        found: float = cached(passes, "constant", made)[system].constant_value(measure)
-        return found
+        value: float = cached(passes, "constant", made)[system].constant_value(measure)
+        return value
 
     @property
     def plan(self) -> dict[str, Any]:
@@ -311,9 +318,9 @@ def _counts(sample: Sample, name: str) -> FloatArray | None:
 
 def _curves(systems: Iterable[MultilabelOutput]) -> ScoreCurves:
     """Return the curves of each label, and the points of systems that predict only label sets."""
-    of = tuple(systems)
-    bare = ((one, one.labels) for one in of if one.score is None)
-    return ScoreCurves(partial(_score_data, of), points_of_labels(bare))
+    system_outputs = tuple(systems)
+    bare = ((system, system.labels) for system in system_outputs if system.score is None)
+    return ScoreCurves(partial(_score_data, system_outputs), points_of_labels(bare))
 
 
 def _score_data(systems: Sequence[MultilabelOutput]) -> list[ScoreData]:
@@ -332,41 +339,41 @@ def _outputs_by_kind(
     read: Callable[[Any, str], LabelRows], **columns: Any
 ) -> dict[tuple[str, str], LabelRows]:
     """Return the predictions by kind and system."""
-    if all(of is None for of in columns.values()):
+    if all(column is None for column in columns.values()):
         raise InputError(_NOTHING)
     return {
         (kind, name): read(values, column_name(kind, name))
-        for kind, of in columns.items()
-        for name, values in _systems_by_name(of, kind).items()
+        for kind, column in columns.items()
+        for name, values in _systems_by_name(column, kind).items()
     }
 
 
-def _systems_by_name(given: Any, kind: str) -> dict[str, Any]:
+def _systems_by_name(outputs: Any, kind: str) -> dict[str, Any]:
     """Return systems by name; a dict with a numeric column for each label is one system."""
-    if given is None:
+    if outputs is None:
         return {}
-    return {UNNAMED: given} if is_columns_of_labels(given) else named_systems(given, kind)
+    return {UNNAMED: outputs} if is_columns_of_labels(outputs) else named_systems(outputs, kind)
 
 
 def _systems(
     make: Callable[[str], MultilabelOutput],
-    given: Mapping[tuple[str, str], LabelRows],
+    outputs: Mapping[tuple[str, str], LabelRows],
     threshold: Threshold,
     repeats: RowRepeats,
 ) -> dict[str, MultilabelOutput]:
     """Build the systems by name, with every table checked."""
     systems: dict[str, MultilabelOutput] = {}
-    for (kind, name), said in given.items():
+    for (kind, name), rows in outputs.items():
         if kind == "predicted":
             continue
         if name in systems:
             raise InputError(f"{name}: give its scores or its probabilities, not both")
-        system, what = make(name), column_name(kind, name)
-        score = to_scores(said, system.labels, what, probability=kind == "probability")
-        check_length(score, repeats.rows, what)
+        system, display_name = make(name), column_name(kind, name)
+        score = to_scores(rows, system.labels, display_name, probability=kind == "probability")
+        check_length(score, repeats.rows, display_name)
         score = repeats(score)
         default = 0.5 if kind == "probability" else None
-        names = {of for of_kind, of in given if of_kind != "predicted"}
+        names = {system_name for output_kind, system_name in outputs if output_kind != "predicted"}
         cut = _threshold(threshold, name, names, system.labels, default)
         systems[name] = replace(
             system,
@@ -377,43 +384,47 @@ def _systems(
             if cut is None
             else score >= (list(cut.values()) if isinstance(cut, dict) else cut),
         )
-    for (kind, name), said in given.items():
+    for (kind, name), rows in outputs.items():
         if kind == "predicted":
-            system, what = systems.get(name, make(name)), column_name(kind, name)
-            called = to_indicators(said, system.labels, what)
-            check_length(called, repeats.rows, what)
-            systems[name] = replace(system, predicted=repeats(called), thresholds=None)
-    if threshold is not None and not any(kind != "predicted" for kind, _ in given):
+            system, display_name = systems.get(name, make(name)), column_name(kind, name)
+            indicators = to_indicators(rows, system.labels, display_name)
+            check_length(indicators, repeats.rows, display_name)
+            systems[name] = replace(system, predicted=repeats(indicators), thresholds=None)
+    if threshold is not None and not any(kind != "predicted" for kind, _ in outputs):
         raise InputError("threshold= is about scores or probabilities, and there are none")
     return systems
 
 
 def _threshold(
-    given: Any, name: str, systems: set[str], labels: tuple[str, ...], default: float | None
+    threshold: Any, name: str, systems: set[str], labels: tuple[str, ...], default: float | None
 ) -> float | dict[str, float] | None:
     """Return the checked threshold of a system: one number, or one for each label."""
-    if isinstance(given, Mapping) and {str(key) for key in given} <= systems:
-        given = given.get(name)
-    if given is None:
+    if isinstance(threshold, Mapping) and {str(key) for key in threshold} <= systems:
+        threshold = threshold.get(name)
+    if threshold is None:
         return default
-    if isinstance(given, int | float):
-        return check_finite(given, "threshold", "a finite number, or one for each label")
-    if isinstance(given, Mapping):
-        by_label = {str(key): value for key, value in given.items()}
+    if isinstance(threshold, int | float):
+        return check_finite(threshold, "threshold", "a finite number, or one for each label")
+    if isinstance(threshold, Mapping):
+        by_label = {str(key): value for key, value in threshold.items()}
         for key in by_label:
             if key not in labels:
-                meant = did_you_mean(key, (*labels, *sorted(systems)))
-                raise InputError(f"threshold for {key!r}, which is no label and no system; {meant}")
+                hint = did_you_mean(key, (*labels, *sorted(systems)))
+                raise InputError(f"threshold for {key!r}, which is no label and no system; {hint}")
         if default is not None:
             by_label = dict.fromkeys(labels, default) | by_label
-    elif isinstance(given, str) or not hasattr(given, "__len__") or getattr(given, "ndim", 1) != 1:
+    elif (
+        isinstance(threshold, str)
+        or not hasattr(threshold, "__len__")
+        or getattr(threshold, "ndim", 1) != 1
+    ):
         raise InputError(
-            f"threshold is {format_value(given)}, expected a finite number, or one for each label"
+            f"threshold is {format_value(threshold)}, expected a finite number, or one for each label"
         )
     else:
-        if len(given) != len(labels):
-            raise InputError(f"threshold: has {len(given)} numbers for {len(labels)} labels")
-        by_label = dict(zip(labels, given, strict=True))
+        if len(threshold) != len(labels):
+            raise InputError(f"threshold: has {len(threshold)} numbers for {len(labels)} labels")
+        by_label = dict(zip(labels, threshold, strict=True))
     return {
         label: check_finite(by_label.get(label), f"threshold of {label!r}", "a finite number")
         for label in labels
@@ -431,15 +442,15 @@ def _check_measure(measure: Measure, labels: tuple[str, ...]) -> None:
         return
     if not of_labels:
         return
-    one = replace(measure.plain, label=labels[0])
+    label_measure = replace(measure.plain, label=labels[0])
     macro = replace(measure.plain, average="macro")
     mean = d.statistic is Moments and d.interval is None
     averaged = mean or d.statistic is ConfusionMatrix or d.reads == "scores"
     if not measure.viewed:
-        more = f", or for {macro}" if averaged else ""
-        raise InputError(f"{measure} is about one label: ask for {one}{more}")
+        alternative = f", or for {macro}" if averaged else ""
+        raise InputError(f"{measure} is about one label: ask for {label_measure}{alternative}")
     if not averaged:
-        raise InputError(f"{measure}: {measure.plain} has no average; ask for {one}")
+        raise InputError(f"{measure}: {measure.plain} has no average; ask for {label_measure}")
     if measure.average in PAIRWISE:
         raise InputError(f"{measure}: labels exclude nothing, so that there are no pairs")
     if mean and measure.average != "macro":

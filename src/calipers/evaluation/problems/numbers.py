@@ -47,20 +47,27 @@ class RegressionProblem(Problem):
         columns = read_system_columns(batch["predicted"], "predicted", len(target), to_quantities)
         rows = batch.weights, settings, batch.clusters
         truth = counted(target)
-        return {n: RegressionOutput(n, truth, counted(said), *rows) for n, said in columns.items()}
+        return {
+            n: RegressionOutput(n, truth, counted(predicted), *rows)
+            for n, predicted in columns.items()
+        }
 
     def default_measures(self, systems: Mapping[str, Any]) -> Sequence[str]:
         """Return the default losses."""
         return DEFAULT_MEASURES
 
-    def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
+    def findings(self, sample: Sample, results: Told) -> tuple[Finding, ...]:
         """Return the findings of predicted numbers."""
-        return from_regression(sample, told)
+        return from_regression(sample, results)
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Return curves of residuals; for a long stream they are drawn from the sampled rows."""
-        seen = visible_rows(sample) if options.curves else None
-        return {"curves": () if seen is None else ResidualCurves({"": list(seen.systems.values())})}
+        visible = visible_rows(sample) if options.curves else None
+        return {
+            "curves": ()
+            if visible is None
+            else ResidualCurves({"": list(visible.systems.values())})
+        }
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
         """Return a note on the number of rows that findings and curves are based on."""
@@ -83,8 +90,8 @@ class RegressionProblem(Problem):
     @staticmethod
     def summary(systems: Mapping[str, Any]) -> Moments:
         """Return the moments of the truth."""
-        one = next(iter(systems.values()))
-        return Moments.from_rows(one.truth, one.weight)
+        system = next(iter(systems.values()))
+        return Moments.from_rows(system.truth, system.weight)
 
     def constant(self, sample: Any, system: str, measure: Measure) -> float:
         """Return the loss of the mean of the truth, if that is the best constant prediction.
@@ -105,8 +112,8 @@ class RegressionProblem(Problem):
         def compute() -> dict[Measure, float]:
             mean = sample.passes.first_result.beside.mean
             constants = [Constant(m, mean) for m in by_mean]
-            found = constant_losses(sample, constants, partial(to_quantities, what="truth"))
-            return {m: float(m.apply(of)) for m, of in zip(by_mean, found, strict=True)}
+            losses = constant_losses(sample, constants, partial(to_quantities, input_name="truth"))
+            return {m: float(m.apply(moments)) for m, moments in zip(by_mean, losses, strict=True)}
 
         return cached(sample.passes, "constant", compute)[measure]
 
@@ -116,15 +123,19 @@ def _all_rows(sample: Any) -> RegressionOutput | None:
 
     def made() -> RegressionOutput | None:
         passes, settings = sample.passes, sample.settings
-        for of in passes.all_statistics.values():
-            if isinstance(of, NumericRows):
-                weight = of.weight if passes.first_result.weight.has_unequal_weights else None
-                return RegressionOutput("", of.truth, of.truth, weight, settings, None)
-        seen = visible_rows(sample)
-        if seen is None or not seen.is_complete:
+        for statistic in passes.all_statistics.values():
+            if isinstance(statistic, NumericRows):
+                weight = (
+                    statistic.weight if passes.first_result.weight.has_unequal_weights else None
+                )
+                return RegressionOutput(
+                    "", statistic.truth, statistic.truth, weight, settings, None
+                )
+        visible = visible_rows(sample)
+        if visible is None or not visible.is_complete:
             return None
-        one = next(iter(seen.systems.values()))
-        return RegressionOutput("", one.truth, one.truth, one.weight, settings, None)
+        system = next(iter(visible.systems.values()))
+        return RegressionOutput("", system.truth, system.truth, system.weight, settings, None)
 
     return cached(sample.passes, "all rows", made)
 

@@ -68,12 +68,16 @@ class MultioutputProblem(Problem):
         from calipers.systems.multioutput import MultioutputRegression
 
         target, counted = to_outputs(batch["truth"], "truth", self.names), batch.frequencies
-        given, rows = batch["predicted"], (batch.weights, settings, batch.clusters)
-        given = {UNNAMED: given} if _one_system(given, self.names) else given
+        predictions, rows = batch["predicted"], (batch.weights, settings, batch.clusters)
+        predictions = (
+            {UNNAMED: predictions} if _one_system(predictions, self.names) else predictions
+        )
         truth, systems = counted(target), {}
-        for name, table in named_systems(given, "predicted").items():
-            said = to_outputs(table, column_name("predicted", name), self.names, len(target))
-            systems[name] = MultioutputRegression(name, self.names, truth, counted(said), *rows)
+        for name, table in named_systems(predictions, "predicted").items():
+            predicted = to_outputs(table, column_name("predicted", name), self.names, len(target))
+            systems[name] = MultioutputRegression(
+                name, self.names, truth, counted(predicted), *rows
+            )
         return systems
 
     def measures(self, systems: Mapping[str, Any], options: Options) -> list[Measure]:
@@ -93,16 +97,16 @@ class MultioutputProblem(Problem):
             *(note_of_rows(sample) if self.shown_outputs else ()),
         )
 
-    def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
+    def findings(self, sample: Sample, results: Told) -> tuple[Finding, ...]:
         """Return the findings of predictions of several outputs."""
-        return from_multioutput(self.shown_outputs, sample, told)
+        return from_multioutput(self.shown_outputs, sample, results)
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Return curves of the residuals of each output."""
-        seen = visible_rows(sample) if options.curves and self.shown_outputs else None
-        if seen is None:
+        visible = visible_rows(sample) if options.curves and self.shown_outputs else None
+        if visible is None:
             return {"curves": ()}
-        systems = seen.systems.values()
+        systems = visible.systems.values()
         return {
             "curves": ResidualCurves(
                 {o: [s.single_output(o) for s in systems] for o in self.shown_outputs}
@@ -116,9 +120,9 @@ class MultioutputProblem(Problem):
     @staticmethod
     def summary(systems: Mapping[str, Any]) -> StatisticVector:
         """Return the moments of the truth of each output."""
-        one = next(iter(systems.values()))
+        system = next(iter(systems.values()))
         return StatisticVector(
-            tuple(Moments.from_rows(column, one.weight) for column in one.truth.T)
+            tuple(Moments.from_rows(column, system.weight) for column in system.truth.T)
         )
 
     def constant(self, sample: Any, system: str, measure: Measure) -> float:
@@ -135,11 +139,15 @@ class MultioutputProblem(Problem):
             return NAN
 
         def compute() -> dict[Measure, FloatArray]:
-            means = [of.mean for of in sample.passes.first_result.beside.parts]
-            asked = [Constant(m, mean, at) for m in by_mean for at, mean in enumerate(means)]
-            truth = partial(to_outputs, what="truth", outputs=self.names)
-            found = iter(constant_losses(sample, asked, truth))
-            return {m: np.array([float(m.apply(next(found))) for _ in means]) for m in by_mean}
+            means = [moments.mean for moments in sample.passes.first_result.beside.parts]
+            constants = [
+                Constant(m, mean, output_index)
+                for m in by_mean
+                for output_index, mean in enumerate(means)
+            ]
+            truth = partial(to_outputs, input_name="truth", outputs=self.names)
+            losses = iter(constant_losses(sample, constants, truth))
+            return {m: np.array([float(m.apply(next(losses))) for _ in means]) for m in by_mean}
 
         each = cached(sample.passes, "constant", compute)[measure.plain]
         if measure.label is not None:
@@ -152,22 +160,22 @@ class MultioutputProblem(Problem):
         return {"classes": self.names}
 
 
-def _one_system(given: Any, outputs: Sequence[str]) -> bool:
+def _one_system(predictions: Any, outputs: Sequence[str]) -> bool:
     """Return whether these are the columns of one system rather than systems by name."""
-    if not isinstance(given, Mapping) or any(map(is_table, given.values())):
-        return not isinstance(given, Mapping)
-    return len(outputs) > 1 or set(probability_columns(given)) == set(outputs)
+    if not isinstance(predictions, Mapping) or any(map(is_table, predictions.values())):
+        return not isinstance(predictions, Mapping)
+    return len(outputs) > 1 or set(probability_columns(predictions)) == set(outputs)
 
 
 def select_output_measures(
-    asked: MeasureNames | None, outputs: Sequence[str], default: Sequence[str]
+    requested: MeasureNames | None, outputs: Sequence[str], default: Sequence[str]
 ) -> list[Measure]:
     """Return the requested measures without duplicates, for every output unless they name one."""
-    found = [
+    chosen = [
         name if isinstance(name, Measure) else parse(name, TASKS["regression"])
-        for name in expand_defaults(asked, default)
+        for name in expand_defaults(requested, default)
     ]
-    return list(dict.fromkeys(m for one in found for m in _expand_outputs(one, outputs)))
+    return list(dict.fromkeys(m for measure in chosen for m in _expand_outputs(measure, outputs)))
 
 
 def _expand_outputs(measure: Measure, outputs: Sequence[str]) -> Iterator[Measure]:
@@ -184,10 +192,10 @@ def _expand_outputs(measure: Measure, outputs: Sequence[str]) -> Iterator[Measur
 
 def _unit_notes(measures: Sequence[Measure]) -> Iterator[str]:
     """Yield a note that averages of measures with a unit depend on the largest outputs."""
-    odd = [str(m) for m in measures if m.average is not None and m.definition.has_units]
-    if odd:
-        has, it = ("has", "it is") if len(odd) == 1 else ("have", "they are")
+    unit_measures = [str(m) for m in measures if m.average is not None and m.definition.has_units]
+    if unit_measures:
+        has, it = ("has", "it is") if len(unit_measures) == 1 else ("have", "they are")
         yield (
-            f"{', '.join(odd)} {has} the units of the outputs: where these differ, {it} decided by "
+            f"{', '.join(unit_measures)} {has} the units of the outputs: where these differ, {it} decided by "
             "the output of the largest numbers. macro-R2 has no unit."
         )

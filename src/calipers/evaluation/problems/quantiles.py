@@ -40,10 +40,10 @@ class QuantileProblem(RegressionProblem):
         from calipers.systems.quantiles import QuantileOutput
 
         target, counted = to_quantities(batch["truth"], "truth"), batch.frequencies
-        given, rows = batch["quantiles"], (batch.weights, settings, batch.clusters)
+        outputs, rows = batch["quantiles"], (batch.weights, settings, batch.clusters)
         systems: dict[str, QuantileOutput] = {}
-        given = {UNNAMED: given} if one_system(given) else given
-        for name, columns in named_systems(given, "quantiles").items():
+        outputs = {UNNAMED: outputs} if one_system(outputs) else outputs
+        for name, columns in named_systems(outputs, "quantiles").items():
             levels, values = to_quantiles(columns, column_name("quantiles", name), len(target))
             systems[name] = QuantileOutput(name, counted(target), levels, counted(values), *rows)
         _check_levels(systems)
@@ -54,7 +54,7 @@ class QuantileProblem(RegressionProblem):
         levels = next(iter(systems.values())).levels
         widest = interval_levels(levels)[:1]
         kinds = ("interval-score", "interval-coverage", "mean-width")
-        of_intervals = [f"{kind}@{share:.10g}" for share in widest for kind in kinds]
+        of_intervals = [f"{kind}@{level:.10g}" for level in widest for kind in kinds]
         return [
             "mean-pinball",
             *(of_intervals or [f"quantile-coverage@{a:.10g}" for a in levels[:3]]),
@@ -64,14 +64,14 @@ class QuantileProblem(RegressionProblem):
         """Return the levels of the quantiles."""
         return {"levels": list(next(iter(sample.template.values())).levels)}
 
-    def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
+    def findings(self, sample: Sample, results: Told) -> tuple[Finding, ...]:
         """Return the findings of predicted quantiles."""
-        return from_quantiles(sample, told)
+        return from_quantiles(sample, results)
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Return curves of calibration and sharpness."""
-        seen = visible_rows(sample) if options.curves else None
-        return {"curves": () if seen is None else QuantileCurves(list(seen.systems.values()))}
+        visible = visible_rows(sample) if options.curves else None
+        return {"curves": () if visible is None else QuantileCurves(list(visible.systems.values()))}
 
     # --- Streams ---------------------------------------------------------------------------------
 

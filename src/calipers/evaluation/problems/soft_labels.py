@@ -69,9 +69,12 @@ class SoftLabelProblem(Problem):
     def systems(self, batch: Batch, settings: Settings) -> dict[str, SoftLabelOutput]:
         """Return the systems on a batch of rows."""
         counted, rows = batch.frequencies, (batch.weights, settings, batch.clusters)
-        target, said = read_distributions(batch["truth"], batch["probability"], self.names)
+        target, predictions = read_distributions(batch["truth"], batch["probability"], self.names)
         truth = counted(target)
-        return {n: SoftLabelOutput(n, truth, counted(of), *rows) for n, of in said.items()}
+        return {
+            n: SoftLabelOutput(n, truth, counted(distribution), *rows)
+            for n, distribution in predictions.items()
+        }
 
     def measures(self, systems: Mapping[str, Any], options: Options) -> list[Measure]:
         """Return the requested measures, all of which are always defined."""
@@ -92,21 +95,21 @@ class SoftLabelProblem(Problem):
     @staticmethod
     def summary(systems: Mapping[str, Any]) -> FloatArray:
         """Return the weight of all rows, and the total probability of each class."""
-        one = next(iter(systems.values()))
-        weight = np.ones(len(one.truth)) if one.weight is None else one.weight
-        return np.append(weight.sum(), weight @ one.truth)
+        system = next(iter(systems.values()))
+        weight = np.ones(len(system.truth)) if system.weight is None else system.weight
+        return np.append(weight.sum(), weight @ system.truth)
 
     def constant(self, sample: Any, system: str, measure: Measure) -> float:
         """Return the loss of the mean true distribution, from one more pass over the truth."""
-        asked = [m for m in sample.measures if m.definition.constant_value is not None]
-        if measure not in asked or not sample.is_rereadable:
+        served = [m for m in sample.measures if m.definition.constant_value is not None]
+        if measure not in served or not sample.is_rereadable:
             return NAN
 
         def compute() -> dict[Measure, float]:
             total, *by_class = sample.passes.first_result.beside
             mean = np.array(by_class) / total
-            found = constant_losses(sample, [Constant(m, mean) for m in asked], self._truth)
-            return {m: float(m.apply(of)) for m, of in zip(asked, found, strict=True)}
+            losses = constant_losses(sample, [Constant(m, mean) for m in served], self._truth)
+            return {m: float(m.apply(moments)) for m, moments in zip(served, losses, strict=True)}
 
         return cached(sample.passes, "constant", compute)[measure]
 
@@ -142,14 +145,14 @@ def read_distributions(
     """Return the true distributions, and those that each system predicts, checked."""
     rows, alone = n_rows(truth), has_class_columns(probability, names)
     systems = named_systems({UNNAMED: probability} if alone else probability, "probability")
-    said = {
-        name: _table(of, column_name("probability", name), names, rows)
-        for name, of in systems.items()
+    predictions = {
+        name: _table(table, column_name("probability", name), names, rows)
+        for name, table in systems.items()
     }
-    return _table(truth, "truth", names, rows), said
+    return _table(truth, "truth", names, rows), predictions
 
 
-def _table(values: Any, what: str, names: tuple[str, ...], rows: int) -> FloatArray:
+def _table(values: Any, display_name: str, names: tuple[str, ...], rows: int) -> FloatArray:
     """Return a table with one distribution per row, checked."""
     nobody = ClassLabels(names, np.zeros(rows, np.intp))
-    return np.asarray(probability_matrix(values, nobody, what)[0], np.float64)
+    return np.asarray(probability_matrix(values, nobody, display_name)[0], np.float64)

@@ -92,9 +92,11 @@ def omitted_reason(systems: Mapping[str, BinaryOutput]) -> tuple[str, ...]:
     certain = [name for name, system in systems.items() if system.is_certain]
     if not certain:
         return ()
-    named = ", ".join(certain[:5]) + (", …" if len(certain) > 5 else "")
-    why = f"Calibration slope and intercept are not shown: some probabilities are 0 or 1 ({named}),"
-    return (f"{why} which have no logit; 'calibration-slope(delta=1e-6)' moves them by that much.",)
+    listed_names = ", ".join(certain[:5]) + (", …" if len(certain) > 5 else "")
+    reason = f"Calibration slope and intercept are not shown: some probabilities are 0 or 1 ({listed_names}),"
+    return (
+        f"{reason} which have no logit; 'calibration-slope(delta=1e-6)' moves them by that much.",
+    )
 
 
 #: A number, a rule, or either for each system.
@@ -131,16 +133,18 @@ def make_binary_systems(
     def update(name: str, **columns: Any) -> None:
         systems[name] = replace(systems.get(name, plain(name)), **columns)
 
-    for kind, given in (("score", score), ("probability", probability)):
-        if given is None:
+    for kind, outputs in (("score", score), ("probability", probability)):
+        if outputs is None:
             continue
-        per_class = kind == "probability" and has_class_columns(given, labels.classes)
-        for name, values in ({UNNAMED: given} if per_class else named_systems(given, kind)).items():
-            what = column_name(kind, name)
+        per_class = kind == "probability" and has_class_columns(outputs, labels.classes)
+        for name, values in (
+            {UNNAMED: outputs} if per_class else named_systems(outputs, kind)
+        ).items():
+            display_name = column_name(kind, name)
             if kind == "probability":
-                column = positive_probability(values, labels, what)
+                column = positive_probability(values, labels, display_name)
             else:
-                column = to_numbers(values, what)
+                column = to_numbers(values, display_name)
             check_length(column, rows, column_name(kind, name))
             if name in systems:
                 raise InputError(f"{name}: give its scores or its probabilities, not both")
@@ -149,24 +153,26 @@ def make_binary_systems(
             probability_of = column.astype(np.float64) if kind == "probability" else None
             update(name, score=column, probability=probability_of)
             if isinstance(cut, ThresholdRule):
-                systems[name] = _tune_threshold(systems[name], cut, what)
+                systems[name] = _tune_threshold(systems[name], cut, display_name)
             elif cut is not None:
                 update(name, threshold=cut, predicted=column >= cut)
     if predicted is not None:
         for name, values in named_systems(predicted, "predicted").items():
-            called = repeats(encode_predictions(values, labels, column_name("predicted", name)))
-            update(name, predicted=called, threshold=None, rule=None)
+            predicted_labels = repeats(
+                encode_predictions(values, labels, column_name("predicted", name))
+            )
+            update(name, predicted=predicted_labels, threshold=None, rule=None)
     _check_thresholds(threshold, systems)
     return systems
 
 
-def _tune_threshold(system: BinaryOutput, rule: ThresholdRule, what: str) -> BinaryOutput:
+def _tune_threshold(system: BinaryOutput, rule: ThresholdRule, display_name: str) -> BinaryOutput:
     """Return the system at the threshold that a rule chooses on its own rows."""
     assert system.score is not None
     table = ScoreTable.from_rows(system.labels.positive, system.score, system.weight)
     cut = float(rule.threshold(table))
     if np.isnan(cut):
-        raise NoThresholdError(f"{what}: no threshold satisfies the rule {rule}")
+        raise NoThresholdError(f"{display_name}: no threshold satisfies the rule {rule}")
     return replace(system, threshold=cut, rule=rule, predicted=system.score >= cut)
 
 
@@ -179,14 +185,14 @@ def select_unthresholded(
     Any other measure of counts raises an error, as it has no threshold of its own.
     """
     of_labels = [m for m in measures if m.definition.reads == "labels"]
-    found = [m for m in of_labels if m.definition.name in _OF_ACCURACY and not m.viewed]
+    accuracies = [m for m in of_labels if m.definition.name in _OF_ACCURACY and not m.viewed]
     bare = [s for s in systems.values() if s.predicted is None and s.score is not None]
-    if not (found and bare):
+    if not (accuracies and bare):
         return [], []
     for measure in of_labels:
-        if measure not in found:
+        if measure not in accuracies:
             bare[0].check_measure(measure)
-    return bare, found
+    return bare, accuracies
 
 
 def tune_for_accuracy(
@@ -196,23 +202,25 @@ def tune_for_accuracy(
 
     These are the systems of :func:`select_unthresholded`.
     """
-    bare, found = select_unthresholded(systems, measures)
+    bare, accuracies = select_unthresholded(systems, measures)
     if not bare:
         return dict(systems), ()
     rule = ThresholdRule.parse("accuracy")
     tuned = {s.name: _tune_threshold(s, rule, column_name("score", s.name)) for s in bare}
-    what = " and ".join(measure.shown for measure in found)
-    whose = "" if len(systems) == 1 else f" of {format_names(list(tuned))}"
+    measure_names = " and ".join(measure.shown for measure in accuracies)
+    suffix = "" if len(systems) == 1 else f" of {format_names(list(tuned))}"
     note = (
-        f"No threshold was given, so {what}{whose} {'is' if len(found) == 1 else 'are'} at the "
+        f"No threshold was given, so {measure_names}{suffix} {'is' if len(accuracies) == 1 else 'are'} at the "
         "threshold of the best accuracy on these same rows, which is too good for other rows; "
         "threshold= takes one that was chosen before."
     )
     return {**systems, **tuned}, (note,)
 
 
-def _threshold(given: Threshold, name: str, default: float | None) -> float | ThresholdRule | None:
-    value: Any = given.get(name, default) if isinstance(given, Mapping) else given
+def _threshold(
+    threshold: Threshold, name: str, default: float | None
+) -> float | ThresholdRule | None:
+    value: Any = threshold.get(name, default) if isinstance(threshold, Mapping) else threshold
     if value is None:
         return default
     if isinstance(value, str):
@@ -258,31 +266,33 @@ class BinaryProblem(ClassificationProblem):
 
         If only one label occurs in the truth, the predicted labels are used as well.
         """
-        said = _predicted_classes(predicted) if labels is None and len(truth.labels) == 1 else ()
-        two = encode_binary(truth, positive, said=said, both=labels)
+        predicted_classes = (
+            _predicted_classes(predicted) if labels is None and len(truth.labels) == 1 else ()
+        )
+        two = encode_binary(truth, positive, predicted_classes=predicted_classes, class_pair=labels)
         known = {name: name == two.names[1] for name in two.classes}
         return cls(two.names, known, threshold, labels is not None, undefined)
 
     @property
     def other_classes(self) -> tuple[str, ...]:
         """Classes that are collapsed into the negative class, if there are more than two."""
-        negative = tuple(name for name, own in self.positive.items() if not own)
+        negative = tuple(name for name, is_positive in self.positive.items() if not is_positive)
         return negative if self.names[0] not in negative else ()
 
     def labels(self, truth: Any) -> BinaryLabels:
         """Return the binary labels of a column of truth."""
         column = encode_labels(truth, "truth")
-        place, known = label_index(self.positive), list(self.positive.values())
+        index_by_label, known = label_index(self.positive), list(self.positive.values())
         is_positive = np.zeros(len(column.labels), bool)
         for code, name in enumerate(column.names):
-            found = find_label(place, name)
-            if found is None:
+            index = find_label(index_by_label, name)
+            if index is None:
                 row = int(np.argmax(column.codes == code))
                 raise InputError(
                     f"truth: has the class {format_value(column.labels[code])} in row {row}, "
                     "expected " + " or ".join(self.positive)
                 )
-            is_positive[code] = known[found]
+            is_positive[code] = known[index]
         return self._labels(is_positive[column.codes])
 
     def _labels(self, positive: Any) -> BinaryLabels:
@@ -299,8 +309,8 @@ class BinaryProblem(ClassificationProblem):
             settings=settings,
             clusters=batch.clusters,
         )
-        said = batch["predicted"], batch["score"], batch["probability"]
-        return make_binary_systems(plain, labels, *said, self.threshold, counted)
+        outputs = batch["predicted"], batch["score"], batch["probability"]
+        return make_binary_systems(plain, labels, *outputs, self.threshold, counted)
 
     def statistic(self, system: BinaryOutput, kind: type) -> Any:
         """Return the confusion matrix or the table of scores of a system."""
@@ -346,9 +356,9 @@ class BinaryProblem(ClassificationProblem):
         labels = next(iter(sample.rows.values())).labels
         notes = _collapse_note(self.names[1], self.other_classes)
         if labels.positive.all() or not labels.positive.any():
-            there, absent = self.names[:: -1 if labels.positive.all() else 1]
-            why = f"All rows are of class {there}, none of {absent}"
-            notes = (f"{why}: measures that need both have no value.",)
+            present_class, absent_class = self.names[:: -1 if labels.positive.all() else 1]
+            reason = f"All rows are of class {present_class}, none of {absent_class}"
+            notes = (f"{reason}: measures that need both have no value.",)
         return (
             *notes,
             *(omitted_reason(sample.rows) if includes_defaults(options.measures) else ()),
@@ -359,9 +369,9 @@ class BinaryProblem(ClassificationProblem):
         tuned = (s.chosen_threshold for s in (sample.rows or {}).values())
         return [threshold_note(c.system, c.threshold, c.rule) for c in tuned if c is not None]
 
-    def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
+    def findings(self, sample: Sample, results: Told) -> tuple[Finding, ...]:
         """Return the findings of binary classifiers."""
-        return from_binary(sample, told)
+        return from_binary(sample, results)
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Return confusion matrices, and curves of scores."""
@@ -389,31 +399,35 @@ class BinaryProblem(ClassificationProblem):
                 "threshold: a rule chooses it among all rows, which takes engine='memory'; a "
                 "stream takes a number"
             )
-        said, values = columns.output_columns, np.array([0.25, 0.75])
+        output_columns, values = columns.output_columns, np.array([0.25, 0.75])
         labels = self._labels(np.array([False, True]))
         weight = np.ones(2) if sizes is None else sizes
         plain = partial(BinaryOutput, labels=labels, weight=weight, settings=settings)
-        given = {
-            kind: dict.fromkeys(said[kind], values) if kind in said else None
+        outputs = {
+            kind: dict.fromkeys(output_columns[kind], values) if kind in output_columns else None
             for kind in ("score", "probability")
         }
-        negative = next((n for n, own in self.positive.items() if not own), self.names[0])
-        called = {n: [negative, self.names[1]] for n in said.get("predicted", ())} or None
-        probability: Any = given["probability"]
+        negative = next(
+            (n for n, is_positive in self.positive.items() if not is_positive), self.names[0]
+        )
+        predicted = {
+            n: [negative, self.names[1]] for n in output_columns.get("predicted", ())
+        } or None
+        probability: Any = outputs["probability"]
         if probability is not None and list(probability) == [UNNAMED]:
             probability = probability[UNNAMED]  # of several classes, names would be theirs
         return make_binary_systems(
-            plain, labels, called, given["score"], probability, self.threshold, RowRepeats(2)
+            plain, labels, predicted, outputs["score"], probability, self.threshold, RowRepeats(2)
         )
 
     def check_stream(
         self, systems: Mapping[str, BinaryOutput], measures: Sequence[Measure]
     ) -> None:
         """Check that the systems serve the measures without a threshold chosen on all rows."""
-        bare, found = select_unthresholded(systems, measures)
+        bare, accuracies = select_unthresholded(systems, measures)
         if bare:
             raise InputError(
-                f"{found[0]} of scores without a threshold is at the best one, which is chosen "
+                f"{accuracies[0]} of scores without a threshold is at the best one, which is chosen "
                 "among all rows and takes engine='memory'; a stream takes a number as threshold=, "
                 "and has max-accuracy"
             )
@@ -422,8 +436,8 @@ class BinaryProblem(ClassificationProblem):
     @staticmethod
     def summary(systems: Mapping[str, BinaryOutput]) -> FloatArray:
         """Return the weight of the negatives and of the positives."""
-        one = next(iter(systems.values()))
-        return np.bincount(one.labels.positive, one.weight, 2).astype(np.float64)
+        system = next(iter(systems.values()))
+        return np.bincount(system.labels.positive, system.weight, 2).astype(np.float64)
 
     @property
     def plan(self) -> dict[str, Any]:
@@ -452,8 +466,8 @@ def _collapse_note(positive: str, others: tuple[str, ...]) -> tuple[str, ...]:
     """Return a note that several classes were collapsed into the negative one."""
     if not others:
         return ()
-    named = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
-    return (f"{positive} is evaluated against all other classes: {named}.",)
+    listed_names = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
+    return (f"{positive} is evaluated against all other classes: {listed_names}.",)
 
 
 def _score_data(systems: Sequence[BinaryOutput]) -> list[ScoreData]:

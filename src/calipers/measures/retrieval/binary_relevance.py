@@ -61,8 +61,8 @@ def f_at(
     α)·R), that is β² = (1 − α)/α. With β = ∞ it is R@k. It ranges from 0 to 1 and is undefined
     without relevant documents.
     """
-    share, found = precision_weight(beta, alpha), r.relevant_retrieved(rel, cutoff)
-    return found / (weighted_term(1 - share, r.relevant(rel)) + share * cutoff)
+    weight, n_hits = precision_weight(beta, alpha), r.relevant_retrieved(rel, cutoff)
+    return n_hits / (weighted_term(1 - weight, r.relevant(rel)) + weight * cutoff)
 
 
 def success_over_ties(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
@@ -75,8 +75,10 @@ def success_over_ties(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArra
     size = r.tied_to - r.tied_from + 1
     out = np.zeros(len(r))
     for i in np.flatnonzero(hit & (r.hits_so_far(rel) == 1) & (r.tied_from <= cutoff)):
-        drawn = np.arange(min(cutoff, r.tied_to[i]) - r.tied_from[i] + 1)
-        out[r.topic[i]] = 1 - np.prod(np.maximum(size[i] - tied[i] - drawn, 0) / (size[i] - drawn))
+        n_before = np.arange(min(cutoff, r.tied_to[i]) - r.tied_from[i] + 1)
+        out[r.topic[i]] = 1 - np.prod(
+            np.maximum(size[i] - tied[i] - n_before, 0) / (size[i] - n_before)
+        )
     return out
 
 
@@ -166,11 +168,15 @@ def reciprocal_rank_over_ties(
     out = np.zeros(len(r))
     for i in np.flatnonzero(hit & (r.hits_so_far(rel) == 1)):
         first, size, relevant = r.tied_from[i], r.tied_to[i] - r.tied_from[i] + 1, tied[i]
-        place = np.arange(size)
-        left = size - place
-        missed = np.cumprod(np.concatenate([[1.0], np.maximum(left - relevant, 0) / left]))[:-1]
-        chance = missed * np.minimum(relevant / left, 1)
-        out[r.topic[i]] = np.sum(chance * cutoff_mask(first + place, cutoff) / (first + place))
+        position = np.arange(size)
+        n_remaining = size - position
+        missed = np.cumprod(
+            np.concatenate([[1.0], np.maximum(n_remaining - relevant, 0) / n_remaining])
+        )[:-1]
+        chance = missed * np.minimum(relevant / n_remaining, 1)
+        out[r.topic[i]] = np.sum(
+            chance * cutoff_mask(first + position, cutoff) / (first + position)
+        )
     return out
 
 
@@ -203,8 +209,8 @@ def r_precision(r: JudgedRankings, rel: int = 1, multiple: float = 1.0) -> Float
     """
     cutoff = np.trunc(multiple * r.relevant(rel) + 0.9)
     deepest = cutoff[r.topic]
-    found = _relevant_within_depth(r, rel, deepest)
-    return np.where(cutoff > 0, found / np.maximum(cutoff, 1), 0.0)
+    n_hits = _relevant_within_depth(r, rel, deepest)
+    return np.where(cutoff > 0, n_hits / np.maximum(cutoff, 1), 0.0)
 
 
 @ranking(
@@ -233,12 +239,12 @@ def n_documents_at_recall(recall: float, relevant: FloatArray, rule: str) -> Flo
     ``relevant`` is the number of all relevant documents; if it is infinite, so is the result,
     unless the recall is 0.
     """
-    wanted = weighted_term(recall, relevant)
+    target = weighted_term(recall, relevant)
     if rule == "nearest":
-        return np.floor(wanted + 0.5)
+        return np.floor(target + 0.5)
     if rule == "nine-tenths":
-        return np.trunc(wanted + 0.9)
-    return np.ceil(wanted - 1e-9)  # a product such as 0.7 · 10 may come out just above 7
+        return np.trunc(target + 0.9)
+    return np.ceil(target - 1e-9)  # a product such as 0.7 · 10 may come out just above 7
 
 
 @of_relevant("IPrec", aliases=("iprec_at_recall",), suffix_parameter="recall")
@@ -272,7 +278,7 @@ def eleven_point_mean(
     ``recalls`` are other recalls, and ``rule`` is that of IPrec. It ranges from 0 to 1 and is
     undefined without relevant documents.
     """
-    points = [interpolated_precision(r, recall=at, rel=rel, rule=rule) for at in recalls]
+    points = [interpolated_precision(r, recall=recall, rel=rel, rule=rule) for recall in recalls]
     return np.asarray(np.mean(points, axis=0))
 
 
@@ -300,10 +306,10 @@ def precision_at_recall(r: JudgedRankings, recall: float, rel: int = 1) -> Float
     rank on, and 0 if the recall is never reached. Recall 0 is reached at the first document. It
     ranges from 0 to 1.
     """
-    there = r.hits(rel) & (r.hits_so_far(rel) == _required_count(r, recall, rel)[r.topic])
+    reached_mask = r.hits(rel) & (r.hits_so_far(rel) == _required_count(r, recall, rel)[r.topic])
     if recall == 0:
-        there = r.hits(rel) & (r.rank == 1)
-    return r.sum(np.where(there, r.hits_so_far(rel) / r.rank, 0.0))
+        reached_mask = r.hits(rel) & (r.rank == 1)
+    return r.sum(np.where(reached_mask, r.hits_so_far(rel) / r.rank, 0.0))
 
 
 @of_relevant("system-efficiency", aliases=("efficiency",))
@@ -330,9 +336,9 @@ def precision_recall_area(r: JudgedRankings, rel: int = 1) -> FloatArray:
     undefined without relevant documents.
     """
     so_far = r.hits_so_far(rel)
-    at = so_far / r.rank
-    above = np.where(r.rank > 1, (so_far - 1) / np.maximum(r.rank - 1, 1), at)
-    return r.sum(np.where(r.hits(rel), (above + at) / 2, 0.0)) / r.relevant(rel)
+    precision = so_far / r.rank
+    precision_above = np.where(r.rank > 1, (so_far - 1) / np.maximum(r.rank - 1, 1), precision)
+    return r.sum(np.where(r.hits(rel), (precision_above + precision) / 2, 0.0)) / r.relevant(rel)
 
 
 def roc_area_over_ties(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
@@ -360,12 +366,12 @@ def roc_area(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArra
 
 
 def _roc_area(r: JudgedRankings, collection_size: int, rel: int, so_far: FloatArray) -> FloatArray:
-    relevant, found = r.relevant(rel), r.relevant_retrieved(rel)
+    relevant, n_hits = r.relevant(rel), r.relevant_retrieved(rel)
     others = collection_size - relevant
     above = r.map_ranks(lambda rank: rank) - so_far
     ahead = r.sum(r.hits(rel) * (others[r.topic] - above))
-    behind = others - (r.retrieved - found)
-    return (ahead + (relevant - found) * behind / 2) / (relevant * others)
+    behind = others - (r.retrieved - n_hits)
+    return (ahead + (relevant - n_hits) * behind / 2) / (relevant * others)
 
 
 @ranking("YAAP", aliases=("yaap",), range=(-inf, inf), reference="Robertson 2012")

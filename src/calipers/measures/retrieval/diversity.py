@@ -118,8 +118,8 @@ def precision_ia(g: GroupedRankings, cutoff: int, rel: int = 1) -> FloatArray:
 
     It ranges from 0 to 1.
     """
-    found = _RetrievedJudgments(g, rel, cutoff)
-    return found.sum(np.ones(len(found.rank))) / (cutoff * g.groups_with_relevant(rel))
+    retrieved = _RetrievedJudgments(g, rel, cutoff)
+    return retrieved.sum(np.ones(len(retrieved.rank))) / (cutoff * g.groups_with_relevant(rel))
 
 
 @diverse("AP-IA", aliases=("AP_IA", "MAP_IA", "MAP-IA"), reference="Agrawal et al. 2009")
@@ -128,10 +128,10 @@ def average_precision_ia(g: GroupedRankings, cutoff: int | None = None, rel: int
 
     It ranges from 0 to 1.
     """
-    found = _RetrievedJudgments(g, rel, cutoff)
-    relevant = g.relevant_of_group(rel)[found.group]
-    precision = (found.met + 1) / found.rank
-    return found.sum(precision / relevant) / g.groups_with_relevant(rel)
+    retrieved = _RetrievedJudgments(g, rel, cutoff)
+    relevant = g.relevant_of_group(rel)[retrieved.group]
+    precision = (retrieved.met + 1) / retrieved.rank
+    return retrieved.sum(precision / relevant) / g.groups_with_relevant(rel)
 
 
 @diverse(
@@ -145,8 +145,8 @@ def subtopic_recall(g: GroupedRankings, cutoff: int | None = None, rel: int = 1)
 
     It ranges from 0 to 1.
     """
-    found = _RetrievedJudgments(g, rel, cutoff)
-    return found.sum(found.met == 0) / g.groups_with_relevant(rel)
+    retrieved = _RetrievedJudgments(g, rel, cutoff)
+    return retrieved.sum(retrieved.met == 0) / g.groups_with_relevant(rel)
 
 
 class _RetrievedJudgments:
@@ -161,8 +161,8 @@ class _RetrievedJudgments:
         rows = np.flatnonzero((g.level >= rel) & (rank > 0))
         rows = rows[np.lexsort((rank[rows], group[rows]))]
         self.rank, self.group = rank[rows], group[rows]
-        place = np.arange(len(rows))
-        self.met = place - np.searchsorted(self.group, self.group)
+        position = np.arange(len(rows))
+        self.met = position - np.searchsorted(self.group, self.group)
         if cutoff is not None:
             within = self.rank <= cutoff
             self.rank, self.group, self.met = (a[within] for a in (self.rank, self.group, self.met))
@@ -178,16 +178,16 @@ def _gain(
     g: GroupedRankings, cutoff: int | None, rel: int, alpha: float, discount: Discount
 ) -> FloatArray:
     """Compute the discounted gain of the retrieved documents per topic."""
-    found = _RetrievedJudgments(g, rel, cutoff)
-    return found.sum((1.0 - alpha) ** found.met * discount(found.rank))
+    retrieved = _RetrievedJudgments(g, rel, cutoff)
+    return retrieved.sum((1.0 - alpha) ** retrieved.met * discount(retrieved.rank))
 
 
 def _normalize_by_maximum(
     g: GroupedRankings, cutoff: int, rel: int, alpha: float, discount: Discount
 ) -> FloatArray:
     ranks = np.arange(1, cutoff + 1)
-    most = np.sum((1.0 - alpha) ** (ranks - 1) * discount(ranks))
-    return _gain(g, cutoff, rel, alpha, discount) / (g.groups_with_relevant(rel) * most)
+    max_gain = np.sum((1.0 - alpha) ** (ranks - 1) * discount(ranks))
+    return _gain(g, cutoff, rel, alpha, discount) / (g.groups_with_relevant(rel) * max_gain)
 
 
 def _normalize_by_ideal(
@@ -204,16 +204,16 @@ def _greedy_ideal_ranks(g: GroupedRankings, cutoff: int | None, rel: int, alpha:
     for t in range(len(g)):
         rows = slice(g.judgments[g.groups[t]], g.judgments[g.groups[t + 1]])
         hits = np.flatnonzero(relevant[rows]) + rows.start
-        documents, at = np.unique(g.rank_index[hits], return_inverse=True)
+        documents, document_index = np.unique(g.rank_index[hits], return_inverse=True)
         covers = np.zeros((len(documents), g.groups[t + 1] - g.groups[t]))
-        covers[at, g.group_of_judgment[hits] - g.groups[t]] = 1.0
-        worth, left = np.ones(covers.shape[1]), np.ones(len(documents), bool)
-        for place in range(1, 1 + min(len(documents), cutoff or len(documents))):
-            gain = np.where(left, covers @ worth, -1.0)
+        covers[document_index, g.group_of_judgment[hits] - g.groups[t]] = 1.0
+        worth, remaining_mask = np.ones(covers.shape[1]), np.ones(len(documents), bool)
+        for next_rank in range(1, 1 + min(len(documents), cutoff or len(documents))):
+            gain = np.where(remaining_mask, covers @ worth, -1.0)
             # Sums of the same terms can differ in their last bits.
             best = np.flatnonzero(gain >= gain.max() * (1 - 1e-12))[-1]
-            rank[documents[best]] = place
-            left[best] = False
+            rank[documents[best]] = next_rank
+            remaining_mask[best] = False
             worth[covers[best] > 0] *= 1.0 - alpha
     return rank
 

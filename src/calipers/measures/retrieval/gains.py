@@ -146,8 +146,8 @@ def ndcg(
     if ideal == "retrieved":
         full, gain = add_gains(r, gains, dcg, min_grade)
         sorted_gain = np.maximum(gain[np.lexsort((-gain, full.topic))], 0)
-        place = np.arange(len(gain)) - full.offsets[full.topic] + 1
-        best = full.sum(sorted_gain * rank_discount(place, cutoff, dcg, base))
+        ideal_rank = np.arange(len(gain)) - full.offsets[full.topic] + 1
+        best = full.sum(sorted_gain * rank_discount(ideal_rank, cutoff, dcg, base))
         return gained / best
     depth = None if ideal == "uncut" else cutoff
     return gained / ideal_dcg(r, depth, dcg, gains, min_grade, base)
@@ -181,10 +181,10 @@ def ndcg_at_relevant(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     best = r.ideal(grade_gain(r.judged_grade, gains))
     ideal = best.gain / np.log2(best.rank + 1)
     gained = gain / np.log2(r.rank + 1)
-    here = r.so_far(gained) / best.sum_to(ideal, r.topic, r.rank)
+    ndcg_at_rank = r.so_far(gained) / best.sum_to(ideal, r.topic, r.rank)
     missed = best.length - r.sum(gain > 0)
-    whole = r.sum(gained) / best.sum(ideal)
-    return (r.sum(np.where(gain > 0, here, 0.0)) + missed * whole) / best.length
+    full_ndcg = r.sum(gained) / best.sum(ideal)
+    return (r.sum(np.where(gain > 0, ndcg_at_rank, 0.0)) + missed * full_ndcg) / best.length
 
 
 @of_gain("RnDCG", aliases=("Rndcg",), monotone=False)
@@ -255,10 +255,10 @@ def q_measure(
     best = r.ideal(np.maximum(grade_gain(r.judged_grade, gains), 0))
     count = 1 / (1 + beta)
     blended = count * r.so_far(gain > 0) + (1 - count) * r.so_far(gain)
-    most = count * r.rank + (1 - count) * best.sum_to(best.gain, r.topic, r.rank)
+    ideal_blended = count * r.rank + (1 - count) * best.sum_to(best.gain, r.topic, r.rank)
     counted = (gain > 0) & (cutoff_mask(r.rank, cutoff) > 0)
     length = best.length if cutoff is None else np.minimum(best.length, cutoff)
-    return r.sum(np.where(counted, blended / most, 0.0)) / length
+    return r.sum(np.where(counted, blended / ideal_blended, 0.0)) / length
 
 
 def grade_gain(
@@ -288,7 +288,7 @@ def add_gains(
 
 def rank_discount(rank: IntArray, cutoff: int | None, dcg: str, base: float) -> FloatArray:
     """Return the discount of each rank, 0 beyond the cutoff."""
-    kept = cutoff_mask(rank, cutoff)
+    within_mask = cutoff_mask(rank, cutoff)
     if dcg == "log-base":
-        return np.asarray(kept / np.maximum(np.log(rank) / np.log(base), 1))
-    return np.asarray(kept / np.log2(rank + 1))
+        return np.asarray(within_mask / np.maximum(np.log(rank) / np.log(base), 1))
+    return np.asarray(within_mask / np.log2(rank + 1))

@@ -22,13 +22,13 @@ def bpref_over_ties(r: JudgedRankings, rel: int = 1) -> FloatArray:
     hit = r.hits(rel)
     relevant, cap = _preferences(r, rel)
     above, tied = r.count_ties((r.grade >= 0) & ~hit)
-    cap, most = cap[r.topic], relevant[r.topic]
+    cap, limit = cap[r.topic], relevant[r.topic]
     # Σ min(above + i, R) for i from 0 to n: an arithmetic series until R is reached.
-    rising = np.clip(most - above, 0, tied + 1)
-    total = rising * above + rising * (rising - 1) / 2 + (tied + 1 - rising) * most
+    rising = np.clip(limit - above, 0, tied + 1)
+    total = rising * above + rising * (rising - 1) / 2 + (tied + 1 - rising) * limit
     mean = total / (tied + 1)
-    lost = np.where(cap > 0, mean / np.maximum(cap, 1), 0.0)
-    return r.sum(np.where(hit, 1 - lost, 0.0)) / relevant
+    penalty = np.where(cap > 0, mean / np.maximum(cap, 1), 0.0)
+    return r.sum(np.where(hit, 1 - penalty, 0.0)) / relevant
 
 
 @of_relevant("Bpref", ties=bpref_over_ties, reference=BPREF)
@@ -42,8 +42,8 @@ def bpref(r: JudgedRankings, rel: int = 1) -> FloatArray:
     hit = r.hits(rel)
     relevant, cap = _preferences(r, rel)
     above = np.minimum(r.so_far((r.grade >= 0) & ~hit), relevant[r.topic])
-    lost = above / np.maximum(cap[r.topic], 1)
-    return r.sum(np.where(hit, 1 - lost, 0.0)) / relevant
+    penalty = above / np.maximum(cap[r.topic], 1)
+    return r.sum(np.where(hit, 1 - penalty, 0.0)) / relevant
 
 
 @of_relevant("gm-Bpref", aliases=("gm_bpref",), summary="geometric", ties=bpref_over_ties)
@@ -80,8 +80,8 @@ def inferred_average_precision(
     relevant = r.so_far(hit) - hit
     others = r.so_far((r.grade >= 0) & ~hit)
     pooled = r.so_far(np.ones(len(r.rank), bool)) - 1
-    share = (relevant + EPSILON) / (relevant + others + smoothing * EPSILON)
-    precision = (1 + np.where(r.rank > 1, pooled * share, 0.0)) / r.rank
+    relevant_proportion = (relevant + EPSILON) / (relevant + others + smoothing * EPSILON)
+    precision = (1 + np.where(r.rank > 1, pooled * relevant_proportion, 0.0)) / r.rank
     return r.sum(np.where(hit, precision, 0.0)) / r.relevant(rel)
 
 
@@ -131,10 +131,12 @@ def rbp_residual(r: JudgedRankings, p: float = 0.8, tail: str = "always") -> Flo
     everything = np.concatenate(
         [[0.0], np.cumsum(persistence_weights(p, np.arange(1, r.retrieved.max(initial=0) + 1)))]
     )
-    some = r.sum(judged) < r.retrieved
-    within = np.where(some, np.maximum((1 - p) * (everything[r.retrieved] - known), 0.0), 0.0)
+    has_unjudged = r.sum(judged) < r.retrieved
+    within = np.where(
+        has_unjudged, np.maximum((1 - p) * (everything[r.retrieved] - known), 0.0), 0.0
+    )
     behind = persistence_weights(p, r.retrieved + 1)
-    return within + (np.where(some, behind, 0.0) if tail == "with-unjudged" else behind)
+    return within + (np.where(has_unjudged, behind, 0.0) if tail == "with-unjudged" else behind)
 
 
 def _judged_within(r: JudgedRankings, cutoff: int | None) -> FloatArray:

@@ -196,8 +196,8 @@ def _total(g: GroupedRankings, counts: IntArray, columns: int) -> FloatArray:
     return g.sum_of_groups(counts[:, :columns].sum(axis=1))
 
 
-def _ratio(met: npt.NDArray[Any], of: npt.NDArray[Any]) -> FloatArray:
-    return np.where(of > 0, met / np.maximum(of, 1), 0.0)
+def _ratio(numerator: npt.NDArray[Any], denominator: npt.NDArray[Any]) -> FloatArray:
+    return np.where(denominator > 0, numerator / np.maximum(denominator, 1), 0.0)
 
 
 def _pooled_ratio(g: GroupedRankings, columns: int) -> FloatArray:
@@ -212,11 +212,11 @@ def _pair_ratio(g: GroupedRankings, columns: int) -> FloatArray:
 
 def _group_mean(g: GroupedRankings, columns: int) -> FloatArray:
     c = g.preferences
-    shares = _ratio(c.respected[:, :columns].sum(axis=1), c.possible[:, :columns].sum(axis=1))
-    return g.sum_of_groups(shares) / np.maximum(np.diff(g.groups), 1)
+    proportions = _ratio(c.respected[:, :columns].sum(axis=1), c.possible[:, :columns].sum(axis=1))
+    return g.sum_of_groups(proportions) / np.maximum(np.diff(g.groups), 1)
 
 
 def _balanced_group_mean(g: GroupedRankings, counts: IntArray) -> FloatArray:
     empty = g.sum_of_groups(counts[:, 1] == 0) > 0
-    shares = g.sum_of_groups(_ratio(counts[:, 0], counts[:, 1]))
-    return np.where(empty, 0.0, shares / np.maximum(np.diff(g.groups), 1))
+    proportion_sums = g.sum_of_groups(_ratio(counts[:, 0], counts[:, 1]))
+    return np.where(empty, 0.0, proportion_sums / np.maximum(np.diff(g.groups), 1))

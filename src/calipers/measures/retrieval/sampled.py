@@ -53,15 +53,15 @@ def extended_inferred_average_precision(
     which this is with one stratum, has 2. It ranges from 0 to 1. It is undefined if no relevant
     document was sampled, or a stratum was not sampled from.
     """
-    found = s.retrieved_pool
-    judged, relevant = found.grade >= 0, found.grade >= rel
-    above = np.zeros(len(found.rank))
+    pool = s.retrieved_pool
+    judged, relevant = pool.grade >= 0, pool.grade >= rel
+    above = np.zeros(len(pool.rank))
     for stratum in range(int(np.diff(s.groups).max(initial=0))):
-        here = found.stratum == stratum
-        m, r = found.above(here & judged), found.above(here & relevant)
-        above += found.above(here) * (r + EPSILON) / (m + smoothing * EPSILON)
-    precision = (1 + above) / found.rank
-    return found.sum(relevant * found.stands_for * precision) / s.estimated_relevant(rel)
+        stratum_mask = pool.stratum == stratum
+        m, r = pool.above(stratum_mask & judged), pool.above(stratum_mask & relevant)
+        above += pool.above(stratum_mask) * (r + EPSILON) / (m + smoothing * EPSILON)
+    precision = (1 + above) / pool.rank
+    return pool.sum(relevant * pool.stands_for * precision) / s.estimated_relevant(rel)
 
 
 @of_sample(
@@ -80,9 +80,9 @@ def statistical_average_precision(s: SampledRankings, rel: int = 1) -> FloatArra
     more, and can exceed 1. It is undefined if no relevant document was sampled, or a part of the
     pool was not sampled from.
     """
-    found = s.retrieved_pool
-    weight = np.where(found.grade >= rel, found.stands_for, 0.0)
-    return found.sum(weight * (1 + found.above(weight)) / found.rank) / s.estimated_relevant(rel)
+    pool = s.retrieved_pool
+    weight = np.where(pool.grade >= rel, pool.stands_for, 0.0)
+    return pool.sum(weight * (1 + pool.above(weight)) / pool.rank) / s.estimated_relevant(rel)
 
 
 @of_sample(
@@ -102,18 +102,20 @@ def horvitz_thompson_average_precision(s: SampledRankings, rel: int = 1) -> Floa
     0 or more. It is undefined if no relevant document was sampled, a stratum was not sampled from,
     or only one of several documents of a stratum was sampled.
     """
-    found = s.retrieved_pool
-    relevant = found.grade >= rel
-    weight = np.where(relevant, found.stands_for, 0.0)
+    pool = s.retrieved_pool
+    relevant = pool.grade >= rel
+    weight = np.where(relevant, pool.stands_for, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):  # of one document, which has no pair
         pair = s.stratum_sizes * (s.stratum_sizes - 1) / (s.n_sampled * (s.n_sampled - 1))
     pair = np.where(s.n_sampled > 1, pair, 0.0)
-    together = weight * (1 + found.above(weight))
+    together = weight * (1 + pool.above(weight))
     for stratum in range(int(np.diff(s.groups).max(initial=0))):
-        here = relevant & (found.stratum == stratum)
-        own = np.where(here, pair[found.group] * found.above(here), 0.0)
-        together += own - np.where(here, weight * found.above(np.where(here, weight, 0.0)), 0.0)
-    return found.sum(together / found.rank) / s.estimated_relevant(rel)
+        stratum_mask = relevant & (pool.stratum == stratum)
+        pair_terms = np.where(stratum_mask, pair[pool.group] * pool.above(stratum_mask), 0.0)
+        together += pair_terms - np.where(
+            stratum_mask, weight * pool.above(np.where(stratum_mask, weight, 0.0)), 0.0
+        )
+    return pool.sum(together / pool.rank) / s.estimated_relevant(rel)
 
 
 @of_sample(
@@ -128,12 +130,12 @@ def inferred_ndcg(s: SampledRankings, cutoff: int = 1000) -> FloatArray:
     and can exceed 1. It is undefined if no relevant document was sampled, or a stratum was not
     sampled from.
     """
-    found, groups = s.retrieved_pool, len(s.group_names)
-    near = found.rank <= cutoff
-    judged = near & (found.grade >= 0)
-    gain = np.where(judged, found.grade, 0.0) / np.log2(found.rank + 1)
+    pool, groups = s.retrieved_pool, len(s.group_names)
+    near = pool.rank <= cutoff
+    judged = near & (pool.grade >= 0)
+    gain = np.where(judged, pool.grade, 0.0) / np.log2(pool.rank + 1)
     pooled, known, gained = (
-        np.bincount(found.group, values, groups) for values in (near, judged, gain)
+        np.bincount(pool.group, values, groups) for values in (near, judged, gain)
     )
     dcg = s.sum_of_groups(pooled * gained / np.maximum(known, 1))
     return dcg / _ideal_dcg(s, cutoff)

@@ -190,8 +190,8 @@ def set_relative_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     The denominator is the largest possible number; the measure is 0 if nothing was retrieved. It
     ranges from 0 to 1 and is undefined without relevant documents.
     """
-    most = np.minimum(r.retrieved, r.relevant(rel))
-    return r.relevant_retrieved(rel) / np.maximum(most, 1)
+    max_hits = np.minimum(r.retrieved, r.relevant(rel))
+    return r.relevant_retrieved(rel) / np.maximum(max_hits, 1)
 
 
 @of_relevant("SetAP", aliases=("set_map",), ties="none")
@@ -201,8 +201,8 @@ def set_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     It is 0 if nothing was retrieved. It ranges from 0 to 1 and is undefined without relevant
     documents.
     """
-    found = r.relevant_retrieved(rel)
-    return found**2 / (np.maximum(r.retrieved, 1) * r.relevant(rel))
+    n_hits = r.relevant_retrieved(rel)
+    return n_hits**2 / (np.maximum(r.retrieved, 1) * r.relevant(rel))
 
 
 @of_relevant(
@@ -415,8 +415,8 @@ def micro_set_recall(r: JudgedRankings, rel: int = 1) -> FloatArray:
 
 
 def _weight_of_f(r: JudgedRankings, p: Mapping[str, Any]) -> FloatArray:
-    share = counts.precision_weight(p["beta"], p["alpha"])
-    return np.asarray(share * r.retrieved + (1 - share) * r.relevant(p["rel"]))
+    weight = counts.precision_weight(p["beta"], p["alpha"])
+    return np.asarray(weight * r.retrieved + (1 - weight) * r.relevant(p["rel"]))
 
 
 @of_relevant(

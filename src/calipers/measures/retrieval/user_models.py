@@ -95,15 +95,15 @@ def compatibility(r: JudgedRankings, cutoff: int = 1000, p: float = 0.95) -> Flo
     first = np.ones(len(order), bool)
     first[1:] = (np.diff(r.topic[order]) != 0) | (np.diff(r.grade[order]) != 0)
     start = np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order)) - start
+    ideal_rank = np.empty(len(order), np.int64)
+    ideal_rank[order] = np.arange(len(order)) - start
     base = int(r.highest_grade.max(initial=0)) + 1
     topic = np.repeat(np.arange(len(r)), best.length)
     keys = topic * base + (base - 1 - best.gain.astype(np.int64))
     begins = np.searchsorted(keys, r.topic * base + (base - 1 - r.grade))
-    place += begins - best.offsets[r.topic] + 1
-    both = np.minimum(np.maximum(place, r.rank), cutoff + 1)
-    return r.sum(np.where(hit, worth[both - 1], 0.0)) / best.sum(
+    ideal_rank += begins - best.offsets[r.topic] + 1
+    joint_rank = np.minimum(np.maximum(ideal_rank, r.rank), cutoff + 1)
+    return r.sum(np.where(hit, worth[joint_rank - 1], 0.0)) / best.sum(
         worth[np.minimum(best.rank, cutoff + 1) - 1]
     )
 
@@ -176,8 +176,8 @@ def normalised_expected_reciprocal_rank(
     is undefined without relevant documents, or if a grade exceeds ``max_grade``.
     """
     best = r.ideal(grade_gain(r.judged_grade))
-    most = _expected_reciprocal_rank(best, best.gain, cutoff, max_grade)
-    return expected_reciprocal_rank(r, cutoff, max_grade) / most
+    ideal_value = _expected_reciprocal_rank(best, best.gain, cutoff, max_grade)
+    return expected_reciprocal_rank(r, cutoff, max_grade) / ideal_value
 
 
 @ranking("INST", undefined=ABOVE_SCALE, reference="Moffat, Bailey, Scholer and Thomas 2015")
@@ -239,18 +239,18 @@ def _gain_range(r: JudgedRankings, gains: Gains) -> tuple[FloatArray, FloatArray
     The gains are those of the grades from 0 to the highest grade of the topic, and all of
     ``gains``.
     """
-    named = dict(gains or ())
+    gain_by_grade = dict(gains or ())
 
     def unnamed(grade: int, step: int) -> int:
-        while grade in named:
+        while grade in gain_by_grade:
             grade += step
         return grade
 
     highest = np.maximum(r.highest_grade, 0)
     low, high = np.empty(len(r)), np.empty(len(r))
     for top in np.unique(highest).tolist():
-        ends = (unnamed(0, 1), unnamed(top, -1))
-        table = [*named.values(), *(grade for grade in ends if 0 <= grade <= top)]
+        extreme_grades = (unnamed(0, 1), unnamed(top, -1))
+        table = [*gain_by_grade.values(), *(grade for grade in extreme_grades if 0 <= grade <= top)]
         low[highest == top], high[highest == top] = min(table), max(table)
     return low, high
 
@@ -288,9 +288,9 @@ def _apply_dense(
     out = np.zeros(len(r))
     for first in range(0, len(r), step):
         last = min(first + step, len(r))
-        here = slice(r.offsets[first], r.offsets[last])
-        inside = r.rank[here] <= depth
+        rows = slice(r.offsets[first], r.offsets[last])
+        inside = r.rank[rows] <= depth
         gains = np.zeros((last - first, depth))
-        gains[r.topic[here][inside] - first, r.rank[here][inside] - 1] = gained[here][inside]
+        gains[r.topic[rows][inside] - first, r.rank[rows][inside] - 1] = gained[rows][inside]
         out[first:last] = value(gains, ranks)
     return out

@@ -26,23 +26,23 @@ def confusion_figures(
     evaluation: Evaluation, orientation: str = ORIENTATIONS[0]
 ) -> Iterator[Figure]:
     """Yield the matrix of each system, all in the same order of classes."""
-    drawn_ones = [c for c in evaluation.confusions if len(c.labels) <= MOST_DRAWN]
-    order = common_order(drawn_ones)
-    for own in drawn_ones:
-        ordered = own if order is None else own.reordered(order)
+    confusions = [c for c in evaluation.confusions if len(c.labels) <= MOST_DRAWN]
+    order = common_order(confusions)
+    for confusion in confusions:
+        ordered = confusion if order is None else confusion.reordered(order)
         title = kind = "Confusion matrix"
         if len(evaluation.confusions) > 1:
-            title = f"{title}: {shorten_name(own.system)}"
+            title = f"{title}: {shorten_name(confusion.system)}"
         head, rows = matrix_table(ordered, orientation)
         yield Figure(
             title=title,
             label=f"{title}. {summary(ordered)}",
-            caption=caption(ordered, own.labels, orientation),
+            caption=caption(ordered, confusion.labels, orientation),
             spec=heat_map(ordered, orientation),
             head=tuple(head),
             rows=tuple(map(tuple, rows)),
-            wide=len(own.labels) > WRITTEN,
-            choice=selector_label(own.system, len(evaluation.confusions)),
+            wide=len(confusion.labels) > WRITTEN,
+            choice=selector_label(confusion.system, len(evaluation.confusions)),
             chosen_from=kind,
         )
 
@@ -51,8 +51,8 @@ def caption(
     confusion: ConfusionBase, before: Sequence[str], orientation: str = ORIENTATIONS[0]
 ) -> str:
     """Return the caption of a heat map, with a note if its order is not the one ``before``."""
-    by = "row" if orientation == ORIENTATIONS[0] else "column"
-    parts = [summary(confusion), f"Colour: proportion of the true class, by {by}."]
+    side = "row" if orientation == ORIENTATIONS[0] else "column"
+    parts = [summary(confusion), f"Colour: proportion of the true class, by {side}."]
     if (confusion.low == confusion.low).any():
         level = numbers.format_percent(confusion.level)
         parts.append(f"On a page, pointing at a cell shows its {level} CI.")
@@ -88,8 +88,8 @@ def shade_cells(
     ``down`` and ``across`` are the names of both axes with their values. ``form`` is the format of
     the legend.
     """
-    most = max(len(down[1]), len(across[1]))
-    step = max(10, min(46 if most > 3 else 90, 560 // most))
+    max_classes = max(len(down[1]), len(across[1]))
+    step = max(10, min(46 if max_classes > 3 else 90, 560 // max_classes))
     axis = {"labelLimit": 160, "grid": False}
     above = {**axis, "orient": "top", "labelAngle": -45 if len(across[1]) > 4 else 0}
     sides: Spec = {
@@ -104,7 +104,7 @@ def shade_cells(
             "rect", color=vega.quantity("share", title=None, scale=shades, legend=legend)
         )
     ]
-    if most <= WRITTEN:
+    if max_classes <= WRITTEN:
         on_dark = {"condition": {"test": "datum.share > 0.55", "value": "white"}}
         ink = {**on_dark, "value": "currentColor"}
         mark = {"type": "text", "fontSize": 12}
@@ -120,17 +120,17 @@ def shade_cells(
 
 
 def _data(confusion: ConfusionBase, names: Sequence[str]) -> list[dict[str, Any]]:
-    share, of_prediction = (confusion.table(normalise=n) for n in ("truth", "prediction"))
-    counts = format_cells(confusion.counts, shares=False)
+    proportions, of_prediction = (confusion.table(normalise=n) for n in ("truth", "prediction"))
+    counts = format_cells(confusion.counts, is_proportion=False)
     digits = numbers.Rounding(3)
     return [
         {
             "truth": true,
             "predicted": predicted,
             "count": counts[i][j],
-            "share": None if np.isnan(share[i, j]) else round(float(share[i, j]), 4),
+            "share": None if np.isnan(proportions[i, j]) else round(float(proportions[i, j]), 4),
             "shares": digits.triple(
-                float(share[i, j]), float(confusion.low[i, j]), float(confusion.high[i, j])
+                float(proportions[i, j]), float(confusion.low[i, j]), float(confusion.high[i, j])
             ),
             "ofPrediction": digits(float(of_prediction[i, j])),
         }

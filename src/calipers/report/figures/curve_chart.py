@@ -46,30 +46,30 @@ def curve_chart(
     dict
         Vega-Lite spec.
     """
-    by, order = _legend_labels(curves, systems, by_measure=by_measure)
+    get_label, order = _legend_labels(curves, systems, by_measure=by_measure)
     names = unique_labels(order, vega.LABEL)
-    shown = list(names.values())
+    labels = list(names.values())
     x, y = _axes(curves, by_measure=by_measure)
     legend: Spec = {"symbolType": "stroke", "symbolOpacity": 1, "symbolSize": 300}
-    if sum(map(len, shown)) > vega.LEGEND_LINE:
-        legend["columns"] = 1 if max(map(len, shown)) > vega.LEGEND_LINE // 3 else 3
+    if sum(map(len, labels)) > vega.LEGEND_LINE:
+        legend["columns"] = 1 if max(map(len, labels)) > vega.LEGEND_LINE // 3 else 3
     by_name = plane.is_plane(curves) and len(curves) <= plane.MOST_NAMED
-    told = None if by_name else legend  # whose names stand beside them
-    hue = vega.category("system", scale=vega.scale(shown, vega.PALETTE), legend=told)
+    shown_legend = None if by_name else legend  # whose names stand beside them
+    hue = vega.category("system", scale=vega.scale(labels, vega.PALETTE), legend=shown_legend)
     dashes = [list(dash) for dash in vega.DASHES]
-    dash = vega.category("system", scale=vega.scale(shown, dashes), legend=told)
-    if len(shown) == 1:
+    dash = vega.category("system", scale=vega.scale(labels, dashes), legend=shown_legend)
+    if len(labels) == 1:
         hue, dash = {"value": vega.PALETTE[0]}, {"value": [1, 0]}
     if all(map(is_point, curves)):
         dash = {"value": [1, 0]}  # of dots a legend would draw the rims so
     # The points are written once and drawn twice: as a line, and as what the pointer finds.
-    line = [row for c in curves for row in _line_data(c, names[by(c)])]
+    line = [row for c in curves for row in _line_data(c, names[get_label(c)])]
     if is_point(curves[0]):
         legend |= {"symbolType": "circle", "symbolSize": 80}
     layers = [_chance_layer(curves, x, y)] if has_chance(curves) else []
     layers += _reference_layers(curves, x, y)
     for wide, opacity in ((True, 0.08), (False, 0.16)):
-        band = [row for c in curves for row in _band_data(c, names[by(c)], wide=wide)]
+        band = [row for c in curves for row in _band_data(c, names[get_label(c)], wide=wide)]
         if band:
             area = {"type": "area", "opacity": opacity}
             limits = {"y": {**y, "field": "low"}, "y2": {"field": "high"}}
@@ -79,9 +79,9 @@ def curve_chart(
         cuts = sorted({c.threshold_in_use for c in curves if math.isfinite(c.threshold_in_use)})
         layers += [cut_layer(cut, x) for cut in cuts]
     else:
-        layers += _mark_layers(curves, {c: names[by(c)] for c in curves}, x, y, hue)
+        layers += _mark_layers(curves, {c: names[get_label(c)] for c in curves}, x, y, hue)
     if plane.is_plane(curves):
-        layers += plane.layers(curves, lambda c: names[by(c)], x, y, hue, (_WIDTH, _HEIGHT))
+        layers += plane.layers(curves, lambda c: names[get_label(c)], x, y, hue, (_WIDTH, _HEIGHT))
     tips = _tooltip(curves[0], by_measure=by_measure, x_is_threshold=x_is_threshold)
     layers.append(_hover_layer(x, y, hue, tips))
     return vega.assemble_spec(width=_WIDTH, height=_HEIGHT, datasets={_LINE: line}, layer=layers)
@@ -110,26 +110,30 @@ def _legend_labels(
 ) -> tuple[Callable[[Curve], str], list[str]]:
     """Return the function that names a curve in a legend, and the names by color."""
     if any(c.series for c in curves):
-        by = attrgetter("series")
+        get_label = attrgetter("series")
     elif by_measure:
-        by = attrgetter("y_label")
+        get_label = attrgetter("y_label")
     else:
         return attrgetter("system"), list(systems or [c.system for c in curves])
-    return by, [by(c) for c in curves]
+    return get_label, [get_label(c) for c in curves]
 
 
 def _line_data(curve: Curve, name: str) -> list[Spec]:
     """Return a row per point; a row without a value breaks the line."""
     rows = []
-    for place, (x, y) in enumerate(zip(*_drawing_points(curve), strict=True)):
+    for index, (x, y) in enumerate(zip(*_drawing_points(curve), strict=True)):
         if not math.isfinite(x):
             continue
-        shown = math.isfinite(y) and not y < curve.bottom
-        datum = {"x": json_number(x, 4), "y": json_number(y, 4) if shown else None, "system": name}
+        is_visible = math.isfinite(y) and not y < curve.bottom
+        datum = {
+            "x": json_number(x, 4),
+            "y": json_number(y, 4) if is_visible else None,
+            "system": name,
+        }
         if is_point(curve):
             datum["threshold"] = threshold_text(math.nan)
-        elif curve.parameter and curve.threshold[place] != x:
-            datum["threshold"] = threshold_text(curve.threshold[place])
+        elif curve.parameter and curve.threshold[index] != x:
+            datum["threshold"] = threshold_text(curve.threshold[index])
         rows.append(datum)
     return rows
 
@@ -168,8 +172,8 @@ def _band_data(curve: Curve, name: str, *, wide: bool) -> list[Spec]:
     def edge(y: float) -> float:
         return deviate(_kept_rate(y)) if normal else max(y, curve.bottom)
 
-    places = zip(*(column.tolist() for column in (curve.band_x, *limits)), strict=True)
-    rows = ((deviate(x) if normal else x, edge(low), edge(high)) for x, low, high in places)
+    points = zip(*(column.tolist() for column in (curve.band_x, *limits)), strict=True)
+    rows = ((deviate(x) if normal else x, edge(low), edge(high)) for x, low, high in points)
     return [
         {
             "x": json_number(x, 4),
@@ -193,11 +197,11 @@ def _axes(curves: Sequence[Curve], *, by_measure: bool) -> tuple[Spec, Spec]:
     x = vega.quantity("x", title=escape_unprintable(first.x_label))
     y = vega.quantity("y", title=y_title or None)
     if first.scale == "deviate":
-        places = [json_number(NormalDist().inv_cdf(rate)) for rate in _RATES]
-        ends = {"domain": [places[0], places[-1]], "nice": False}
+        ticks = [json_number(NormalDist().inv_cdf(rate)) for rate in _RATES]
+        axis_scale = {"domain": [ticks[0], ticks[-1]], "nice": False}
         written = "format(cumulativeNormal(datum.value), '.2~%')"
-        axis = {"values": places, "labelExpr": written}
-        return {**x, "scale": ends, "axis": axis}, {**y, "scale": ends, "axis": axis}
+        axis = {"values": ticks, "labelExpr": written}
+        return {**x, "scale": axis_scale, "axis": axis}, {**y, "scale": axis_scale, "axis": axis}
     lines = [point for c in curves for line in c.references.values() for point in line]
     bottoms = [c.bottom for c in curves if math.isfinite(c.bottom)]
     tops = [v for c in curves for v in (*c.y, *c.high) if math.isfinite(v)]
@@ -243,12 +247,12 @@ def _reference_layers(curves: Sequence[Curve], x: Spec, y: Spec) -> list[Spec]:
 
     The name of a horizontal line is at the end from which it extends inwards.
     """
-    own = _OWN if len({c.system for c in curves}) > 1 else ""
+    skipped_name = _OWN if len({c.system for c in curves}) > 1 else ""
     lines = dict.fromkeys(
         (name, tuple((a, b) for a, b in points))
         for c in curves
         for name, points in c.references.items()
-        if name != own
+        if name != skipped_name
     )
     if not lines:
         return []
@@ -265,15 +269,15 @@ def _reference_layers(curves: Sequence[Curve], x: Spec, y: Spec) -> list[Spec]:
             "opacity": 0.7}  # fmt: skip
     layers = [vega.layer(data, mark, x=keep_data_order(x), y=y, detail=vega.nominal("line"))]
     for left in (True, False):
-        named = [
+        name_rows = [
             {"x": json_number(a, 4), "y": json_number(b, 4), "name": escape_unprintable(name)}
             for name, (a, b) in tops.items()
             if (a < 1 / 2) is left
         ]
         text = {"type": "text", "align": "left" if left else "right", "dx": 4 if left else -4,
                 "dy": -7, "color": "currentColor", "opacity": 0.8, "fontSize": 11}  # fmt: skip
-        if named:
-            layers.append(vega.layer(named, text, x=x, y=y, text=vega.nominal("name")))
+        if name_rows:
+            layers.append(vega.layer(name_rows, text, x=x, y=y, text=vega.nominal("name")))
     return layers
 
 
@@ -291,7 +295,7 @@ _MOST_DOTS = 25
 
 
 def _line_layer(x: Spec, y: Spec, hue: Spec, dash: Spec, curves: Sequence[Curve]) -> Spec:
-    curve, few = curves[0], max(map(len, curves)) <= _MOST_DOTS
+    curve, has_few_points = curves[0], max(map(len, curves)) <= _MOST_DOTS
     encoding = {"x": keep_data_order(x), "y": y, "color": hue, "strokeDash": dash}
     mark: Spec = {"type": "line", "strokeWidth": 2, "strokeJoin": "round"}
     if curve.shape == "step":
@@ -299,7 +303,7 @@ def _line_layer(x: Spec, y: Spec, hue: Spec, dash: Spec, curves: Sequence[Curve]
     if curve.shape == "bars":
         mark["interpolate"] = "step-after"
     if (
-        curve.parameter != "threshold" and not is_point(curve) and few
+        curve.parameter != "threshold" and not is_point(curve) and has_few_points
     ):  # they were chosen: show them
         mark["point"] = {"filled": True, "size": 36, "opacity": 1}
     return {"data": {"name": _LINE}, "mark": mark, "encoding": encoding}
@@ -313,14 +317,14 @@ def _mark_layers(
     for c in curves:
         if c.operating_point is None:
             continue
-        at = (
+        point = (
             [deviate(v) for v in c.operating_point]
             if c.scale == "deviate"
             else list(c.operating_point)
         )
-        if all(map(math.isfinite, at)) and not at[1] < c.bottom:
+        if all(map(math.isfinite, point)) and not point[1] < c.bottom:
             data.append(
-                {"x": json_number(at[0], 4), "y": json_number(at[1], 4), "system": names[c]}
+                {"x": json_number(point[0], 4), "y": json_number(point[1], 4), "system": names[c]}
             )
     if not data:
         return []
@@ -336,14 +340,14 @@ def cut_layer(cut: float, x: Spec) -> Spec:
 def _hover_layer(x: Spec, y: Spec, hue: Spec, tips: str) -> Spec:
     near = {"name": "near", "select": {"type": "point", "nearest": True, "on": "pointerover",
                                        "clear": "pointerout"}}  # fmt: skip
-    seen = {"condition": {"param": "near", "empty": False, "value": 1}, "value": 0}
+    opacity = {"condition": {"param": "near", "empty": False, "value": 1}, "value": 0}
     mark = {"type": "point", "filled": True, "size": 70, "tooltip": {"expr": tips}}
     return {
         "name": vega.HOVER,
         "data": {"name": _LINE},
         "params": [near],
         "mark": mark,
-        "encoding": {"x": x, "y": y, "color": hue, "opacity": seen},
+        "encoding": {"x": x, "y": y, "color": hue, "opacity": opacity},
     }
 
 
@@ -357,18 +361,18 @@ def _tooltip(curve: Curve, *, by_measure: bool, x_is_threshold: bool) -> str:
     x_name, y_name = (
         json.dumps(escape_unprintable(name)) for name in (curve.x_label, curve.y_label)
     )
-    who = '"system"'
+    name_label = '"system"'
     if by_measure:
-        who, y_name = '"measure"', '"value"'
+        name_label, y_name = '"measure"', '"value"'
     elif curve.series:
-        who = '"class"'
+        name_label = '"class"'
     value = f"{row}.%s"
     if curve.scale == "deviate":
         value = f"cumulativeNormal({row}.%s)"
     x, y = (f"format({value % axis}, '.4~f')" for axis in "xy")
-    place = ""
+    threshold_entry = ""
     if curve.parameter and curve.parameter.lower() != curve.x_label.lower() and not x_is_threshold:
-        place = f"{json.dumps(escape_unprintable(curve.parameter))}: {row}.threshold, "
+        threshold_entry = f"{json.dumps(escape_unprintable(curve.parameter))}: {row}.threshold, "
     if by_measure:
         x = f"format({row}.x, '.4~g')"
-    return f"{{{who}: {row}.system, {place}{x_name}: {x}, {y_name}: {y}}}"
+    return f"{{{name_label}: {row}.system, {threshold_entry}{x_name}: {x}, {y_name}: {y}}}"

@@ -128,47 +128,49 @@ class CurveChart(ChartDefinition):
     def compute(self, source: Any, **options: Any) -> Curve:
         """Compute the curve of one system."""
         assert self.curve is not None
-        made = self.curve(source, **options)
-        if made.kind != self.name:
+        curve = self.curve(source, **options)
+        if curve.kind != self.name:
             raise ValueError(
-                f"the chart {self.name!r} has a curve of the kind {made.kind!r}, expected its name"
+                f"the chart {self.name!r} has a curve of the kind {curve.kind!r}, expected its name"
             )
-        return made
+        return curve
 
     def figures(self, evaluation: Evaluation, orientation: str = "") -> Iterator[Figure]:
         """Yield the figures of an evaluation, each as soon as its curves are computed."""
         if self.part_of or self.name not in curve_kinds(evaluation.curves):
             return
         # Curves of measures and of classes share a chart by system, others by kind.
-        drawn = (c for c in select_kinds(evaluation.curves, {self.name}) if len(c.x))
-        groups = group_by(drawn, lambda c: c.system if c.series or self.by_measure else "")
+        nonempty_curves = (c for c in select_kinds(evaluation.curves, {self.name}) if len(c.x))
+        groups = group_by(
+            nonempty_curves, lambda c: c.system if c.series or self.by_measure else ""
+        )
         for system, curves in groups.items():
-            shown, of = leading_curves(evaluation, curves) if not system else (curves, "")
-            figure = self.figure(shown, evaluation.systems, system)
-            yield replace(figure, caption=f"{of}{figure.caption}")
+            leading, note = leading_curves(evaluation, curves) if not system else (curves, "")
+            figure = self.figure(leading, evaluation.systems, system)
+            yield replace(figure, caption=f"{note}{figure.caption}")
 
     def figure(self, curves: Sequence[Curve], systems: Sequence[str], system: str = "") -> Figure:
         """Return the figure of some curves, possibly those of one ``system``."""
         first = curves[0]
-        title = of_all = _POINTS_ONLY if is_point(first) else self.title
+        title = common_title = _POINTS_ONLY if is_point(first) else self.title
         if system and len(systems) > 1:
             title = f"{title}: {shorten_name(system)}"
         against = "Measures" if self.by_measure else escape_unprintable(first.y_label)
-        named = dict.fromkeys(shorten_name(c.system) for c in curves if c.system)
-        who = f", for {' and '.join(named)}" if named else ""
-        drawn = [s for s in systems if s in {c.system for c in curves}]
+        system_names = dict.fromkeys(shorten_name(c.system) for c in curves if c.system)
+        systems_text = f", for {' and '.join(system_names)}" if system_names else ""
+        drawn_systems = [s for s in systems if s in {c.system for c in curves}]
         head, rows = (self.table or self.points)(curves)
         return Figure(
             title=title,
-            label=f"{title}: {against} against {escape_unprintable(first.x_label)}{who}.",
+            label=f"{title}: {against} against {escape_unprintable(first.x_label)}{systems_text}.",
             caption=self.caption(curves),
-            spec=(self.draw or self.lines)(curves, drawn),
+            spec=(self.draw or self.lines)(curves, drawn_systems),
             head=head,
             rows=rows,
             kind=self.name,
             more=self.more,
             choice=selector_label(system, len(systems)) if system else "",
-            chosen_from=of_all,
+            chosen_from=common_title,
         )
 
     def lines(self, curves: Sequence[Curve], systems: Sequence[str]) -> Spec:
@@ -188,8 +190,10 @@ class CurveChart(ChartDefinition):
             parts.append(f"The {len(curves)} most frequent of {first.classes:,} classes.")
         level = numbers.format_percent(first.level)
         if any(math.isfinite(v) for c in curves if not is_point(c) for v in c.low):
-            of = f" {self.band_note}" if self.band_note else ""
-            parts.append(f"Shaded: {level} pointwise band{of} ({shorten_name(first.method)}).")
+            band_note = f" {self.band_note}" if self.band_note else ""
+            parts.append(
+                f"Shaded: {level} pointwise band{band_note} ({shorten_name(first.method)})."
+            )
         if any(len(c.simultaneous_low) for c in curves):
             parts.append(
                 f"Paler: {level} simultaneous band ({shorten_name(first.simultaneous_method)}), "
@@ -212,24 +216,30 @@ class CurveChart(ChartDefinition):
     def points(self, curves: Sequence[Curve]) -> Numbers:
         """Return the heading and the rows of the table of curves: a few points of each."""
         first = curves[0]
-        name, of = ("measure", "value") if self.by_measure else ("system", first.y_label)
+        name_label, value_label = (
+            ("measure", "value") if self.by_measure else ("system", first.y_label)
+        )
         if first.series:
-            name = self.series_name
+            name_label = self.series_name
         if plane.is_plane(curves):
             points = tuple(map(tuple, plane.rows(curves, lambda c: self._written(c, 0))))
-            return (name, first.x_label, of, plane.DISTANCE), points
+            return (name_label, first.x_label, value_label, plane.DISTANCE), points
         against = first.parameter.lower() == first.x_label.lower() or self.x_is_threshold
-        at = "" if against else first.parameter
+        parameter = "" if against else first.parameter
         rows = [
             (
                 shorten_name(c.y_label if self.by_measure else c.series or c.system),
                 *self._written(c, i),
-                *((threshold_text(math.nan if is_point(c) else c.threshold[i]),) if at else ()),
+                *(
+                    (threshold_text(math.nan if is_point(c) else c.threshold[i]),)
+                    if parameter
+                    else ()
+                ),
             )
             for c in curves
             for i in sample_evenly(list(range(len(c.x))), _POINTS)
         ]
-        return (name, first.x_label, of, *filter(None, [at])), tuple(rows)
+        return (name_label, first.x_label, value_label, *filter(None, [parameter])), tuple(rows)
 
     def _written(self, curve: Curve, i: int) -> tuple[str, str]:
         """Format a point; a single point has its intervals."""
@@ -245,10 +255,10 @@ class CurveChart(ChartDefinition):
         return x, "–" if math.isnan(curve.y[i]) else f"{curve.y[i]:.4f}"
 
 
-def curve_charts(of: Collection[str] = SOURCES) -> list[CurveChart]:
+def curve_charts(sources: Collection[str] = SOURCES) -> list[CurveChart]:
     """Return the charts whose curves are computed from these sources, in the order of a page."""
     charts = CHARTS.values()
-    return [chart for chart in charts if isinstance(chart, CurveChart) and chart.of in of]
+    return [chart for chart in charts if isinstance(chart, CurveChart) and chart.of in sources]
 
 
 def get_chart(kind: str) -> CurveChart:
@@ -256,17 +266,17 @@ def get_chart(kind: str) -> CurveChart:
 
     A kind is unknown if the result was written by another version.
     """
-    found = CHARTS.get(match_case_insensitive(kind, CHARTS) or "")
-    if not isinstance(found, CurveChart):
+    chart = CHARTS.get(match_case_insensitive(kind, CHARTS) or "")
+    if not isinstance(chart, CurveChart):
         return CurveChart(name=kind, title=shorten_name(kind))
-    return found if found.name == kind else replace(found, name=kind)
+    return chart if chart.name == kind else replace(chart, name=kind)
 
 
 def drawn_within(curves: Sequence[Curve]) -> list[str]:
     """Return a sentence on the deviation of the drawn from the exact curve, if there is any."""
     tolerance = max(c.tolerance for c in curves)
-    said = f"Plotted to within {tolerance:.2g} of the exact curve, as a fraction of the axes."
-    return [said] if tolerance > 0 else []
+    sentence = f"Plotted to within {tolerance:.2g} of the exact curve, as a fraction of the axes."
+    return [sentence] if tolerance > 0 else []
 
 
 def leading_curves(evaluation: Evaluation, curves: Sequence[Curve]) -> tuple[Sequence[Curve], str]:
@@ -275,19 +285,19 @@ def leading_curves(evaluation: Evaluation, curves: Sequence[Curve]) -> tuple[Seq
         return curves, ""
     leading = order_systems(evaluation)[:MOST_CURVES]
     primary = shorten_name(primary_measure(evaluation))
-    of = f"The first {MOST_CURVES} of {len(curves)} systems by {primary}. "
-    return [c for c in curves if c.system in leading], of
+    note = f"The first {MOST_CURVES} of {len(curves)} systems by {primary}. "
+    return [c for c in curves if c.system in leading], note
 
 
-def _points_caption(points: Sequence[Curve], of: int, level: str) -> Iterator[str]:
+def _points_caption(points: Sequence[Curve], n_curves: int, level: str) -> Iterator[str]:
     """Yield the caption of the points of systems that predict labels."""
     if not points:
         return
-    where = "Dots" if len(points) == of else "Dots without a curve"
+    dots = "Dots" if len(points) == n_curves else "Dots without a curve"
     boxes = list(dict.fromkeys(shorten_name(c.method) for c in points if len(c.low)))
-    who = "systems that predict labels"
+    subject = "systems that predict labels"
     if points[0].series:
-        who = "what is predicted of each class or label, against the rest"
-    said = f", in boxes of the {level} CIs of each rate by itself" if boxes else ""
-    by = f" ({' and '.join(boxes)})" if boxes else ""
-    yield f"{where}: {who}{said}{by}."
+        subject = "what is predicted of each class or label, against the rest"
+    boxes_text = f", in boxes of the {level} CIs of each rate by itself" if boxes else ""
+    methods_text = f" ({' and '.join(boxes)})" if boxes else ""
+    yield f"{dots}: {subject}{boxes_text}{methods_text}."

@@ -32,10 +32,16 @@ def group_by_measure(differences: Iterable[Difference]) -> dict[str, list[Differ
     return group_by(differences, lambda d: d.measure)
 
 
-def select_fitting(of: Mapping[str, list[Difference]]) -> list[tuple[str, list[Difference]]]:
+def select_fitting(
+    differences_by_measure: Mapping[str, list[Difference]],
+) -> list[tuple[str, list[Difference]]]:
     """Return the differences by measure, for as many measures as there is room for."""
-    sizes = accumulate(map(len, of.values()))
-    return [item for item, size in zip(of.items(), sizes, strict=True) if size <= MOST_DRAWN]
+    sizes = accumulate(map(len, differences_by_measure.values()))
+    return [
+        item
+        for item, size in zip(differences_by_measure.items(), sizes, strict=True)
+        if size <= MOST_DRAWN
+    ]
 
 
 def difference_figures(
@@ -45,21 +51,27 @@ def difference_figures(
 
     Differences with margins have one chart per measure.
     """
-    of = group_by_measure(d for d in comparison if math.isfinite(d.value))
-    plain = [d for own in of.values() for d in own if math.isnan(d.margin)]
+    differences_by_measure = group_by_measure(d for d in comparison if math.isfinite(d.value))
+    plain = [d for group in differences_by_measure.values() for d in group if math.isnan(d.margin)]
     if 0 < len(plain) <= MOST_DIFFERENCES:
         together = replace(comparison, differences=tuple(plain))
         yield _around_zero(together, definitions, "Differences")
-        of = {m: own for m, own in of.items() if math.isfinite(own[0].margin)}
-    shown = select_fitting({m: own for m, own in of.items() if len(own) <= MOST_DIFFERENCES})
-    for measure, own in shown:
-        part = replace(comparison, differences=tuple(own))
+        differences_by_measure = {
+            m: group
+            for m, group in differences_by_measure.items()
+            if math.isfinite(group[0].margin)
+        }
+    fitting = select_fitting(
+        {m: group for m, group in differences_by_measure.items() if len(group) <= MOST_DIFFERENCES}
+    )
+    for measure, group in fitting:
+        part = replace(comparison, differences=tuple(group))
         title = f"Differences: {shorten_name(measure)}"
-        if math.isnan(own[0].margin):
-            made = _around_zero(part, definitions, title)
+        if math.isnan(group[0].margin):
+            figure = _around_zero(part, definitions, title)
         else:
-            made = _within_margins(part, title)
-        yield measure_figure(made, measure, len(shown), "differences")
+            figure = _within_margins(part, title)
+        yield measure_figure(figure, measure, len(fitting), "differences")
 
 
 def _cells(comparison: Comparison) -> tuple[tuple[str, ...], ...]:
@@ -94,10 +106,10 @@ def differences_chart(comparison: Comparison, definitions: Iterable[Definition] 
     defined = [d for d in comparison if math.isfinite(d.value)]
     rows = _row_labels(comparison)
     panels = _panels(defined, {d.measure: d for d in definitions})
-    made = vega.assemble_spec(vconcat=[_panel(panel, rows) for panel in panels])
+    spec = vega.assemble_spec(vconcat=[_panel(panel, rows) for panel in panels])
     # Names as long as these may well be wider in the reader's font.
     longest = max((len(row) for row in rows.values()), default=0)
-    return {**made, "padding": {**made["padding"], "left": 16 + longest}}
+    return {**spec, "padding": {**spec["padding"], "left": 16 + longest}}
 
 
 def _panels(
@@ -109,9 +121,11 @@ def _panels(
     """
 
     def scale(d: Difference) -> Hashable:
-        of = definitions.get(d.measure)
-        bounded = of is not None and None not in of.range
-        return (of.range, of.higher_is_better) if of and bounded else d.measure
+        definition = definitions.get(d.measure)
+        bounded = definition is not None and None not in definition.range
+        return (
+            (definition.range, definition.higher_is_better) if definition and bounded else d.measure
+        )
 
     return list(group_by(differences, scale).values())
 
@@ -129,16 +143,16 @@ def _row_labels(comparison: Comparison) -> dict[tuple[str, str, str], str]:
 
 def _panel(panel: list[Difference], rows: Mapping[tuple[str, str, str], str]) -> Spec:
     data = [_datum(d, rows[d.measure, d.system, d.baseline]) for d in panel]
-    told = {"condition": {"test": "datum.told", "value": vega.PALETTE[0]}, "value": "currentColor"}
+    color = {"condition": {"test": "datum.told", "value": vega.PALETTE[0]}, "value": "currentColor"}
     # A hollow dot is filled with nothing, so the whisker shows through; that is fine at this size.
-    fill = {**told, "value": "none"}
+    fill = {**color, "value": "none"}
     title = vega.direction(panel[0].higher_is_better)
     x = vega.quantity("low", title=title, axis={"tickCount": 4}, scale=vega.padded_scale(data, 0.0))
     zero = vega.rule(strokeDash=[3, 3], opacity=0.6)
     whisker = {"type": "rule", "strokeWidth": 2}
     tips = vega.tooltip(("row", "difference of"), ("text", "difference"), ("p", "p"),
                    ("verdict", "verdict"))  # fmt: skip
-    shared = {"y": vega.category("row", title=None), "stroke": told, "tooltip": tips}
+    shared = {"y": vega.category("row", title=None), "stroke": color, "tooltip": tips}
     return {
         "width": 420,
         "height": {"step": 26},
@@ -157,13 +171,13 @@ def _panel(panel: list[Difference], rows: Mapping[tuple[str, str, str], str]) ->
 
 
 def _datum(d: Difference, row: str) -> Spec:
-    found = outcome(d)
+    difference_outcome = outcome(d)
     return {
         "row": row,
         **_interval(d.value, d.low, d.high),
         "p": numbers.format_p_digits(d.p_adjusted),
-        "verdict": found.value,
-        "told": found.decided,
+        "verdict": difference_outcome.value,
+        "told": difference_outcome.decided,
     }
 
 
@@ -182,20 +196,20 @@ def _within_margins(comparison: Comparison, title: str) -> Figure:
     rows = difference_rows(comparison)
     alone = len({d.baseline for d in comparison}) == 1
     systems = unique_labels(d.system for d in comparison)
-    drawn = {
+    difference_by_label = {
         systems[d.system] if alone else row.systems: d
         for d, row in zip(comparison, rows, strict=True)
     }
     less = f" to {shorten_name(first.baseline)}" if alone else ""
-    asked = numbers.format_percent(round(2 * comparison.level - 1, 12))
+    equivalence_level = numbers.format_percent(round(2 * comparison.level - 1, 12))
     return Figure(
         title=title,
         label=" ".join(comparison_headlines(comparison)),
         caption=f"Differences{less}. Shaded: the margins, ±{first.margin:g}. Whiskers: "
         f"{numbers.format_percent(comparison.level)} CIs; a filled dot marks an interval within "
         "the "
-        f"margins, which is stricter than the equivalence test, whose intervals are at {asked}.",
-        spec=margins_chart(drawn),
+        f"margins, which is stricter than the equivalence test, whose intervals are at {equivalence_level}.",
+        spec=margins_chart(difference_by_label),
         head=(*_HEAD, "p (non-inferiority)", "p (equivalence)"),
         rows=tuple(
             (*cells, row.not_inferior, row.equivalent)

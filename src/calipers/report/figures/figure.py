@@ -94,8 +94,8 @@ class Figure:
             return Markup(
                 "<p>The script of the page draws this chart; its CSV has the numbers.</p>"
             )
-        made = render_svg(static_spec(self.spec)) if self.begun is None else self.begun.result()
-        return Markup(clean_svg(made, self.name))
+        image = render_svg(static_spec(self.spec)) if self.begun is None else self.begun.result()
+        return Markup(clean_svg(image, self.name))
 
     @property
     def json(self) -> Markup:
@@ -127,40 +127,40 @@ class FigureSelector:
         return any(figure.wide for figure in self.figures)
 
 
-def group_selectable(drawn: Sequence[Figure]) -> list[FigureSelector]:
+def group_selectable(figures: Sequence[Figure]) -> list[FigureSelector]:
     """Group the figures of a page into selectors."""
-    together = groupby(drawn, lambda f: f.chosen_from if f.choice else f.name)
+    together = groupby(figures, lambda f: f.chosen_from if f.choice else f.name)
     return [FigureSelector(tuple(group)) for _, group in together]
 
 
-def lazy_figures(made: Iterable[Figure]) -> Iterator[Figure]:
+def lazy_figures(figures: Iterable[Figure]) -> Iterator[Figure]:
     """Yield figures as they are made.
 
     If there are many to select from, only the first few have images and tables.
     """
-    for choice, those in groupby(made, lambda f: f.chosen_from if f.choice else ""):
+    for choice, those in groupby(figures, lambda f: f.chosen_from if f.choice else ""):
         group = iter(those)
         if not choice:
             yield from group
             continue
         yield from islice(group, FIRST_PICTURES)
-        rest = list(islice(group, MOST_PICTURES - FIRST_PICTURES))
+        remaining = list(islice(group, MOST_PICTURES - FIRST_PICTURES))
         beyond = list(group)
-        for figure in [*rest, *beyond]:
+        for figure in [*remaining, *beyond]:
             yield replace(figure, later=True, rows=()) if beyond else figure
 
 
-def assign_ids(made: Iterable[Figure]) -> list[Figure]:
+def assign_ids(figures: Iterable[Figure]) -> list[Figure]:
     """Return the figures with unique ids."""
-    return [replace(figure, name=f"figure-{place}") for place, figure in enumerate(made)]
+    return [replace(figure, name=f"figure-{index}") for index, figure in enumerate(figures)]
 
 
-def selector_label(name: str, of: int) -> str:
+def selector_label(name: str, n_figures: int) -> str:
     """Return the label of a figure in a selector, empty if there are few figures."""
-    return shorten_name(name) if of > SIDE_BY_SIDE else ""
+    return shorten_name(name) if n_figures > SIDE_BY_SIDE else ""
 
 
-def measure_figure(figure: Figure, measure: str, of: int, kind: str) -> Figure:
+def measure_figure(figure: Figure, measure: str, n_measures: int, kind: str) -> Figure:
     """Return the figure of one of several measures, among which the reader selects."""
-    choice = selector_label(measure, of)
+    choice = selector_label(measure, n_measures)
     return replace(figure, choice=choice, chosen_from=kind, chosen_by="Measure")

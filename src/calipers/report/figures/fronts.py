@@ -23,12 +23,12 @@ _WIDTH, _HEIGHT = 400, 320
 
 def front_figures(evaluation: Evaluation) -> Iterator[Figure]:
     """Yield a figure per cost."""
-    drawn = [front for front in evaluation.pareto_fronts if any(map(_is_finite, front))]
-    for front in drawn:
-        of = shorten_name(front.cost_measure)
-        made = _figure(front)
+    fronts = [front for front in evaluation.pareto_fronts if any(map(_is_finite, front))]
+    for front in fronts:
+        cost_name = shorten_name(front.cost_measure)
+        figure = _figure(front)
         yield measure_figure(
-            made, front.cost_measure, len(drawn), f"{shorten_name(front.measure)} by {of}"
+            figure, front.cost_measure, len(fronts), f"{shorten_name(front.measure)} by {cost_name}"
         )
 
 
@@ -40,18 +40,18 @@ def _figure(front: ParetoFront) -> Figure:
     names = unique_labels((row.system for row in front), vega.LABEL)
     cells = pareto_fronts.row_texts(front)
     missing = [] if all(map(_is_finite, front)) else ["Systems without a value are not plotted."]
-    said = (
+    explanation = (
         f"{shorten_name(front.measure)} against {shorten_name(front.cost_measure)}. The line is "
         "the Pareto front: the best quality at each cost. Pale: dominated systems."
     )
-    whole = any(math.isnan(row.cost_low) for row in front if _is_finite(row))
+    has_missing_limits = any(math.isnan(row.cost_low) for row in front if _is_finite(row))
     bars = f"Bars: {numbers.format_percent(front.level)} intervals" + (
-        "; costs without whiskers are constant or have no interval." if whole else "."
+        "; costs without whiskers are constant or have no interval." if has_missing_limits else "."
     )
     return Figure(
         title=f"Quality and cost: {shorten_name(front.cost_measure)}",
         label=" ".join(pareto_fronts.front_sentences(front)),
-        caption=" ".join([said, bars, *missing]),
+        caption=" ".join([explanation, bars, *missing]),
         spec=front_chart(front),
         head=(
             *("system", shorten_name(front.measure), "interval"),
@@ -68,11 +68,11 @@ def front_chart(front: ParetoFront) -> Spec:
     """Return the chart of points, their intervals, and the front as a step line."""
     names = unique_labels((row.system for row in front), vega.LABEL)
     cells = dict(zip((row.system for row in front), pareto_fronts.row_texts(front), strict=True))
-    shown = [row for row in front if _is_finite(row)]
-    log = _spans_decades(shown)
+    finite_rows = [row for row in front if _is_finite(row)]
+    log = _spans_decades(finite_rows)
     x_scale, y_scale = (
-        _scale(_axis_values(shown, "cost"), log=log),
-        _scale(_axis_values(shown, "quality")),
+        _scale(_axis_values(finite_rows, "cost"), log=log),
+        _scale(_axis_values(finite_rows, "quality")),
     )
     x_title = f"{shorten_name(front.cost_measure)}{', logarithmic' if log else ''} · ← better"
     y_title = (
@@ -80,15 +80,18 @@ def front_chart(front: ParetoFront) -> Spec:
     )
     x = vega.quantity("cost", title=x_title, scale=x_scale, axis={"tickCount": 5})
     y = vega.quantity("quality", title=y_title, scale=y_scale, axis={"tickCount": 6})
-    rows = [_datum(row, names[row.system], cells[row.system], log=log) for row in shown]
-    told = {"condition": {"test": "datum.front", "value": vega.PALETTE[0]}, "value": "currentColor"}
+    rows = [_datum(row, names[row.system], cells[row.system], log=log) for row in finite_rows]
+    color = {
+        "condition": {"test": "datum.front", "value": vega.PALETTE[0]},
+        "value": "currentColor",
+    }
     pale = {"condition": {"test": "datum.front", "value": 1}, "value": 0.4}
     tips = vega.tooltip(
         ("system", "system"), ("quality text", shorten_name(front.measure)),
         ("cost text", shorten_name(front.cost_measure)), ("place", "Pareto front"),
     )  # fmt: skip
     whisker: Spec = {"type": "rule", "strokeWidth": 1.5}
-    shared = {"stroke": told, "opacity": pale, "tooltip": tips}
+    shared = {"stroke": color, "opacity": pale, "tooltip": tips}
     layers = [
         _line(rows, x, y),
         {
@@ -98,7 +101,7 @@ def front_chart(front: ParetoFront) -> Spec:
                            x2={"field": "cost_high"}),
                 vega.mark_layer(whisker, **shared, x=x, y={**y, "field": "quality_low"},
                            y2={"field": "quality_high"}),
-                vega.mark_layer(vega.dot(filled=True), x=x, y=y, fill=told, opacity=pale,
+                vega.mark_layer(vega.dot(filled=True), x=x, y=y, fill=color, opacity=pale,
                            tooltip=tips),
             ],
         },
@@ -113,16 +116,16 @@ def _spans_decades(rows: Sequence[ParetoRow]) -> bool:
     return min(costs) > 0 and max(costs) / min(costs) > 10**DECADES
 
 
-def _axis_values(rows: Sequence[ParetoRow], of: str) -> list[float]:
+def _axis_values(rows: Sequence[ParetoRow], field: str) -> list[float]:
     """Return all numbers of one axis."""
-    ends = (getattr(row, f"{of}{end}") for row in rows for end in ("", "_low", "_high"))
-    return [x for x in ends if math.isfinite(x)]
+    values = (getattr(row, f"{field}{suffix}") for row in rows for suffix in ("", "_low", "_high"))
+    return [x for x in values if math.isfinite(x)]
 
 
-def _scale(ends: Sequence[float], *, log: bool = False) -> Spec:
+def _scale(values: Sequence[float], *, log: bool = False) -> Spec:
     """Return a scale with room for all values and labels."""
-    ends = [math.log10(x) for x in ends if x > 0] if log else ends
-    low, high = min(ends), max(ends)
+    values = [math.log10(x) for x in values if x > 0] if log else values
+    low, high = min(values), max(values)
     margin = 0.06 * (high - low) or 0.1 * abs(high) or 1.0
     low, high = low - margin, high + margin
     if log:
@@ -131,7 +134,7 @@ def _scale(ends: Sequence[float], *, log: bool = False) -> Spec:
             "domain": [json_number(10**low), json_number(10**high)],
             "nice": False,
         }
-    low = max(low, 0.0) if min(ends) >= 0 else low
+    low = max(low, 0.0) if min(values) >= 0 else low
     return {"domain": [json_number(low), json_number(high)], "nice": False}
 
 
@@ -140,17 +143,17 @@ def _datum(row: ParetoRow, name: str, cell: Sequence[str], *, log: bool) -> Spec
 
     Limits that are unknown, or that a logarithmic scale cannot show, are replaced by the value.
     """
-    ends: Spec = {}
-    for of in ("quality", "cost"):
-        value = getattr(row, of)
+    limits: Spec = {}
+    for field in ("quality", "cost"):
+        value = getattr(row, field)
         for side in ("low", "high"):
-            end = getattr(row, f"{of}_{side}")
-            known = math.isfinite(end) and not (log and of == "cost" and end <= 0)
-            ends[f"{of}_{side}"] = json_number(end if known else value)
-        ends[of] = json_number(value)
+            limit = getattr(row, f"{field}_{side}")
+            is_drawable = math.isfinite(limit) and not (log and field == "cost" and limit <= 0)
+            limits[f"{field}_{side}"] = json_number(limit if is_drawable else value)
+        limits[field] = json_number(value)
     return {
         "system": name,
-        **ends,
+        **limits,
         "front": row.on_front,
         "quality text": f"{cell[0]} {cell[1]}".strip(),
         "cost text": f"{cell[2]} {cell[3]}".strip(),
@@ -174,7 +177,7 @@ def _name_labels(
     rows: Sequence[Spec], x: Spec, y: Spec, x_scale: Spec, y_scale: Spec
 ) -> list[Spec]:
     """Return the layers of names next to points."""
-    at = [
+    positions = [
         (
             _relative_position(row["cost"], x_scale) * _WIDTH,
             (1 - _relative_position(row["quality"], y_scale)) * _HEIGHT,
@@ -182,7 +185,7 @@ def _name_labels(
         for row in rows
     ]
     pale = {"condition": {"test": "datum.front", "value": 1}, "value": 0.65}
-    return vega.name_layers(rows, at, "system", (_WIDTH, _HEIGHT), x=x, y=y, opacity=pale)
+    return vega.name_layers(rows, positions, "system", (_WIDTH, _HEIGHT), x=x, y=y, opacity=pale)
 
 
 def _relative_position(value: float, scale: Spec) -> float:

@@ -16,9 +16,9 @@ def stack_panels(upper: Spec, panels: Sequence[Spec]) -> Spec:
     for part in upper["layer"]:
         if "x" in part["encoding"]:
             part["encoding"]["x"] = {**part["encoding"]["x"], "title": None}
-    apart = {"scale": {"color": "independent", "strokeDash": "independent"}}
-    made = vega.assemble_spec(spacing=8, vconcat=[upper, *panels], resolve=apart)
-    return {**around, **made, "padding": around["padding"]}
+    independent_scales = {"scale": {"color": "independent", "strokeDash": "independent"}}
+    spec = vega.assemble_spec(spacing=8, vconcat=[upper, *panels], resolve=independent_scales)
+    return {**around, **spec, "padding": around["padding"]}
 
 
 def panel(
@@ -41,13 +41,15 @@ def panel(
     ]
     hue: Spec = {"value": only}
     if len(names) > 1:
-        shown = {"symbolType": "square", "symbolOpacity": 0.6} if legend else None
+        legend_spec = {"symbolType": "square", "symbolOpacity": 0.6} if legend else None
         scale = vega.scale(list(names.values()), vega.PALETTE)
-        hue = vega.nominal("system", scale=scale, sort=None, legend=shown)
+        hue = vega.nominal("system", scale=scale, sort=None, legend=legend_spec)
     axis = {"tickCount": 2 if height < 100 else 5, "format": "%"}
-    ends: Spec = {} if domain is None else {"scale": {"domain": list(domain), "nice": False}}
+    scale_option: Spec = (
+        {} if domain is None else {"scale": {"domain": list(domain), "nice": False}}
+    )
     x = vega.quantity(
-        "x", title=escape_unprintable(curves[0].x_label), axis={"tickCount": 5}, **ends
+        "x", title=escape_unprintable(curves[0].x_label), axis={"tickCount": 5}, **scale_option
     )
     y = vega.quantity("y", stack=None, title="Rows", axis=axis)
     mark = {"type": "area", "interpolate": "step-after", "opacity": 0.3, "line": True}

@@ -51,72 +51,74 @@ class _PlottedPoint:
         return e.value, e.low if known else e.value, e.high if known else e.value
 
 
-def figure(of: LearningResult) -> Figure:
+def figure(result: LearningResult) -> Figure:
     """Return the figure of a learning result."""
-    points, y_title = _points(of)
-    head, rows = learning.grid(of)
-    kind = _KINDS[type(of)]
-    scale, floor = _scale(points, _main_line(of))
+    points, y_title = _points(result)
+    head, rows = learning.grid(result)
+    kind = _KINDS[type(result)]
+    scale, floor = _scale(points, _main_line(result))
     return Figure(
-        title=learning.heading(of),
+        title=learning.heading(result),
         kind=kind,
-        label=" ".join(learning.sentences(of)),
-        caption=" ".join(_caption(of, points, floor)),
-        spec=_spec(of, points, y_title, scale, floor),
+        label=" ".join(learning.sentences(result)),
+        caption=" ".join(_caption(result, points, floor)),
+        spec=_spec(result, points, y_title, scale, floor),
         head=tuple(head),
         rows=tuple(map(tuple, rows)),
     )
 
 
-def _points(of: LearningResult) -> tuple[list[_PlottedPoint], str]:
+def _points(result: LearningResult) -> tuple[list[_PlottedPoint], str]:
     """Return the points, and the title of their axis."""
-    if isinstance(of, BiasVariance):
-        named = unique_labels([row.value for row in of], 12)
-        parts = [name for name in _SHOWN_PARTS if name in of.parts]
-        made = [
-            _PlottedPoint(named[row.value] if row.value else "", name, row.parts[name])
+    if isinstance(result, BiasVariance):
+        label_by_value = unique_labels([row.value for row in result], 12)
+        parts = [name for name in _SHOWN_PARTS if name in result.parts]
+        points = [
+            _PlottedPoint(label_by_value[row.value] if row.value else "", name, row.parts[name])
             for name in parts
-            for row in of
+            for row in result
         ]
-        return made, "squared error" if of.loss == "squared" else "proportion of rows"
-    if isinstance(of, ValidationCurve):
-        named = unique_labels([row.value for row in of], 12)
-        pairs = [(named[row.value], row) for row in of]
-        made = [
+        return points, "squared error" if result.loss == "squared" else "proportion of rows"
+    if isinstance(result, ValidationCurve):
+        label_by_value = unique_labels([row.value for row in result], 12)
+        pairs = [(label_by_value[row.value], row) for row in result]
+        points = [
             _PlottedPoint(x, part, getattr(row, part))
             for part in ("validation", "training")
             for x, row in pairs
         ]
-        if of.test is not None:
-            made.append(_PlottedPoint(named[of.one_se], "test", of.test))
-        return made, shorten_name(of.measure)
-    assert isinstance(of, LearningCurve)
-    made = [
+        if result.test is not None:
+            points.append(_PlottedPoint(label_by_value[result.one_se], "test", result.test))
+        return points, shorten_name(result.measure)
+    assert isinstance(result, LearningCurve)
+    points = [
         _PlottedPoint(float(row.n), part, getattr(row, part))
         for part in ("validation", "training")
-        for row in of
+        for row in result
     ]
-    return made, shorten_name(of.measure)
+    return points, shorten_name(result.measure)
 
 
-def _main_line(of: LearningResult) -> str:
+def _main_line(result: LearningResult) -> str:
     """Return the name of the line that has to be completely visible."""
-    return "error" if isinstance(of, BiasVariance) else "validation"
+    return "error" if isinstance(result, BiasVariance) else "validation"
 
 
-def _scale(points: Sequence[_PlottedPoint], matter: str) -> tuple[Spec, float]:
+def _scale(points: Sequence[_PlottedPoint], main_series: str) -> tuple[Spec, float]:
     """Return the scale of values, and its lower end, −∞ if nothing is below it."""
-    ends = [e for p in points for e in p.ends if math.isfinite(e)]
-    own = [p.ends[0] for p in points if p.series == matter and math.isfinite(p.ends[0])]
-    if own and min(own) > 0 and max(own) / min(own) > _WIDE:
-        floor = min(own) / _BELOW
-        high = max(ends) * 1.3
+    values = [e for p in points for e in p.ends if math.isfinite(e)]
+    main_values = [
+        p.ends[0] for p in points if p.series == main_series and math.isfinite(p.ends[0])
+    ]
+    if main_values and min(main_values) > 0 and max(main_values) / min(main_values) > _WIDE:
+        floor = min(main_values) / _BELOW
+        high = max(values) * 1.3
         return {
             "type": "log",
             "domain": [json_number(floor), json_number(high)],
             "nice": False,
         }, floor
-    low, high = min(ends), max(ends)
+    low, high = min(values), max(values)
     room = 0.05 * (high - low) or 0.1
     low = 0.0 if 0 <= low < 0.4 * high else low - room
     return {
@@ -133,38 +135,40 @@ def _axis(scale: Spec) -> Spec:
     low, high = scale["domain"]
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     steps = (1, 3) if len(decades) < 5 else (1,)
-    places = [k * 10.0**d for d in decades for k in steps]
-    return {"values": [json_number(v) for v in places if low <= v <= high], "format": "~g"}
+    ticks = [k * 10.0**d for d in decades for k in steps]
+    return {"values": [json_number(v) for v in ticks if low <= v <= high], "format": "~g"}
 
 
-def _caption(of: LearningResult, points: Sequence[_PlottedPoint], floor: float) -> Iterator[str]:
-    if isinstance(of, ValidationCurve | BiasVariance) and of.parameter:
-        parameter = learning.parameter_label(of.parameter)
+def _caption(
+    result: LearningResult, points: Sequence[_PlottedPoint], floor: float
+) -> Iterator[str]:
+    if isinstance(result, ValidationCurve | BiasVariance) and result.parameter:
+        parameter = learning.parameter_label(result.parameter)
         yield f"{parameter}, from the simplest model to the most capable."
-    level = numbers.format_percent(of.level)
+    level = numbers.format_percent(result.level)
     if any(p.estimate.has_interval for p in points):
         yield f"Shaded along the lines: {level} CIs."
-    if isinstance(of, ValidationCurve):
-        regions = [r for r in (UNDERFITS, OVERFITS) if any(row.region == r for row in of)]
+    if isinstance(result, ValidationCurve):
+        regions = [r for r in (UNDERFITS, OVERFITS) if any(row.region == r for row in result)]
         if regions:
             yield f"Columns: where the model {' or '.join(regions)}."
-        yield f"Dashed: {_chosen_is(of)}."
-        if of.test is not None:
+        yield f"Dashed: {_chosen_is(result)}."
+        if result.test is not None:
             yield "Bar at the dashed line: the same on the test rows."
-    if isinstance(of, LearningCurve) and of.extrapolation.reason is None:
-        yield f"Bar at the right: extrapolation to {of.extrapolation.n:,} rows."
+    if isinstance(result, LearningCurve) and result.extrapolation.reason is None:
+        yield f"Bar at the right: extrapolation to {result.extrapolation.n:,} rows."
     if any(e < floor for p in points for e in p.ends):
         yield f"Values below {floor:.2g} are plotted at the lower end."
 
 
-def _chosen_is(of: ValidationCurve) -> str:
-    if of.one_se == of.best:
+def _chosen_is(curve: ValidationCurve) -> str:
+    if curve.one_se == curve.best:
         return "the best; no simpler model is within one standard error"
     return "the simplest within one standard error of the best"
 
 
 def _spec(
-    of: LearningResult, points: Sequence[_PlottedPoint], y_title: str, scale: Spec, floor: float
+    result: LearningResult, points: Sequence[_PlottedPoint], y_title: str, scale: Spec, floor: float
 ) -> Spec:
     series = list(dict.fromkeys(p.series for p in points))
     hue = vega.category(
@@ -172,13 +176,13 @@ def _spec(
         legend={"symbolType": "stroke", "symbolOpacity": 1, "symbolSize": 300},
     )  # fmt: skip
     dash = vega.category("series", scale=vega.scale(series, [list(d) for d in vega.DASHES]))
-    x, y = _x(of), vega.quantity("y", title=y_title, scale=scale, axis=_axis(scale))
+    x, y = _x(result), vega.quantity("y", title=y_title, scale=scale, axis=_axis(scale))
     rows = [_datum(p, floor) for p in points]
-    tips = vega.tooltip(("series", "curve"), ("at", _x_title(of)), ("text", y_title))
+    tips = vega.tooltip(("series", "curve"), ("at", _x_title(result)), ("text", y_title))
     line = {"type": "line", "strokeWidth": 2.2}
     layers = [
-        *_regions(of, x),
-        *_selection_rule(of, x),
+        *_regions(result, x),
+        *_selection_rule(result, x),
         {
             "data": {"values": rows},
             "layer": [
@@ -190,7 +194,7 @@ def _spec(
             ],
         },
         *_test_point(points, x, y, hue),
-        *_extrapolation(of, x, y, hue),
+        *_extrapolation(result, x, y, hue),
     ]  # fmt: skip
     return vega.assemble_spec(width=_WIDTH, height=_HEIGHT, layer=layers)
 
@@ -206,79 +210,94 @@ def _datum(p: _PlottedPoint, floor: float) -> Spec:
     }  # fmt: skip
 
 
-def _x_title(of: LearningResult) -> str:
-    if isinstance(of, LearningCurve):
+def _x_title(result: LearningResult) -> str:
+    if isinstance(result, LearningCurve):
         return "training rows"
-    assert isinstance(of, ValidationCurve | BiasVariance)
-    return learning.parameter_label(of.parameter)
+    assert isinstance(result, ValidationCurve | BiasVariance)
+    return learning.parameter_label(result.parameter)
 
 
-def _x(of: LearningResult) -> Spec:
-    if isinstance(of, LearningCurve):
-        places = [row.n for row in of] + [of.extrapolation.n] * (of.extrapolation.reason is None)
-        axis = {"values": places, "format": ",", "labelOverlap": True}
+def _x(result: LearningResult) -> Spec:
+    if isinstance(result, LearningCurve):
+        ticks = [row.n for row in result] + [result.extrapolation.n] * (
+            result.extrapolation.reason is None
+        )
+        axis = {"values": ticks, "format": ",", "labelOverlap": True}
         scale = {"type": "log", "nice": False}
-        return vega.quantity("x", title=_x_title(of), scale=scale, axis=axis)
+        return vega.quantity("x", title=_x_title(result), scale=scale, axis=axis)
     scale = {"type": "band", "paddingInner": 0, "paddingOuter": 0}
-    return vega.category("x", title=_x_title(of) or None, scale=scale,
+    return vega.category("x", title=_x_title(result) or None, scale=scale,
                          axis={"labelAngle": 0})  # fmt: skip
 
 
-def _regions(of: LearningResult, x: Spec) -> list[Spec]:
+def _regions(result: LearningResult, x: Spec) -> list[Spec]:
     """Return the layer of shaded columns for values that underfit or overfit."""
-    if not isinstance(of, ValidationCurve):
+    if not isinstance(result, ValidationCurve):
         return []
-    named = unique_labels([row.value for row in of], 12)
+    label_by_value = unique_labels([row.value for row in result], 12)
     # All values come first, so that those of the regions do not change the order of the axis.
-    marked = [{"x": named[row.value], "region": row.region} for row in of]
-    there = [r for r in _SHADES if any(row.region == r for row in of)]
-    if not there:
+    marked = [{"x": label_by_value[row.value], "region": row.region} for row in result]
+    regions = [r for r in _SHADES if any(row.region == r for row in result)]
+    if not regions:
         return []
     shade = vega.category(
-        "region", scale={"domain": there, "range": [_SHADES[r] for r in there]},
+        "region", scale={"domain": regions, "range": [_SHADES[r] for r in regions]},
         legend={"symbolType": "square", "symbolOpacity": 0.4},
     )  # fmt: skip
     visible = {
-        "condition": {"test": {"field": "region", "oneOf": there}, "value": 0.16},
+        "condition": {"test": {"field": "region", "oneOf": regions}, "value": 0.16},
         "value": 0,
     }
     mark = {"type": "rect"}
     return [vega.layer(marked, mark, x=x, fill=shade, opacity=visible)]
 
 
-def _selection_rule(of: LearningResult, x: Spec) -> list[Spec]:
-    if not isinstance(of, ValidationCurve):
+def _selection_rule(result: LearningResult, x: Spec) -> list[Spec]:
+    if not isinstance(result, ValidationCurve):
         return []
-    named = unique_labels([row.value for row in of], 12)
-    all_there = [{"x": named[row.value], "chosen": row.value == of.one_se} for row in of]
-    shown = {"condition": {"test": "datum.chosen", "value": 0.7}, "value": 0}
-    return [vega.layer(all_there, vega.rule(strokeDash=[3, 4]), x=x, opacity=shown)]
+    label_by_value = unique_labels([row.value for row in result], 12)
+    rows = [
+        {"x": label_by_value[row.value], "chosen": row.value == result.one_se} for row in result
+    ]
+    opacity = {"condition": {"test": "datum.chosen", "value": 0.7}, "value": 0}
+    return [vega.layer(rows, vega.rule(strokeDash=[3, 4]), x=x, opacity=opacity)]
 
 
 def _test_point(points: Sequence[_PlottedPoint], x: Spec, y: Spec, hue: Spec) -> list[Spec]:
     """Return the layers of the value on the test rows with its interval."""
-    made = []
+    layers = []
     for p in (p for p in points if p.series == "test"):
         value, low, high = p.ends
         row = {"x": p.x, **vega.limits(value, low, high), "series": "test"}
-        ends = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": hue}
-        at = {"x": x, "y": {**y, "field": "value"}, "color": hue}
-        made += [
-            vega.layer([row], {"type": "rule", "strokeWidth": 2}, **ends),
-            vega.layer([row], vega.dot(size=60), **at),
+        whisker_channels = {
+            "x": x,
+            "y": {**y, "field": "low"},
+            "y2": {"field": "high"},
+            "color": hue,
+        }
+        dot_channels = {"x": x, "y": {**y, "field": "value"}, "color": hue}
+        layers += [
+            vega.layer([row], {"type": "rule", "strokeWidth": 2}, **whisker_channels),
+            vega.layer([row], vega.dot(size=60), **dot_channels),
         ]
-    return made
+    return layers
 
 
-def _extrapolation(of: LearningResult, x: Spec, y: Spec, hue: Spec) -> list[Spec]:
+def _extrapolation(result: LearningResult, x: Spec, y: Spec, hue: Spec) -> list[Spec]:
     """Return the layers of the extrapolated value with its interval."""
-    if not isinstance(of, LearningCurve) or of.extrapolation.reason is not None:
+    if not isinstance(result, LearningCurve) or result.extrapolation.reason is not None:
         return []
-    m = of.extrapolation
-    row = {"x": float(m.n), **vega.limits(m.value, m.low, m.high), "series": "validation"}
-    ends = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": hue}
-    at = {"x": x, "y": {**y, "field": "value"}, "color": hue}
+    extrapolation = result.extrapolation
+    row = {
+        "x": float(extrapolation.n),
+        **vega.limits(extrapolation.value, extrapolation.low, extrapolation.high),
+        "series": "validation",
+    }
+    whisker_channels = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": hue}
+    dot_channels = {"x": x, "y": {**y, "field": "value"}, "color": hue}
     return [
-        vega.layer([row], {"type": "rule", "strokeWidth": 2, "strokeDash": [4, 3]}, **ends),
-        vega.layer([row], vega.dot(size=50, filled=False), **at),
+        vega.layer(
+            [row], {"type": "rule", "strokeWidth": 2, "strokeDash": [4, 3]}, **whisker_channels
+        ),
+        vega.layer([row], vega.dot(size=50, filled=False), **dot_channels),
     ]

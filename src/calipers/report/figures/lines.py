@@ -16,24 +16,24 @@ _MOST_TICKS = 15
 Points = Sequence[tuple[str, float, float]]
 
 
-def line_chart(points: Points, x: str, y: str, *, share: bool = False) -> Spec:
-    """Return a chart with a line per name; ``share`` sets the range from 0 to 1."""
+def line_chart(points: Points, x: str, y: str, *, is_proportion: bool = False) -> Spec:
+    """Return a chart with a line per name; ``is_proportion`` sets the range from 0 to 1."""
     names = unique_labels(list(dict.fromkeys(name for name, _, _ in points)), vega.LABEL)
     rows = [
-        {"name": names[name], "x": json_number(at), "y": json_number(value)}
-        for name, at, value in points
+        {"name": names[name], "x": json_number(x_value), "y": json_number(value)}
+        for name, x_value, value in points
     ]
-    shown = list(names.values())
+    labels = list(names.values())
     legend = {"symbolType": "stroke", "symbolOpacity": 1, "symbolSize": 300, "columns": 3}
     hue: Spec = {"value": vega.PALETTE[0]}
     dash: Spec = {"value": [1, 0]}
-    if len(shown) > 1:
-        hue = vega.category("name", scale=vega.scale(shown, vega.PALETTE), legend=legend)
-        dashes = [list(one) for one in vega.DASHES]
-        dash = vega.category("name", scale=vega.scale(shown, dashes), legend=legend)
+    if len(labels) > 1:
+        hue = vega.category("name", scale=vega.scale(labels, vega.PALETTE), legend=legend)
+        dashes = [list(pattern) for pattern in vega.DASHES]
+        dash = vega.category("name", scale=vega.scale(labels, dashes), legend=legend)
     exact = {"zero": False, "nice": False}
     across = vega.quantity("x", title=x, scale=exact, axis=_whole_ticks(points))
-    up = vega.quantity("y", title=y, scale={"domain": [0, 1]} if share else {"zero": True})
+    up = vega.quantity("y", title=y, scale={"domain": [0, 1]} if is_proportion else {"zero": True})
     line = {"type": "line", "strokeWidth": 2, "point": False}
     return vega.assemble_spec(
         width=400,
@@ -47,7 +47,7 @@ def line_chart(points: Points, x: str, y: str, *, share: bool = False) -> Spec:
 
 def _whole_ticks(points: Points) -> Spec:
     """Return ticks at integers, at all of them if they are few."""
-    first, last = (f((at for _, at, _ in points), default=0) for f in (min, max))
+    first, last = (f((x for _, x, _ in points), default=0) for f in (min, max))
     if last - first > _MOST_TICKS:
         return {"tickMinStep": 1}
     return {"values": list(range(math.ceil(first), math.floor(last) + 1)), "format": "d"}
@@ -57,8 +57,8 @@ def bar_chart(bars: Points, x: str) -> Spec:
     """Return a chart of two bars per name, to the first number and, darker, to the second."""
     names = unique_labels([name for name, _, _ in bars], vega.LABEL)
     rows = [
-        {"name": names[name], "whole": json_number(whole), "part": json_number(part)}
-        for name, whole, part in bars
+        {"name": names[name], "whole": json_number(total), "part": json_number(part)}
+        for name, total, part in bars
     ]
     up = vega.category("name", title=None)
     return vega.assemble_spec(

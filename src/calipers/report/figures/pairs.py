@@ -32,26 +32,28 @@ def pair_figures(
     if comparison.baseline is not None or not 3 <= len(systems) <= MOST_SYSTEMS:
         return
     two_sided = {
-        measure: own
-        for measure, own in group_by_measure(comparison).items()
-        if all(d.alternative == "two-sided" for d in own)
+        measure: group
+        for measure, group in group_by_measure(comparison).items()
+        if all(d.alternative == "two-sided" for d in group)
     }
-    shown = select_fitting(two_sided)
-    for measure, own in shown:
-        told = f"{sum(outcome(d).decided for d in own)} of {sum(outcome(d).tested for d in own)}"
+    fitting = select_fitting(two_sided)
+    for measure, group in fitting:
+        counts_text = (
+            f"{sum(outcome(d).decided for d in group)} of {sum(outcome(d).tested for d in group)}"
+        )
         figure = Figure(
             title=f"Every pair: {shorten_name(measure)}",
-            label=f"{shorten_name(measure)} of every pair of {len(systems)} systems: {told} pairs "
+            label=f"{shorten_name(measure)} of every pair of {len(systems)} systems: {counts_text} pairs "
             "differ "
             "significantly.",
-            caption=f"Row minus column. Coloured: significant differences ({told}), blue if the "
+            caption=f"Row minus column. Coloured: significant differences ({counts_text}), blue if the "
             "row is better; the smaller the p-value, the stronger the colour.",
-            spec=pairs_chart(own),
+            spec=pairs_chart(group),
             head=(),
             rows=(),
             wide=len(systems) > _NARROW,
         )
-        yield measure_figure(figure, measure, len(shown), "pairs")
+        yield measure_figure(figure, measure, len(fitting), "pairs")
 
 
 def pairs_chart(pairs: Sequence[Difference]) -> Spec:
@@ -64,8 +66,8 @@ def pairs_chart(pairs: Sequence[Difference]) -> Spec:
     names = unique_labels(order, vega.LABEL)
     digits = numbers.rounding(((d.value, numbers.NAN, numbers.NAN) for d in pairs), keep_sign=True)
     cells = [cell for d in pairs for cell in _both_ways(d, names, digits)]
-    shown = list(names.values())
-    side = {"sort": shown, "scale": {"domain": shown}}
+    labels = list(names.values())
+    side = {"sort": labels, "scale": {"domain": labels}}
     axis = {"grid": False, "labelLimit": 160}
     above = {"orient": "top", **axis, "labelAngle": -45 if len(order) > 4 else 0}
     sides = {
@@ -97,9 +99,11 @@ def pairs_chart(pairs: Sequence[Difference]) -> Spec:
 
 def _both_ways(d: Difference, names: Mapping[str, str], digits: numbers.Rounding) -> list[Spec]:
     """Return the two cells of a pair."""
-    found, shown = outcome(d), numbers.format_p_digits(d.p_adjusted)
+    difference_outcome, p_text = outcome(d), numbers.format_p_digits(d.p_adjusted)
     strength = (
-        0.2 + 0.2 * sum(d.p_adjusted <= bound for bound in _STRONG) if found.decided else 0.06
+        0.2 + 0.2 * sum(d.p_adjusted <= bound for bound in _STRONG)
+        if difference_outcome.decided
+        else 0.06
     )
     sides = ((d.system, d.baseline, d.value), (d.baseline, d.system, -d.value))
     return [
@@ -107,8 +111,12 @@ def _both_ways(d: Difference, names: Mapping[str, str], digits: numbers.Rounding
             "system": names[system],
             "baseline": names[baseline],
             "difference": digits(difference),
-            "p": f"p {'' if shown.startswith('<') else '= '}{shown}" if found.tested else "–",
-            "sign": ("higher" if difference > 0 else "lower") if found.decided else found.value,
+            "p": f"p {'' if p_text.startswith('<') else '= '}{p_text}"
+            if difference_outcome.tested
+            else "–",
+            "sign": ("higher" if difference > 0 else "lower")
+            if difference_outcome.decided
+            else difference_outcome.value,
             "strength": strength,
         }
         for system, baseline, difference in sides

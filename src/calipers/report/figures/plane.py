@@ -49,27 +49,27 @@ def caption(curves: Sequence[Curve]) -> list[str]:
     """Return sentences on what is drawn in addition to the points."""
     if len(curves) > MOST_NAMED:
         return []
-    said = ["Dotted: the distance to the diagonal, (TPR − FPR)/√2."]
+    sentences = ["Dotted: the distance to the diagonal, (TPR − FPR)/√2."]
     below = [shorten_name(c.series or c.system) for c in curves if lies_below(c)]
     if below:
-        said.append(
+        sentences.append(
             f"Open circle: {opposite_name(below[0])} is {below[0]}, which lies below the diagonal, "
             "with "
             "its predictions reversed; a dashed line joins the two."
         )
-    return said
+    return sentences
 
 
 def rows(curves: Sequence[Curve], written: Callable[[Curve], tuple[str, str]]) -> list[list[str]]:
     """Return the table of points with distances, and of reversed points below the diagonal."""
-    made = []
+    table = []
     for c in (c for c in curves if len(c)):
         name, x, y = shorten_name(c.series or c.system), float(c.x[0]), float(c.y[0])
-        made.append([name, *written(c), f"{distance(x, y):.4f}".replace("-", "−")])
+        table.append([name, *written(c), f"{distance(x, y):.4f}".replace("-", "−")])
         if lies_below(c):
-            turned = (f"{1 - x:.4f}", f"{1 - y:.4f}", f"{distance(1 - x, 1 - y):.4f}")
-            made.append([f"{opposite_name(name)}: {name} reversed", *turned])
-    return made
+            reversed_cells = (f"{1 - x:.4f}", f"{1 - y:.4f}", f"{distance(1 - x, 1 - y):.4f}")
+            table.append([f"{opposite_name(name)}: {name} reversed", *reversed_cells])
+    return table
 
 
 def layers(
@@ -81,49 +81,53 @@ def layers(
     size: tuple[int, int],
 ) -> list[Spec]:
     """Return the layers in addition to the points, if there are few of them."""
-    there = [c for c in curves if len(c) and math.isfinite(c.x[0]) and math.isfinite(c.y[0])]
-    if not there or len(there) > MOST_NAMED:
+    finite_curves = [
+        c for c in curves if len(c) and math.isfinite(c.x[0]) and math.isfinite(c.y[0])
+    ]
+    if not finite_curves or len(finite_curves) > MOST_NAMED:
         return []
     points: list[Spec] = [
         {"x": float(c.x[0]), "y": float(c.y[0]), "system": name_of(c), "name": name_of(c)}
-        for c in there
+        for c in finite_curves
     ]
     feet = [
         {
-            "x": json_number(at["x"], 4), "y": json_number(at["y"], 4), "system": at["system"],
-            "x2": json_number((at["x"] + at["y"]) / 2, 4),
-            "y2": json_number((at["x"] + at["y"]) / 2, 4),
+            "x": json_number(point["x"], 4), "y": json_number(point["y"], 4), "system": point["system"],
+            "x2": json_number((point["x"] + point["y"]) / 2, 4),
+            "y2": json_number((point["x"] + point["y"]) / 2, 4),
         }
-        for at in points
+        for point in points
     ]  # fmt: skip
     dotted = {"type": "rule", "strokeDash": [1, 3], "strokeWidth": 1.5, "opacity": 0.8}
-    made = [vega.layer(feet, dotted, x=x, y=y, **vega.end_channels("x2", "y2"), color=hue)]
-    turned = [
+    specs = [vega.layer(feet, dotted, x=x, y=y, **vega.end_channels("x2", "y2"), color=hue)]
+    reversed_points = [
         {
-            "x": 1 - at["x"],
-            "y": 1 - at["y"],
-            "system": at["system"],
-            "name": opposite_name(at["name"]),
+            "x": 1 - point["x"],
+            "y": 1 - point["y"],
+            "system": point["system"],
+            "name": opposite_name(point["name"]),
         }
-        for at in points
-        if at["y"] < at["x"]
+        for point in points
+        if point["y"] < point["x"]
     ]
-    if turned:
+    if reversed_points:
         ways = [
             {
-                "x": at["x"],
-                "y": at["y"],
-                "x2": 1 - at["x"],
-                "y2": 1 - at["y"],
-                "system": at["system"],
+                "x": point["x"],
+                "y": point["y"],
+                "x2": 1 - point["x"],
+                "y2": 1 - point["y"],
+                "system": point["system"],
             }
-            for at in turned
+            for point in reversed_points
         ]
         way = {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1, "opacity": 0.45}
-        made.append(vega.layer(ways, way, x=x, y=y, **vega.end_channels("x2", "y2"), color=hue))
+        specs.append(vega.layer(ways, way, x=x, y=y, **vega.end_channels("x2", "y2"), color=hue))
         ring = {"type": "point", "filled": False, "size": 80, "strokeWidth": 2, "opacity": 1}
-        made.append(vega.layer(turned, ring, x=x, y=y, color=hue))
-    all_points = [*points, *turned]
+        specs.append(vega.layer(reversed_points, ring, x=x, y=y, color=hue))
+    all_points = [*points, *reversed_points]
     width, height = size
-    places = [(float(at["x"]) * width, (1 - float(at["y"])) * height) for at in all_points]
-    return made + vega.name_layers(all_points, places, "name", size, x=x, y=y)
+    positions = [
+        (float(point["x"]) * width, (1 - float(point["y"])) * height) for point in all_points
+    ]
+    return specs + vega.name_layers(all_points, positions, "name", size, x=x, y=y)

@@ -31,16 +31,18 @@ def rank_figures(
     """Yield the critical-difference diagrams."""
     fit = [o for o in comparison.omnibus if 3 <= len(o.systems) <= MOST_RANKED][:MOST_MEASURES]
     sizes = accumulate(len(o.systems) for o in fit)
-    drawn = [o for o, size in zip(fit, sizes, strict=True) if size <= MOST_IN_ALL]
-    for overall in drawn:
-        yield measure_figure(_figure(overall), overall.measure, len(drawn), "ranks")
+    tests = [o for o, size in zip(fit, sizes, strict=True) if size <= MOST_IN_ALL]
+    for overall in tests:
+        yield measure_figure(_figure(overall), overall.measure, len(tests), "ranks")
 
 
 def _figure(o: OmnibusTest) -> Figure:
-    apart, said = homogeneous_groups_text(o), overall_sentence(o)
-    known = "" if not apart else f" No significant difference by Nemenyi's test: {apart}."
-    if not o.homogeneous_groups and apart:
-        known = f" By Nemenyi's test {apart}."
+    groups_text, sentence = homogeneous_groups_text(o), overall_sentence(o)
+    known = (
+        "" if not groups_text else f" No significant difference by Nemenyi's test: {groups_text}."
+    )
+    if not o.homogeneous_groups and groups_text:
+        known = f" By Nemenyi's test {groups_text}."
     digits = numbers.Rounding(numbers.MOST)
     ranked = sorted(zip(o.systems, o.means, o.mean_ranks, strict=True), key=lambda row: row[2])
     bars = (
@@ -54,8 +56,8 @@ def _figure(o: OmnibusTest) -> Figure:
     ranks = dict(zip(o.systems, o.mean_ranks, strict=True))
     return Figure(
         title=f"Mean ranks: {shorten_name(o.measure)}",
-        label=f"{said}{known}",
-        caption=f"{said} Mean ranks over {numbers.format_count(o.n, shorten_name(o.unit))}, 1 the "
+        label=f"{sentence}{known}",
+        caption=f"{sentence} Mean ranks over {numbers.format_count(o.n, shorten_name(o.unit))}, 1 the "
         f"best.{bars}",
         spec=critical_difference_chart(ranks, o.critical_difference),
         head=("system", "mean rank", f"mean {shorten_name(o.measure)}"),
@@ -101,18 +103,18 @@ def critical_difference_chart(ranks: Mapping[str, float], critical: float) -> Sp
     end = float(max(len(order), 2))
     x, y = _axes(end, depth + known)
     lines: list[Spec] = []
-    texts: dict[bool, list[Spec]] = {True: [], False: []}
-    for place, name in enumerate(order):
-        left = place < half
+    label_rows: dict[bool, list[Spec]] = {True: [], False: []}
+    for index, name in enumerate(order):
+        left = index < half
         # The names of the innermost systems are the lowest, so that no line crosses another.
-        level = first + (place if left else len(order) - 1 - place)
-        at, side = json_number(ranks[name]), 1.0 if left else end
-        told = {"system": names[name], "rank": f"{ranks[name]:.2f}"}
+        level = first + (index if left else len(order) - 1 - index)
+        x_rank, side = json_number(ranks[name]), 1.0 if left else end
+        fields = {"system": names[name], "rank": f"{ranks[name]:.2f}"}
         lines += [
-            {"x": at, "y": 0.0, "x2": at, "y2": level, **told},
-            {"x": at, "y": level, "x2": side, "y2": level, **told},
+            {"x": x_rank, "y": 0.0, "x2": x_rank, "y2": level, **fields},
+            {"x": x_rank, "y": level, "x2": side, "y2": level, **fields},
         ]
-        texts[left].append({"x": side, "y": level, "text": f"{names[name]}  {told['rank']}"})
+        label_rows[left].append({"x": side, "y": level, "text": f"{names[name]}  {fields['rank']}"})
     tips = vega.tooltip(("system", "system"), ("rank", "mean rank"))
     layers = [
         vega.layer(
@@ -120,7 +122,7 @@ def critical_difference_chart(ranks: Mapping[str, float], critical: float) -> Sp
         )
     ]
     layers += _bars(bars, ranks, names, x, y)
-    for left, rows in texts.items():
+    for left, rows in label_rows.items():
         if rows:
             at_left: Spec = {"align": "right", "dx": -6} if left else {"align": "left", "dx": 6}
             layers.append(_texts(rows, x, y, **at_left))
@@ -131,8 +133,8 @@ def critical_difference_chart(ranks: Mapping[str, float], critical: float) -> Sp
         )
         over = ", longer than the axis" if 1 + critical > end else ""
         text = f"critical difference {critical:.3g}{over}"
-        said = {"x": length["x2"], "y": depth + 0.5, "text": text}
-        layers.append(_texts([said], x, y, align="left", dx=6))
+        label_row = {"x": length["x2"], "y": depth + 0.5, "text": text}
+        layers.append(_texts([label_row], x, y, align="left", dx=6))
     return vega.assemble_spec(width=420, height=24 * (depth + known), layer=layers)
 
 
@@ -154,10 +156,10 @@ def _bars(
         {
             "x": json_number(ranks[run[0]]),
             "x2": json_number(ranks[run[-1]]),
-            "y": 0.4 + 0.5 * place,
+            "y": 0.4 + 0.5 * index,
             "systems": ", ".join(names[name] for name in run),
         }
-        for place, run in enumerate(runs)
+        for index, run in enumerate(runs)
     ]
     mark = {"type": "rule", "strokeWidth": 5, "strokeCap": "round", "color": vega.PALETTE[0]}
     tips = vega.tooltip(("systems", "homogeneous groups"))

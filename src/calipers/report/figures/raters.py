@@ -56,47 +56,49 @@ def _pairs(each: LabelTable, pairs: LabelTable) -> Figure:
     """Return the figure of pairs of raters by the first measure."""
     measure, digits = next(iter(pairs.values)), numbers.Rounding(2)
     names = list(unique_labels(each.labels, vega.LABEL).values())
-    value, low, high = (of[measure] for of in (pairs.values, pairs.low, pairs.high))
-    columns = (of.tolist() for of in (value, low, high))
-    told = [digits.triple(*ends) for ends in zip(*columns, strict=True)]
-    both = list(combinations(range(len(names)), 2))
+    value, low, high = (column[measure] for column in (pairs.values, pairs.low, pairs.high))
+    columns = (column.tolist() for column in (value, low, high))
+    value_texts = [digits.triple(*extremes) for extremes in zip(*columns, strict=True)]
+    index_pairs = list(combinations(range(len(names)), 2))
     cells = [
-        _cell(names[i], names[j], float(value[at]), told[at], digits)
-        for at, pair in enumerate(both)
+        _cell(names[i], names[j], float(value[index]), value_texts[index], digits)
+        for index, pair in enumerate(index_pairs)
         for i, j in (pair, pair[::-1])
     ]
     known = np.flatnonzero(np.isfinite(value))
     if len(known):
         order = known[np.argsort(value[known], kind="stable")]
-        least, most = both[order[0]], both[order[-1]]
-        ends = (
-            f"Agreement is lowest between {names[least[0]]} and {names[least[1]]}, most alike "
-            f"{names[most[0]]} and {names[most[1]]}."
+        lowest, highest = index_pairs[order[0]], index_pairs[order[-1]]
+        extremes = (
+            f"Agreement is lowest between {names[lowest[0]]} and {names[lowest[1]]}, most alike "
+            f"{names[highest[0]]} and {names[highest[1]]}."
         )
     else:
-        ends = "No pair has a value."
+        extremes = "No pair has a value."
     tips = vega.tooltip(("rater", "rater"), ("other", "and"), ("value", shorten_name(measure)))
     return Figure(
         title="Pairs of raters",
-        label=f"{shorten_name(measure)} of every pair of {len(names)} raters. {ends}",
+        label=f"{shorten_name(measure)} of every pair of {len(names)} raters. {extremes}",
         caption=f"{shorten_name(measure)} of every pair of raters; values of 0 or below have the "
         "lightest "
-        f"colour. {ends} On a page, pointing at a cell shows its "
+        f"colour. {extremes} On a page, pointing at a cell shows its "
         f"{numbers.format_percent(pairs.level)} interval.",
         spec=shade_cells(cells, ("rater", names), ("other", names), tips, ".1f"),
         head=("pair", shorten_name(measure)),
-        rows=tuple(zip(unique_labels(pairs.labels, 2 * vega.LABEL).values(), told, strict=True)),
+        rows=tuple(
+            zip(unique_labels(pairs.labels, 2 * vega.LABEL).values(), value_texts, strict=True)
+        ),
     )
 
 
-def _cell(rater: str, other: str, value: float, told: str, digits: numbers.Rounding) -> Spec:
+def _cell(rater: str, other: str, value: float, value_text: str, digits: numbers.Rounding) -> Spec:
     known = np.isfinite(value)
     return {
         "rater": rater,
         "other": other,
         "share": round(max(value, 0.0), 4) if known else None,
         "count": digits(value) if known else "",
-        "value": told,
+        "value": value_text,
     }
 
 
@@ -105,14 +107,14 @@ def _categories(each: LabelTable) -> Figure:
     names = list(unique_labels(each.labels, vega.LABEL).values())
     kinds = list(unique_labels(list(each.counts), vega.LABEL).values())
     counts = np.column_stack(list(each.counts.values()))
-    share = counts / np.maximum(counts.sum(axis=1), 1)[:, None]
+    proportions = counts / np.maximum(counts.sum(axis=1), 1)[:, None]
     cells: list[Mapping[str, object]] = [
         {
             "rater": names[i],
             "category": kinds[k],
             "count": f"{counts[i, k]:,.0f}",
-            "share": round(float(share[i, k]), 4),
-            "shares": numbers.format_percent(float(share[i, k])),
+            "share": round(float(proportions[i, k]), 4),
+            "shares": numbers.format_percent(float(proportions[i, k])),
         }
         for i, k in np.ndindex(counts.shape)
     ]

@@ -70,8 +70,8 @@ class EvaluationChart(ChartDefinition):
         """Return the figures of an evaluation."""
         return self._named(self.draw(evaluation))
 
-    def _named(self, made: Iterable[Figure]) -> Iterator[Figure]:
-        return (replace(figure, kind=self.name) for figure in made)
+    def _named(self, figures: Iterable[Figure]) -> Iterator[Figure]:
+        return (replace(figure, kind=self.name) for figure in figures)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -91,8 +91,8 @@ class ComparisonChart(ChartDefinition):
 
     def figures(self, evaluation: Evaluation, orientation: str) -> Iterable[Figure]:
         """Return the figures of the comparison of an evaluation."""
-        of = evaluation.comparison
-        return () if of is None else self.figures_of(of, evaluation.definitions)
+        comparison = evaluation.comparison
+        return () if comparison is None else self.figures_of(comparison, evaluation.definitions)
 
     def figures_of(
         self, comparison: Comparison, definitions: Sequence[Definition]

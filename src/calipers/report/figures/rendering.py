@@ -78,11 +78,11 @@ class _Converter:
             self.other = subprocess.Popen(
                 [sys.executable, "-c", _SERVE], stdin=pipe, stdout=pipe, encoding="ascii"
             )
-        asked, answers = self.other.stdin, self.other.stdout
-        assert asked is not None
+        requests, answers = self.other.stdin, self.other.stdout
+        assert requests is not None
         assert answers is not None
-        asked.write(json.dumps([function, argument, options]) + "\n")
-        asked.flush()
+        requests.write(json.dumps([function, argument, options]) + "\n")
+        requests.flush()
         answer: Mapping[str, str] = json.loads(answers.readline() or '{"error": "it ended early"}')
         if "error" in answer:
             raise ValueError(f"vl-convert: {answer['error']}")
@@ -96,23 +96,23 @@ if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
 
 def render_svg(spec: Spec) -> str:
     """Return a Vega-Lite spec as SVG."""
-    made: str = _CONVERTER.call("vegalite_to_svg", spec)
-    return made
+    svg: str = _CONVERTER.call("vegalite_to_svg", spec)
+    return svg
 
 
 def render_image(spec: Spec, format: str, scale: float) -> bytes:  # noqa: A002
     """Return a Vega-Lite spec as PNG or PDF; a PNG has ``scale`` pixels per unit of the drawing."""
     if format == "pdf":
-        made: bytes = _CONVERTER.call("vegalite_to_pdf", spec)
+        image: bytes = _CONVERTER.call("vegalite_to_pdf", spec)
     else:
-        made = _CONVERTER.call("vegalite_to_png", spec, scale=scale)
-    return made
+        image = _CONVERTER.call("vegalite_to_png", spec, scale=scale)
+    return image
 
 
 def bundle_javascript(snippet: str) -> str:
     """Return Vega-Embed with its dependencies, ending in ``snippet``."""
-    made: str = _CONVERTER.call("javascript_bundle", snippet)
-    return made
+    script: str = _CONVERTER.call("javascript_bundle", snippet)
+    return script
 
 
 @contextmanager
@@ -165,10 +165,10 @@ def clean_svg(picture: str, name: str) -> str:
     picture = _FRAME.sub("", picture)
     tags = "".join(tag[0] for tag in _TAG.finditer(picture))
     old = dict.fromkeys(value for key, value in _ATTRIBUTE.findall(tags) if key == "id")
-    ids = {own: f"{name}-{place}" for place, own in enumerate(old)}
+    ids = {old_id: f"{name}-{index}" for index, old_id in enumerate(old)}
 
-    def attribute(found: re.Match[str]) -> str:
-        return _attribute(found[1], found[2], ids)
+    def attribute(match: re.Match[str]) -> str:
+        return _attribute(match[1], match[2], ids)
 
     return _TAG.sub(lambda tag: _ATTRIBUTE.sub(attribute, tag[0]), picture)
 
@@ -187,7 +187,7 @@ def _attribute(name: str, value: str, ids: Mapping[str, str]) -> str:
         value = ids[value]
     elif name in ("fill", "stroke", "clip-path", "href"):
         value = _COLOR.sub(r"\1", value)
-        value = _LINK.sub(lambda found: f"#{ids.get(found[1], found[1])}", value)
+        value = _LINK.sub(lambda match: f"#{ids.get(match[1], match[1])}", value)
     return f' {name}="{value}"'
 
 
@@ -198,8 +198,8 @@ def _relative_path(path: str) -> str:
     """
     out: list[str] = []
     x = y = 0
-    for kind, *place in _POINT.findall(path):
-        to_x, to_y = (round(10 * float(number)) for number in place)
+    for kind, *coordinates in _POINT.findall(path):
+        to_x, to_y = (round(10 * float(number)) for number in coordinates)
         step = (to_x, to_y) if kind == "M" else (to_x - x, to_y - y)
         out.append(f"{kind if kind == 'M' else 'l'}{_tenths(step[0])},{_tenths(step[1])}")
         x, y = to_x, to_y
@@ -207,9 +207,9 @@ def _relative_path(path: str) -> str:
 
 
 def _tenths(tenths: int) -> str:
-    whole, rest = divmod(abs(tenths), 10)
+    pixels, remainder = divmod(abs(tenths), 10)
     sign = "-" if tenths < 0 else ""
-    return f"{sign}{whole}" if not rest else f"{sign}{whole or ''}.{rest}"
+    return f"{sign}{pixels}" if not remainder else f"{sign}{pixels or ''}.{remainder}"
 
 
 # --- The data -------------------------------------------------------------------------------------
@@ -238,9 +238,9 @@ def pack_datasets(spec: Spec) -> Spec:
             return {"name": place(rows)}
         return {key: moved(value) for key, value in part.items()}
 
-    named = {name: to_columnar(rows) for name, rows in spec.get("datasets", {}).items()}
+    named_datasets = {name: to_columnar(rows) for name, rows in spec.get("datasets", {}).items()}
     out: Spec = moved({key: value for key, value in spec.items() if key != "datasets"})
-    return {**out, "datasets": {**named, **sets}} if named or sets else out
+    return {**out, "datasets": {**named_datasets, **sets}} if named_datasets or sets else out
 
 
 def to_columnar(rows: Sequence[Spec]) -> dict[str, Any]:
@@ -276,10 +276,10 @@ def javascript() -> str:
     except RuntimeError:  # there is no home folder
         return _make()
     try:
-        kept = path.read_bytes().decode("utf-8")
+        cached = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError):
-        kept = ""
-    script, _, digest = kept.rpartition(_DIGEST)
+        cached = ""
+    script, _, digest = cached.rpartition(_DIGEST)
     if script and digest == _digest(script):
         return script
     script = _make()

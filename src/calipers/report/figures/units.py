@@ -43,12 +43,12 @@ def unit_figures(evaluation: Evaluation) -> Iterator[Figure]:
     per_unit, comparison = evaluation.per_unit, evaluation.comparison
     if per_unit is None or comparison is None:
         return
-    for pair, own in list(group_by_pair(comparison).items())[:MOST_PAIRS]:
-        compared = {d.measure for d in own if _has_units(per_unit, d)}
+    for pair, differences in list(group_by_pair(comparison).items())[:MOST_PAIRS]:
+        compared = {d.measure for d in differences if _has_units(per_unit, d)}
         shared = (m for m in evaluation.measures if m in compared)
         measure = next((m for m in shared if unit_differences(per_unit, m, *pair)), None)
         if measure is not None:
-            yield _figure(per_unit, next(d for d in own if d.measure == measure), MOST_ROWS)
+            yield _figure(per_unit, next(d for d in differences if d.measure == measure), MOST_ROWS)
 
 
 def every_unit_figure(comparison: Comparison) -> tuple[list[Figure], int]:
@@ -59,23 +59,23 @@ def every_unit_figure(comparison: Comparison) -> tuple[list[Figure], int]:
     per_unit = comparison.per_unit
     if per_unit is None:
         return [], 0
-    of = group_by_measure(d for d in comparison if _has_units(per_unit, d))
-    asked = sum(map(len, of.values()))
+    differences_by_measure = group_by_measure(d for d in comparison if _has_units(per_unit, d))
+    n_requested = sum(map(len, differences_by_measure.values()))
     units = len(per_unit.ids)
-    if not asked or not units or units > MOST_UNITS:
-        return [], asked
+    if not n_requested or not units or units > MOST_UNITS:
+        return [], n_requested
     room = max(1, min(MOST_CHARTS, MOST_IN_ALL // min(units, MOST_BARS)))
-    most = max(1, room // len(of))
-    made: list[Figure] = []
-    for own in list(of.values())[:room]:
-        shown = [d for d in own[:most] if math.isfinite(d.value)]
-        for d in shown:
+    max_pairs = max(1, room // len(differences_by_measure))
+    figures: list[Figure] = []
+    for differences in list(differences_by_measure.values())[:room]:
+        plotted = [d for d in differences[:max_pairs] if math.isfinite(d.value)]
+        for d in plotted:
             figure = _figure(per_unit, d, FEW_ROWS)
             names = unique_labels((d.system, d.baseline))
-            choice = f"{names[d.system]} - {names[d.baseline]}" if len(shown) > 1 else ""
+            choice = f"{names[d.system]} - {names[d.baseline]}" if len(plotted) > 1 else ""
             kind = f"units of {d.measure}"
-            made.append(replace(figure, choice=choice, chosen_from=kind, chosen_by="Pair"))
-    return made, asked - len(made)
+            figures.append(replace(figure, choice=choice, chosen_from=kind, chosen_by="Pair"))
+    return figures, n_requested - len(figures)
 
 
 def _has_units(per_unit: PerUnit, d: Difference) -> bool:
@@ -83,7 +83,7 @@ def _has_units(per_unit: PerUnit, d: Difference) -> bool:
     return all(d.measure in per_unit.values.get(name, {}) for name in (d.system, d.baseline))
 
 
-def _figure(per_unit: PerUnit, d: Difference, most: int) -> Figure:
+def _figure(per_unit: PerUnit, d: Difference, max_rows: int) -> Figure:
     pair = (d.system, d.baseline)
     rows = unit_differences(per_unit, d.measure, *pair)
     names = unique_labels(pair)
@@ -103,17 +103,17 @@ def _figure(per_unit: PerUnit, d: Difference, most: int) -> Figure:
         head=(units, "difference", system, baseline),
         rows=tuple(
             (escape_unprintable(unit)[:80], digits(a - b), digits(a), digits(b))
-            for unit, a, b in extremes(rows, most)
+            for unit, a, b in extremes(rows, max_rows)
         ),
         wide=len(rows) > FEW_BARS,
     )
 
 
-def _gains(rows: Sequence[Row], units: str, what: str) -> str:
+def _gains(rows: Sequence[Row], units: str, subject: str) -> str:
     up = sum(a > b for _, a, b in rows)
     down = sum(a < b for _, a, b in rows)
     level = len(rows) - up - down
-    return f"{what} on {units}, largest first: {up:,} higher, {level:,} equal, {down:,} lower."
+    return f"{subject} on {units}, largest first: {up:,} higher, {level:,} equal, {down:,} lower."
 
 
 def unit_differences(per_unit: PerUnit, measure: str, system: str, baseline: str) -> list[Row]:
@@ -127,9 +127,9 @@ def unit_differences(per_unit: PerUnit, measure: str, system: str, baseline: str
     return sorted(rows, key=lambda row: (row[2] - row[1], row[0]))
 
 
-def extremes(rows: list[Row], most: int) -> list[Row]:
-    """Return at most ``most`` of ``rows``: half of them from the start and half from the end."""
-    return rows if len(rows) <= most else rows[: most // 2] + rows[-(most // 2) :]
+def extremes(rows: list[Row], max_rows: int) -> list[Row]:
+    """Return at most ``max_rows`` of ``rows``: half of them from the start and half from the end."""
+    return rows if len(rows) <= max_rows else rows[: max_rows // 2] + rows[-(max_rows // 2) :]
 
 
 def unit_chart(rows: Sequence[Row], overall: float, higher_is_better: bool | None = None) -> Spec:
@@ -157,8 +157,10 @@ def unit_chart(rows: Sequence[Row], overall: float, higher_is_better: bool | Non
     layers = [bars]
     if math.isfinite(overall):
         mark = vega.rule(strokeDash=[6, 3], opacity=0.8)
-        at, tip = {**y, "field": "overall"}, vega.tooltip(("overall", "over all"))
-        layers.append(vega.layer([{"overall": json_number(overall)}], mark, y=at, tooltip=tip))
+        y_overall, tip = {**y, "field": "overall"}, vega.tooltip(("overall", "over all"))
+        layers.append(
+            vega.layer([{"overall": json_number(overall)}], mark, y=y_overall, tooltip=tip)
+        )
     return vega.assemble_spec(
         width=900 if len(data) > FEW_BARS else 410,
         height=260,

@@ -49,8 +49,8 @@ def assemble_spec(**parts: Any) -> Spec:
     """Return a chart of these parts."""
     # Labels are as wide as the reader's font makes them: leave them room.
     padding = {"left": 16, "top": 5, "right": 10, "bottom": 5}
-    named = {key: _no_property(part) for key, part in parts.items()}
-    return {"$schema": _SCHEMA, "config": _CONFIG, "padding": padding, **named}
+    safe_parts = {key: _no_property(part) for key, part in parts.items()}
+    return {"$schema": _SCHEMA, "config": _CONFIG, "padding": padding, **safe_parts}
 
 
 #: What every object of JavaScript has. Vega groups rows by their names in plain objects, in which
@@ -91,19 +91,19 @@ def rule(**style: Any) -> Spec:
     return {"type": "rule", "color": "currentColor", **style}
 
 
-def quantity(field: str, **more: Any) -> Spec:
+def quantity(field: str, **options: Any) -> Spec:
     """Return a quantitative channel."""
-    return {"field": field, "type": "quantitative", **more}
+    return {"field": field, "type": "quantitative", **options}
 
 
-def nominal(field: str, **more: Any) -> Spec:
+def nominal(field: str, **options: Any) -> Spec:
     """Return a nominal channel."""
-    return {"field": field, "type": "nominal", **more}
+    return {"field": field, "type": "nominal", **options}
 
 
-def category(field: str, **more: Any) -> Spec:
+def category(field: str, **options: Any) -> Spec:
     """Return a nominal channel in the order of the data."""
-    return nominal(field, **{"sort": None, **more})
+    return nominal(field, **{"sort": None, **options})
 
 
 def end_channels(*fields: str) -> dict[str, Spec]:
@@ -132,20 +132,20 @@ def limits(value: float, low: float, high: float) -> Spec:
 
     One-sided intervals have an infinite limit; their whisker ends at the value.
     """
-    ends = {"low": low, "high": high}
-    inside = {k: json_number(value if math.isinf(x) else x) for k, x in ends.items()}
-    return {"value": json_number(value), **inside}
+    interval = {"low": low, "high": high}
+    finite_limits = {k: json_number(value if math.isinf(x) else x) for k, x in interval.items()}
+    return {"value": json_number(value), **finite_limits}
 
 
 def padded_scale(rows: Iterable[Spec], *also: float) -> Spec:
     """Return a scale with room for the :func:`limits` in the rows and for other numbers."""
-    seen = [row[k] for row in rows for k in ("value", "low", "high") if row[k] is not None]
-    values = [*seen, *also]
+    row_values = [row[k] for row in rows for k in ("value", "low", "high") if row[k] is not None]
+    values = [*row_values, *also]
     if not values or min(values) == max(values):
         return {"zero": False}
     margin = 0.05 * (max(values) - min(values))
-    ends = [json_number(min(values) - margin), json_number(max(values) + margin)]
-    return {"domain": ends, "nice": False}
+    domain = [json_number(min(values) - margin), json_number(max(values) + margin)]
+    return {"domain": domain, "nice": False}
 
 
 def dot(**style: Any) -> Spec:
@@ -186,12 +186,12 @@ def static_spec(spec: Spec) -> Spec:
     return {**spec, "layer": [layer for layer in spec["layer"] if layer.get("name") != HOVER]}
 
 
-def sample_evenly(rows: list[Any], most: int) -> list[Any]:
-    """Return at most ``most`` of ``rows``, evenly spaced, including the first and the last."""
-    if len(rows) <= most:
+def sample_evenly(rows: list[Any], max_rows: int) -> list[Any]:
+    """Return at most ``max_rows`` of ``rows``, evenly spaced, including the first and the last."""
+    if len(rows) <= max_rows:
         return rows
-    step = (len(rows) - 1) / (most - 1)
-    return [rows[round(i * step)] for i in range(most)]
+    step = (len(rows) - 1) / (max_rows - 1)
+    return [rows[round(i * step)] for i in range(max_rows)]
 
 
 # --- Names beside points, each on the side where there is most room -------------------------------
@@ -205,37 +205,37 @@ _Box = tuple[float, float, float, float]
 
 
 def label_marks(
-    names: Sequence[str], places: Sequence[tuple[float, float]], width: int, height: int
+    names: Sequence[str], positions: Sequence[tuple[float, float]], width: int, height: int
 ) -> Iterator[tuple[Spec, list[int]]]:
     """Yield the marks of labels next to points, and the indices of the labels of each mark.
 
-    ``places`` are in pixels from the upper left corner.
+    ``positions`` are in pixels from the upper left corner.
     """
-    taken = [(left - 5, left + 5, top - 5, top + 5) for left, top in places]
+    occupied = [(left - 5, left + 5, top - 5, top + 5) for left, top in positions]
     by_side: dict[tuple[int, int], list[int]] = {}
-    for which, (name, (left, top)) in enumerate(zip(names, places, strict=True)):
+    for index, (name, (left, top)) in enumerate(zip(names, positions, strict=True)):
         boxes = {side: _box(left, top, name, side) for side in _SIDES}
-        best = min(boxes, key=lambda side: _overlap_area(boxes[side], taken, width, height))
-        taken.append(boxes[best])
-        by_side.setdefault(best, []).append(which)
-    for (right, down), own in by_side.items():
+        best = min(boxes, key=lambda side: _overlap_area(boxes[side], occupied, width, height))
+        occupied.append(boxes[best])
+        by_side.setdefault(best, []).append(index)
+    for (right, down), indices in by_side.items():
         yield {
             "type": "text", "align": "left" if right > 0 else "right", "baseline": "middle",
             "dx": 7 * right, "dy": 10 * down, "fontSize": 12, "color": "currentColor",
-        }, own  # fmt: skip
+        }, indices  # fmt: skip
 
 
 def name_layers(
     rows: Sequence[Spec],
-    places: Sequence[tuple[float, float]],
+    positions: Sequence[tuple[float, float]],
     field: str,
     size: tuple[int, int],
     **channels: Spec,
 ) -> list[Spec]:
     """Return the layers of labels next to points; labels are a ``field`` of the rows."""
     return [
-        layer([rows[i] for i in own], mark, text=nominal(field), **channels)
-        for mark, own in label_marks([row[field] for row in rows], places, *size)
+        layer([rows[i] for i in indices], mark, text=nominal(field), **channels)
+        for mark, indices in label_marks([row[field] for row in rows], positions, *size)
     ]
 
 
@@ -246,11 +246,11 @@ def _box(left: float, top: float, name: str, side: tuple[int, int]) -> _Box:
     return min(begin, end), max(begin, end), middle - _LINE / 2, middle + _LINE / 2
 
 
-def _overlap_area(box: _Box, taken: Sequence[_Box], width: int, height: int) -> float:
+def _overlap_area(box: _Box, occupied: Sequence[_Box], width: int, height: int) -> float:
     """Return the area of a box that is occupied, or outside of the drawing."""
     left, right, top, bottom = box
     outside = max(0.0, -left) + max(0.0, right - width) + max(0.0, -top) + max(0.0, bottom - height)
     return _LINE * outside + sum(
         max(0.0, min(right, b) - max(left, a)) * max(0.0, min(bottom, d) - max(top, c))
-        for a, b, c, d in taken
+        for a, b, c, d in occupied
     )

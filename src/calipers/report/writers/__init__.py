@@ -73,9 +73,9 @@ def get_writer(name: str) -> Writer:
 
 def format_for_suffix(suffix: str) -> str | None:
     """Return the format of a suffix such as ``.md``, or None."""
-    found = {s: name for name, (_, suffixes) in _OWN.items() for s in suffixes}
-    if suffix in found or not suffix:
-        return found.get(suffix)
+    format_by_suffix = {s: name for name, (_, suffixes) in _OWN.items() for s in suffixes}
+    if suffix in format_by_suffix or not suffix:
+        return format_by_suffix.get(suffix)
     for name in list_formats():
         if name not in _OWN and suffix in get_writer(name).suffixes:
             return name
@@ -91,8 +91,8 @@ def _plugin_formats() -> dict[str, EntryPoint]:
 def _load(name: str, point: EntryPoint) -> None:
     from calipers.report.writers.base import Writer
 
-    found: Any = point.load()
-    writer = found() if isinstance(found, type) else found
+    loaded: Any = point.load()
+    writer = loaded() if isinstance(loaded, type) else loaded
     if not isinstance(writer, Writer) or writer.name != name:
         raise TypeError(
             f"the entry point {name!r} of {GROUP} is {point.value}, expected a Writer of that name"

@@ -125,8 +125,8 @@ class Writer(ABC):
 
     def value(self, value: str, marks: str, *, best: bool) -> str:
         """Return a number of a wide table with its marks, in bold if it is the best."""
-        shown = self.bold(value) if best else value
-        return f"{shown} ({marks})" if marks else shown
+        text = self.bold(value) if best else value
+        return f"{text} ({marks})" if marks else text
 
     def fold(self, summary: str, lines: Sequence[str], level: int) -> Iterable[str]:
         """Return the lines of a folded part, or under a heading of that level if nothing folds."""
@@ -140,9 +140,9 @@ class Writer(ABC):
 
     def _all(self, blocks: Iterable[Block]) -> Iterator[str]:
         for block in simplify(blocks):
-            made = list(self.block(block))
-            yield from made
-            if made and made != [""]:  # which is a blank line already
+            lines = list(self.block(block))
+            yield from lines
+            if lines and lines != [""]:  # which is a blank line already
                 yield ""
 
     def block(self, block: Block) -> Iterable[str]:
@@ -155,10 +155,12 @@ class Writer(ABC):
             case Verdict():
                 return self._lines([*block.items, *block.others])
             case Findings():
-                found = [(one.call, self.sentence(one.sentence)) for one in block.items]
-                return self._listed(found, " ")
+                items = [(item.call, self.sentence(item.sentence)) for item in block.items]
+                return self._listed(items, " ")
             case Terms():
-                return self._listed([(one.name, self._meaning(one)) for one in block.items], ": ")
+                return self._listed(
+                    [(item.name, self._meaning(item)) for item in block.items], ": "
+                )
             case Notes():
                 note = self.bold(self.sentence("Note:"))
                 return self._written([f"{note} {self.sentence(text)}" for text in block.items])
@@ -177,11 +179,11 @@ class Writer(ABC):
 
     def _listed(self, items: Sequence[tuple[str, str]], between: str) -> Iterable[str]:
         """Return a list of formatted sentences, with their subjects, if any, in bold."""
-        made = [
-            f"{self.bold(self.sentence(about))}{between}{text}".removeprefix(between)
-            for about, text in items
+        entries = [
+            f"{self.bold(self.sentence(subject))}{between}{text}".removeprefix(between)
+            for subject, text in items
         ]
-        return self._written(made, listed=True)
+        return self._written(entries, listed=True)
 
     def _meaning(self, term: Term) -> str:
         parts = " ".join([term.text, *term.more]).split("``")  # every second one is code
@@ -196,7 +198,10 @@ class Writer(ABC):
         """Yield the lines of a table."""
         numbers = [column.kind in (NUMBER, NUMBERS) for column in block.shown]
         rows = [
-            [self.cell(text, number=of) for text, of in zip(row, numbers, strict=True)]
+            [
+                self.cell(text, number=is_number)
+                for text, is_number in zip(row, numbers, strict=True)
+            ]
             for row in block.rows
         ]
         if block.bold_names:
@@ -208,28 +213,28 @@ class Writer(ABC):
 
     def of_wide(self, block: WideTable) -> Iterator[str]:
         """Yield the lines of a wide table, and explanations of its numbers and marks."""
-        made = block.made
-        heads, names = [made.about, *made.measures], list(made.names)
-        rows = [list(map(self._in_wide, row)) for row in made.cells]
-        if made.signs:
+        layout = block.made
+        heads, names = [layout.about, *layout.measures], list(layout.names)
+        rows = [list(map(self._in_wide, row)) for row in layout.cells]
+        if layout.signs:
             heads.append(f"{BESIDE}{len(names)}")
-            rows = [[*row, self.code(signs)] for row, signs in zip(rows, made.signs, strict=True)]
-        for name, below in made.below:
+            rows = [[*row, self.code(signs)] for row, signs in zip(rows, layout.signs, strict=True)]
+        for name, below in layout.below:
             names.append(name)
-            rows.append([*map(self._in_wide, below), *[""] * bool(made.signs)])
+            rows.append([*map(self._in_wide, below), *[""] * bool(layout.signs)])
         rows = [[self.escape(name), *row] for name, row in zip(names, rows, strict=True)]
-        words = 1 + made.ranked
-        if made.ranked:
+        words = 1 + layout.ranked
+        if layout.ranked:
             heads = ["#", *heads]
-            of = len(made.names)
-            rows = [[str(i + 1) if i < of else "", *row] for i, row in enumerate(rows)]
-        right = [place >= words for place in range(len(heads))]
+            n_systems = len(layout.names)
+            rows = [[str(i + 1) if i < n_systems else "", *row] for i, row in enumerate(rows)]
+        right = [index >= words for index in range(len(heads))]
         yield from self.table(list(map(self.escape, heads)), rows, right)
-        key = [signs_key(shorten_name(block.measure))] * bool(made.signs)
-        said = [*made.said("The best values are bold.", tests=block.tests), *key]
-        yield from ("", self.escape(" ".join(said)))
-        if made.remarks:
-            yield from ("", *self._written(list(map(self.escape, made.remarks))))
+        key = [signs_key(shorten_name(block.measure))] * bool(layout.signs)
+        sentences = [*layout.said("The best values are bold.", tests=block.tests), *key]
+        yield from ("", self.escape(" ".join(sentences)))
+        if layout.remarks:
+            yield from ("", *self._written(list(map(self.escape, layout.remarks))))
 
     def _in_wide(self, cell: WideCell | None) -> str:
         if cell is None:

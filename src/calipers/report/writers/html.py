@@ -119,8 +119,8 @@ class HTML(Writer):
 
     def lines(self, items: Sequence[str], listed: bool) -> Iterable[str]:
         tag = "li" if listed else "p"
-        made = [f"<{tag}>{item}</{tag}>" for item in items]
-        return ["<ul>", *made, "</ul>"] if listed else made
+        elements = [f"<{tag}>{item}</{tag}>" for item in items]
+        return ["<ul>", *elements, "</ul>"] if listed else elements
 
     def table(
         self, head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]
@@ -147,9 +147,11 @@ class Cell(HTML):
 
     def write(self, blocks: Iterable[Block]) -> str:
         """Return the fragment."""
-        shown = (b for b in blocks if not (isinstance(b, Heading) and b.level < 3))
-        made = list(map(_Page(anchored=False).made, shown))
-        return render_template("fragment.html.j2", blocks=made, css=_markup(resource("table.css")))
+        visible_blocks = (b for b in blocks if not (isinstance(b, Heading) and b.level < 3))
+        fragments = list(map(_Page(anchored=False).made, visible_blocks))
+        return render_template(
+            "fragment.html.j2", blocks=fragments, css=_markup(resource("table.css"))
+        )
 
 
 @dataclass
@@ -195,20 +197,20 @@ class _Page:
 
     def sections(self, blocks: Iterable[Block]) -> tuple[str, list[_Section]]:
         """Return the title and the sections; the first is the part before any heading."""
-        title, made = "", [_Section()]
+        title, sections = "", [_Section()]
         for block in blocks:
             match block:
                 case Heading(level=1):
                     title = title or _sentence(block.text)
                 case Heading(level=2):
                     text = _sentence(block.text)
-                    made.append(_Section(text, self.anchor(block.anchor or text)))
+                    sections.append(_Section(text, self.anchor(block.anchor or text)))
                 case Provenance():
-                    found = [self.made(block)]
-                    made.append(_Section("Provenance", self.anchor("provenance"), found))
+                    parts = [self.made(block)]
+                    sections.append(_Section("Provenance", self.anchor("provenance"), parts))
                 case _:
-                    made[-1].parts.append(self.made(block))
-        return title, made
+                    sections[-1].parts.append(self.made(block))
+        return title, sections
 
     @property
     def scripts(self) -> list[str]:
@@ -220,54 +222,59 @@ class _Page:
         """Return a unique id, which is the same for the same sequence of names."""
         word = re.sub(r"[^\w.]+", "-", name.lower()).strip("-")[:_LONGEST] or "unnamed"
         word = f"{kind}-{word}" if kind else word
-        self.ids[word] = seen = self.ids.get(word, 0) + 1
-        return f"{word}-{seen}" if seen > 1 else word
+        self.ids[word] = n_uses = self.ids.get(word, 0) + 1
+        return f"{word}-{n_uses}" if n_uses > 1 else word
 
     def made(self, block: Block) -> Markup:
         """Return the markup of a block."""
         macros: Any = _macros()
-        made: Markup
+        markup: Markup
         match block:
             case Heading():
                 anchor = self.anchor(block.anchor) if block.anchor and self.anchored else ""
-                made = macros.heading(_sentence(block.text), block.level, anchor)
+                markup = macros.heading(_sentence(block.text), block.level, anchor)
             case Lines():
                 items = [_sentence(text) for text in block.items if text]
-                made = macros.lines(items, block.listed or len(items) > 1, block.aside)
+                markup = macros.lines(items, block.listed or len(items) > 1, block.aside)
             case Verdict():
-                said, others = list(map(_sentence, block.items)), list(map(_sentence, block.others))
-                made = macros.verdict(said[:MOST_HEADLINES], said[MOST_HEADLINES:], others)
+                sentences, others = (
+                    list(map(_sentence, block.items)),
+                    list(map(_sentence, block.others)),
+                )
+                markup = macros.verdict(
+                    sentences[:MOST_HEADLINES], sentences[MOST_HEADLINES:], others
+                )
             case Findings():
-                said = [_sentence(one.sentence) for one in block.items]
-                made = macros.findings(zip(block.items, said, strict=True), self.anchored)
+                sentences = [_sentence(item.sentence) for item in block.items]
+                markup = macros.findings(zip(block.items, sentences, strict=True), self.anchored)
             case Terms():
-                made = macros.terms(
+                markup = macros.terms(
                     [
-                        (one, self.anchor(one.anchor) if one.anchor else "")
-                        for one in block.items
+                        (item, self.anchor(item.anchor) if item.anchor else "")
+                        for item in block.items
                     ]
                 )  # fmt: skip
             case Notes():
-                made = macros.notes(list(map(_sentence, block.items)))
+                markup = macros.notes(list(map(_sentence, block.items)))
             case Provenance():
-                made = macros.provenance(block.items)
+                markup = macros.provenance(block.items)
             case Table():
-                made = macros.table(self._table(block))
+                markup = macros.table(self._table(block))
             case WideTable():
-                made = self._wide(block)
+                markup = self._wide(block)
             case Fold() | Part():
-                made = self._folded(block)
+                markup = self._folded(block)
             case Figures():
-                made = self._figures(block)
+                markup = self._figures(block)
             case Pairs():
                 self.needs.add("pairs.js")
-                made = macros.pairs(block, _data(block.data))
+                markup = macros.pairs(block, _data(block.data))
             case Explorer():
                 self.needs.add("threshold.js")
-                made = macros.explorer(block, _data(block.data))
+                markup = macros.explorer(block, _data(block.data))
             case Downloads():
-                made = macros.downloads(list(_pack_files(block.files)))
-        return made
+                markup = macros.downloads(list(_pack_files(block.files)))
+        return markup
 
     def _folded(self, block: Fold | Part) -> Markup:
         is_part = isinstance(block, Part)
@@ -276,8 +283,8 @@ class _Page:
         )
         remark = _sentence(block.remark) if isinstance(block, Part) else ""
         inner = list(map(self.made, block.blocks))
-        made: Markup = _macros().fold(text, arrow, remark, inner, block.open, is_part)
-        return made
+        markup: Markup = _macros().fold(text, arrow, remark, inner, block.open, is_part)
+        return markup
 
     # --- Tables ---------------------------------------------------------------------------------
 
@@ -298,7 +305,7 @@ class _Page:
             ]
         classes = ["estimates" if block.grouped else "differences"]
         classes += ["beside"] if any(c.role is INTERVAL for c in columns) else []
-        many = bool(block.rows_are) and len(rows) > MOST_ROWS
+        is_folded = bool(block.rows_are) and len(rows) > MOST_ROWS
         return {
             "title": _sentence(block.title),
             "classes": " ".join(classes),
@@ -312,24 +319,24 @@ class _Page:
                 for c in columns
             ],
             "groups": groups,
-            "summary": f"{len(rows):,} rows: {block.rows_are}" if many else "",
+            "summary": f"{len(rows):,} rows: {block.rows_are}" if is_folded else "",
             "caption": _sentence(" ".join(block.caption)),
         }
 
     def _grouped(self, rows: Sequence[Any]) -> Iterator[list[Any]]:
         """Yield groups of rows with the same first cell, which spans all rows of its group."""
-        for _, own in groupby(rows, lambda row: row[1][0].text):
-            group = list(own)
+        for _, group_rows in groupby(rows, lambda row: row[1][0].text):
+            group = list(group_rows)
             first: _Cell = group[0][1][0]
             first.scope, first.rows = "rowgroup", len(group)
             if self.anchored:
                 first.anchor = self.anchor(first.text, "measure")
             yield group
 
-    def _cells(self, columns: Sequence[Column], place: int) -> list[_Cell]:
+    def _cells(self, columns: Sequence[Column], index: int) -> list[_Cell]:
         """Return the cells of a column."""
-        column = columns[place]
-        after = columns[place + 1] if place + 1 < len(columns) else None
+        column = columns[index]
+        after = columns[index + 1] if index + 1 < len(columns) else None
         narrow = after.cells if after is not None and after.role is INTERVAL else ()
         whiskers, style = column.whiskers or [None] * len(column.cells), _class(column)
         out = []
@@ -338,12 +345,12 @@ class _Page:
             is_name = column.role is not VERDICT and (
                 column.kind not in (NUMBER, NUMBERS) or _isolate_bidi(text) != text
             )
-            shown, arrow = _split_arrow(text) if column.kind is KEY else (text, None)
+            cell_text, arrow = _split_arrow(text) if column.kind is KEY else (text, None)
             out.append(
                 _Cell(
-                    shown,
+                    cell_text,
                     style,
-                    scope="" if place else "row",
+                    scope="" if index else "row",
                     is_name=is_name,
                     arrow=arrow,
                     narrow=narrow[i] if narrow else "",
@@ -356,15 +363,15 @@ class _Page:
         return out
 
     def _wide(self, block: WideTable) -> Markup:
-        made = block.made
-        ids = [self.anchor(name, "system") if self.anchored else "" for name in made.names]
-        whiskers = block.whiskers or [None] * len(made.names)
+        layout = block.made
+        ids = [self.anchor(name, "system") if self.anchored else "" for name in layout.names]
+        whiskers = block.whiskers or [None] * len(layout.names)
         out: Markup = _macros().wide(
-            made,
-            list(zip(ids, made.names, made.cells, whiskers, strict=True)),
-            [(name.replace(CONSTANT, CONSTANT.capitalize()), row) for name, row in made.below],
+            layout,
+            list(zip(ids, layout.names, layout.cells, whiskers, strict=True)),
+            [(name.replace(CONSTANT, CONSTANT.capitalize()), row) for name, row in layout.below],
             shorten_name(block.measure) if any(whiskers) else "",
-            " ".join(made.said("The best values are bold.", tests=block.tests)),
+            " ".join(layout.said("The best values are bold.", tests=block.tests)),
         )
         return out
 
@@ -373,30 +380,30 @@ class _Page:
     def _figures(self, block: Figures) -> Markup:
         from calipers.report.figures.figure import group_selectable
 
-        drawn = [
-            replace(figure, name=f"figure-{place}")
-            for place, figure in enumerate(block.items, self.figures)
+        figures = [
+            replace(figure, name=f"figure-{entry}")
+            for entry, figure in enumerate(block.items, self.figures)
         ]
-        self.figures += len(drawn)
-        if block.live and drawn:
+        self.figures += len(figures)
+        if block.live and figures:
             self.needs |= {"", "page.js"}
-        shown: list[Markup] = []
-        more: list[Markup] = []
-        for place in group_selectable(drawn):
-            each = [self._figure(figure, live=block.live) for figure in place.figures]
-            made = _macros().choice(place, each) if len(each) > 1 else each[0]
-            (more if place.more else shown).append(made)
-        out: Markup = _macros().figures(shown, more)
+        visible: list[Markup] = []
+        on_request: list[Markup] = []
+        for entry in group_selectable(figures):
+            each = [self._figure(figure, live=block.live) for figure in entry.figures]
+            markup = _macros().choice(entry, each) if len(each) > 1 else each[0]
+            (on_request if entry.more else visible).append(markup)
+        out: Markup = _macros().figures(visible, on_request)
         return out
 
     def _figure(self, figure: Figure, *, live: bool) -> Markup:
         anchor = self.anchor(f"{figure.title} {figure.choice}", "chart")
         numbers = self._table(figure_table(figure)) | {"classes": ""} if figure.rows else None
         # After what the charts of all systems have in common comes a name.
-        kind, colon, own = figure.title.partition(f"{figure.chosen_from}: ")
-        title = f"{kind}{colon}{_isolate_bidi(own)}"
-        made: Markup = _macros().figure(replace(figure, title=title), anchor, live, numbers)
-        return made
+        kind, colon, label = figure.title.partition(f"{figure.chosen_from}: ")
+        title = f"{kind}{colon}{_isolate_bidi(label)}"
+        markup: Markup = _macros().figure(replace(figure, title=title), anchor, live, numbers)
+        return markup
 
 
 def _order_columns(columns: Sequence[Column]) -> list[Column]:
@@ -405,13 +412,13 @@ def _order_columns(columns: Sequence[Column]) -> list[Column]:
     The verdict is next to its p-value, and methods and remarks come last.
     """
     last = (METHOD, REMARKS)
-    made = sorted(columns, key=lambda c: last.index(c.role) + 1 if c.role in last else 0)
-    verdict = next((c for c in made if c.role is VERDICT), None)
-    p = next((c for c in made if c.role is P), None)
+    ordered = sorted(columns, key=lambda c: last.index(c.role) + 1 if c.role in last else 0)
+    verdict = next((c for c in ordered if c.role is VERDICT), None)
+    p = next((c for c in ordered if c.role is P), None)
     if verdict is not None and p is not None:
-        made.remove(verdict)
-        made.insert(made.index(p) + 1, verdict)
-    return made
+        ordered.remove(verdict)
+        ordered.insert(ordered.index(p) + 1, verdict)
+    return ordered
 
 
 def _class(column: Column) -> str:
@@ -438,8 +445,8 @@ def _capitalize_heading(column: Column) -> str:
 
 def _split_arrow(text: str) -> tuple[str, tuple[str, str] | None]:
     """Split a name from its arrow, and return both with the meaning of the arrow."""
-    found = _ARROW.match(text)
-    return (found[1], (found[2], _DIRECTIONS[found[2]])) if found else (text, None)
+    match = _ARROW.match(text)
+    return (match[1], (match[2], _DIRECTIONS[match[2]])) if match else (text, None)
 
 
 def _sentence(text: str) -> str:

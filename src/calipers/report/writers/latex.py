@@ -31,8 +31,8 @@ class LaTeX(Writer):
     name, suffixes, medium = "latex", (".tex",), Medium.PAPER
 
     def escape(self, text: str) -> str:
-        made = "".join(_AS.get(character, character) for character in escape_unprintable(text))
-        return made.replace("--", "-{}-") if "--" in text else made
+        escaped = "".join(_AS.get(character, character) for character in escape_unprintable(text))
+        return escaped.replace("--", "-{}-") if "--" in text else escaped
 
     def write(self, blocks: Iterable[Block]) -> str:
         return super().write(blocks).replace("\n\n% needs", "\n% needs")
@@ -53,10 +53,10 @@ class LaTeX(Writer):
         if not number:
             return self.escape(text)
         # The interval behind a number is small.
-        value, opens, rest = text.partition(" [")
+        value, opens, limits_text = text.partition(" [")
         if value.strip() in ("", UNDEFINED):
             return "--"
-        limits = f"[{rest}".replace("[ ", "[") if opens else ""
+        limits = f"[{limits_text}".replace("[ ", "[") if opens else ""
         return _cell(WideCell(self.escape(value.strip()), self.escape(limits)))
 
     def bold(self, text: str) -> str:
@@ -73,16 +73,16 @@ class LaTeX(Writer):
         yield from (head, *rows[:2], *_caption(caption), *rows[2:])
 
     def of_wide(self, block: WideTable) -> Iterator[str]:
-        made = block.made
+        layout = block.made
         rows = [
             [self.escape(name), *map(_cell, cells)]
-            for name, cells in zip(made.names, made.cells, strict=True)
+            for name, cells in zip(layout.names, layout.cells, strict=True)
         ]
         # A table in a paper is all that its readers see: how many units are behind each mean, too.
-        said = [*made.said("The best values are bold."), *made.remarks]
-        head = [made.about, *made.measures]
+        sentences = [*layout.said("The best values are bold."), *layout.remarks]
+        head = [layout.about, *layout.measures]
         return _table_environment(
-            " ".join(map(self.escape, said)), list(map(self.escape, head)), rows
+            " ".join(map(self.escape, sentences)), list(map(self.escape, head)), rows
         )
 
 

@@ -22,7 +22,7 @@ def escape(text: str, *, punctuation: bool = True) -> str:
     text = _SPECIAL.sub(r"\\\1", text)
     # What would start a list, a rule or a mention.
     text = re.sub(r"^(\d+)(?=[.)](\s|$))", r"\1\\", text)
-    return re.sub(r"^[-+=@]", lambda found: f"&#{ord(found[0])};", text)
+    return re.sub(r"^[-+=@]", lambda match: f"&#{ord(match[0])};", text)
 
 
 class Markdown(Writer):
@@ -49,7 +49,7 @@ class Markdown(Writer):
     def table(
         self, head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]
     ) -> Iterator[str]:
-        for row in (head, ["---:" if one else "---" for one in right], *rows):
+        for row in (head, ["---:" if is_right else "---" for is_right in right], *rows):
             yield f"| {' | '.join(row)} |"
 
     def bold(self, text: str) -> str:
@@ -59,8 +59,8 @@ class Markdown(Writer):
         return f"`{text}`"
 
     def value(self, value: str, marks: str, *, best: bool) -> str:
-        shown = self.bold(value) if best else value
-        return f"{shown}<sup>{marks}</sup>" if marks else shown
+        text = self.bold(value) if best else value
+        return f"{text}<sup>{marks}</sup>" if marks else text
 
     def fold(self, summary: str, lines: Sequence[str], level: int) -> Iterator[str]:
         yield from (f"<details><summary>{summary}</summary>", "", *lines, "</details>")

@@ -21,8 +21,8 @@ class Org(Writer):
     name, suffixes = "org", (".org",)
 
     def escape(self, text: str) -> str:
-        text = _START.sub(_APART, _SPECIAL.sub(lambda found: found[0] + _APART, text))
-        return re.sub(r"[|$\\]", lambda found: f"{_APART}{_AS[found[0]]}{_APART}", text)
+        text = _START.sub(_APART, _SPECIAL.sub(lambda match: match[0] + _APART, text))
+        return re.sub(r"[|$\\]", lambda match: f"{_APART}{_AS[match[0]]}{_APART}", text)
 
     def cell(self, text: str, *, number: bool) -> str:
         return text.replace("|", _AS["|"]) if number else self.escape(text)
@@ -48,5 +48,5 @@ class Org(Writer):
 
     def value(self, value: str, marks: str, *, best: bool) -> str:
         # Inside the stars: what follows them must not be a sign.
-        shown = f"{value}^{{{marks}}}" if marks else value
-        return self.bold(shown) if best else shown
+        text = f"{value}^{{{marks}}}" if marks else value
+        return self.bold(text) if best else text

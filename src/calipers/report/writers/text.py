@@ -78,11 +78,11 @@ def _print(blocks: Iterable[Block], console: Console, *, first: bool = False) ->
                 _print_lines([*blank, *block.items], console, style="bold")
                 _print_lines(block.others, console)
             case Findings():
-                found = ((of.call, of.sentence) for of in block.items)
-                _print_lines((" ".join(filter(None, ("-", *of))) for of in found), console)
+                items = ((item.call, item.sentence) for item in block.items)
+                _print_lines((" ".join(filter(None, ("-", *item))) for item in items), console)
             case Terms():
-                meant = ((of.name, " ".join([of.text, *of.more])) for of in block.items)
-                _print_lines((f"- {term}: {text}" for term, text in meant), console)
+                terms = ((item.name, " ".join([item.text, *item.more])) for item in block.items)
+                _print_lines((f"- {term}: {text}" for term, text in terms), console)
             case Notes():
                 _print_lines((f"Note: {note}" for note in block.items), console)
             case Table():
@@ -121,12 +121,12 @@ def _print_lines(lines: Iterable[str], console: Console, style: str = "") -> Non
 
 def _print_wide_table(block: WideTable, console: Console, *, first: bool) -> None:
     """Print a wide table, and explanations of its numbers and marks."""
-    said = block.made.said(f"{BEST} the best.", tests=block.tests)
+    sentences = block.made.said(f"{BEST} the best.", tests=block.tests)
     tables = text_tables(block.made, console.width if console.is_terminal else None)
-    for place, columns in enumerate(tables):
-        _print_columns(columns, console, first=first and not place)
-        said += [signs_key(shorten_name(block.measure))] * has_signs(columns)
-    _print_lines(["", *filter(None, [" ".join(said)]), *block.made.remarks], console)
+    for index, columns in enumerate(tables):
+        _print_columns(columns, console, first=first and not index)
+        sentences += [signs_key(shorten_name(block.measure))] * has_signs(columns)
+    _print_lines(["", *filter(None, [" ".join(sentences)]), *block.made.remarks], console)
 
 
 def _print_table(block: Table, console: Console, *, first: bool) -> None:
@@ -136,10 +136,12 @@ def _print_table(block: Table, console: Console, *, first: bool) -> None:
         _print_plain_table(columns, console, first=first)
     elif block.wrapped:
         keys = [column for column in columns if column.kind is KEY]
-        rest = columns[len(keys) :]
-        taken = [sum(_width(column) + GAP for column in keys), *map(_width, rest)]
-        for part in split_columns(taken, console.width):
-            _print_columns([*keys, *(rest[place - 1] for place in part)], console, first=first)
+        other_columns = columns[len(keys) :]
+        widths = [sum(_width(column) + GAP for column in keys), *map(_width, other_columns)]
+        for part in split_columns(widths, console.width):
+            _print_columns(
+                [*keys, *(other_columns[index - 1] for index in part)], console, first=first
+            )
             first = False
     else:
         _print_columns(columns, console, first=first)

@@ -36,7 +36,7 @@ class Typst(Writer):
         self, head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]
     ) -> Iterator[str]:
         yield from ("#table(", f"  columns: {len(head)},")
-        yield f"  align: ({''.join('right, ' if one else 'left, ' for one in right).rstrip()}),"
+        yield f"  align: ({''.join('right, ' if is_right else 'left, ' for is_right in right).rstrip()}),"
         yield f"  table.header({', '.join(f'[{cell}]' for cell in head)}),"
         yield from (f"  {', '.join(f'[{cell}]' for cell in row)}," for row in rows)
         yield ")"
@@ -49,5 +49,5 @@ class Typst(Writer):
         return f'#raw("{quoted}")'
 
     def value(self, value: str, marks: str, *, best: bool) -> str:
-        shown = self.bold(value) if best else value
-        return f"{shown}#super[{self.escape(marks)}]" if marks else shown
+        text = self.bold(value) if best else value
+        return f"{text}#super[{self.escape(marks)}]" if marks else text
