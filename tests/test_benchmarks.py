@@ -137,7 +137,9 @@ def test_measures_without_coverage_have_no_interval() -> None:
     reasons = {
         e.measure.partition("[")[0]: e.interval_reason for ev in evaluations for e in ev.estimates
     }
-    assert reasons == {name: policy.WITHOUT[kind].reason for (_, name), kind in NO_INTERVAL.items()}
+    assert reasons == {
+        name: policy.ABSENT_INTERVALS[kind].reason for (_, name), kind in NO_INTERVAL.items()
+    }
 
 
 def test_what_very_many_rows_say_is_the_truth(made: SimpleNamespace) -> None:

@@ -256,7 +256,7 @@ def constant(node: ast.expr) -> str | None:
 
 
 #: The kinds of cells, but for drawings, whose heading is hidden.
-KINDS = {name for name in CellKind.__members__ if name != "DRAWN"}
+KINDS = {kind.name for kind in CellKind if kind.value != "drawn"}
 
 
 def headings(tree: ast.Module) -> Iterator[str]:

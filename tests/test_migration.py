@@ -12,7 +12,7 @@ from scipy import stats
 import calipers as cal
 from calipers.cli.trec_eval.measure_table import TABLE
 from calipers.measures import TASKS, UnknownMeasureError, parse
-from calipers.measures.aliases import ELSEWHERE
+from calipers.measures.aliases import ALTERNATIVE_HINTS
 from calipers.measures.families import FAMILIES
 from calipers.measures.name_parsing import matching_definitions
 
@@ -106,7 +106,7 @@ def test_every_name_of_scikit_learn_is_read_or_refused_with_what_to_ask_for() ->
                 if " needs " in told or "is defined for" in told:
                     needs.add(name)
                     continue
-                if name not in ELSEWHERE:
+                if name not in ALTERNATIVE_HINTS:
                     assert f"is called {name!r}; there is " in told
                     continue
                 elsewhere.add(name)
@@ -119,7 +119,7 @@ def test_every_name_of_scikit_learn_is_read_or_refused_with_what_to_ask_for() ->
         "average_precision", "top_k_accuracy", "top_k_accuracy_score",
     }  # fmt: skip
     # Some are new there, and seven are no names of its.
-    assert len(elsewhere) >= len(ELSEWHERE) - 10
+    assert len(elsewhere) >= len(ALTERNATIVE_HINTS) - 10
 
 
 @pytest.mark.parametrize(

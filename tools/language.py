@@ -85,6 +85,7 @@ BOOLEAN = re.compile(r"(is|has|needs|counts)_")
 BOOLEANS_THAT_STAY = {
     "higher_is_better": "the field of a measure, which users read and write",
     "judged_only": "a switch, called as the option of ir_measures and trec_eval",
+    "monotone": "the trait of a measure, which those who define one set",
     "paired": "a switch, called as the option of tests",
     "readable": "the method of io.IOBase",
     "supports": "the method of ir_measures.Provider, and what systems answer by the same name",

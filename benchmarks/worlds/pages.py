@@ -61,7 +61,9 @@ def errors(
         return by if d.system == best else -by
 
     def called(of: list[Difference]) -> float:
-        return float(any(outcome(d).decided for d in of if best not in (d.system, d.baseline)))
+        return float(
+            any(outcome(d).is_significant for d in of if best not in (d.system, d.baseline))
+        )
 
     def missed(of: list[Difference]) -> float:
         return float(any(_leaves_out(d, true(d)) for d in of if true(d) == true(d)))
@@ -81,7 +83,7 @@ def errors(
         found["headline"] = float(any(map(claims, headlines(evaluation))))
         found["line of the others"] = float(claims(secondary_headline(evaluation)))
     else:
-        of_best = [outcome(d).decided for d in first if best in (d.system, d.baseline)]
+        of_best = [outcome(d).is_significant for d in first if best in (d.system, d.baseline)]
         found |= {"found": float(any(of_best)), "all found": float(all(of_best))}
     # Findings that rest on a test share one error budget, however many systems and rules there are.
     tested = [f for f in evaluation.findings if ADJUSTED_P in f.values]

@@ -64,10 +64,10 @@ def cached(owner: Any, key: Any, make: Callable[[], T]) -> T:
 
 
 class LazySequence(Sequence[T]):
-    """Sequence whose items are all computed on first access, by ``_made``."""
+    """Sequence whose items are all computed on first access, by ``_items``."""
 
     @property
-    def _made(self) -> Sequence[T]:
+    def _items(self) -> Sequence[T]:
         raise NotImplementedError
 
     @overload
@@ -75,7 +75,7 @@ class LazySequence(Sequence[T]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[T]: ...
     def __getitem__(self, index: int | slice) -> T | Sequence[T]:
-        return self._made[index]
+        return self._items[index]
 
     def __len__(self) -> int:
-        return len(self._made)
+        return len(self._items)

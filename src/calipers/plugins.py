@@ -207,7 +207,7 @@ class Registry(Mapping[str, T], Generic[T]):
     """
 
     def __init__(self, kind: str, group: str, modules: Sequence[str] = ()) -> None:
-        self.what, self.group, self._modules = kind, group, tuple(modules)
+        self.kind, self.group, self._modules = kind, group, tuple(modules)
         #: By name: who has registered it, which of the modules if it was one, and the thing.
         self.entries: dict[str, tuple[str, int, T]] = {}
         self._has_own = not modules
@@ -238,7 +238,7 @@ class Registry(Mapping[str, T], Generic[T]):
             If the name is not text, or is blank.
         """
         if not (isinstance(name, str) and name.strip()):  # type: ignore[redundant-expr]
-            raise TypeError(f"the name of a {self.what} is {name!r}, expected text")
+            raise TypeError(f"the name of a {self.kind} is {name!r}, expected text")
         module_index = self._importing()
         registrant = _OURS if module_index < len(self._modules) else _registering.get()
         if registrant != _OURS:
@@ -249,7 +249,7 @@ class Registry(Mapping[str, T], Generic[T]):
             is_repeat = bool(registrant) and registrant == previous
             if not is_repeat and (previous == _OURS or not replace):
                 whose = f" by {previous}" if previous else ""
-                raise NameTakenError(f"the {self.what} {name!r} is taken{whose}")
+                raise NameTakenError(f"the {self.kind} {name!r} is taken{whose}")
         self.entries[name] = registrant, module_index, entry
         return entry
 

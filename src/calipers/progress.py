@@ -19,7 +19,7 @@ class Stage:
     ``total`` is 0 if it is unknown.
     """
 
-    what: str
+    label: str
     total: int
     begun: float
     done: int = 0
@@ -27,18 +27,18 @@ class Stage:
     unit: str = ""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """Progress of the stage, as text."""
         if not self.unit:
-            return f"{self.what} {self.done + 1:,} of {self.total:,}"
+            return f"{self.label} {self.done + 1:,} of {self.total:,}"
         total_text = f" of {self.total:,}" if self.total else ""
         if self.unit != "rows":
-            return f"{self.what}: {self.done:,}{total_text} {self.unit}"
+            return f"{self.label}: {self.done:,}{total_text} {self.unit}"
         elapsed = monotonic() - self.begun
         rate = (
             f" · {_round_number(self.done / elapsed)} rows/s" if self.done and elapsed > 0 else ""
         )
-        return f"{self.what}: {self.done:,}{total_text} rows{rate}"
+        return f"{self.label}: {self.done:,}{total_text} rows{rate}"
 
 
 #: What is at work, each stage in a step of the one before.
@@ -138,7 +138,7 @@ def progress_text() -> str | None:
     done, steps = (0, 0) if any(stage.unit for stage in stages) else _loop()
     if not stages and not steps:
         return None
-    words = [stage.told for stage in stages]
+    words = [stage.description for stage in stages]
     if steps:
         words.append(f"{done / steps:.0%}")
     left = _remaining_time(stages, done / steps if steps else 0.0)

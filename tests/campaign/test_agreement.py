@@ -164,7 +164,10 @@ def test_what_is_disputed_and_decided() -> None:
         ("2", "x", 2, True), ("1", "x", 1, True), ("1", "y", 2, False),
     ]  # fmt: skip
     assert found[2].grades == {"ann": 3, "ben": 1, "eve": 1}
-    assert [one.document for one in assessor_agreement.disagreements(grades, min_difference=2)] == ["x", "y"]
+    assert [one.document for one in assessor_agreement.disagreements(grades, min_difference=2)] == [
+        "x",
+        "y",
+    ]
     decided = {"2": {"x": 1}, "3": {"new": 2}}
     assert len(assessor_agreement.disagreements(grades, decided)) == 2
     assert assessor_agreement.disagreements(grades, decided, also_decided=True)[0].decided == 1

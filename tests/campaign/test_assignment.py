@@ -28,7 +28,11 @@ def test_the_best_assignment() -> None:
     assert sum(made.own.values()) == pytest.approx(22)
     assert (made.gap, made.unique) == (0, True)
     backwards = assign(
-        dict(reversed(SIZES.items())), JUDGES[::-1], times=TIMES, unique_proportions=OWN, authors=AUTHORS
+        dict(reversed(SIZES.items())),
+        JUDGES[::-1],
+        times=TIMES,
+        unique_proportions=OWN,
+        authors=AUTHORS,
     )
     assert backwards == made
 
@@ -82,7 +86,11 @@ def test_judges_of_one_participant() -> None:
     apart = assign({"1": 10}, list(of), participants=of, conflicts={"1": ["x"]})
     assert apart.topics == {"1": ("ben",)}
     own = assign(
-        {"1": 10}, list(of), participants=of, unique_proportions={"1": {"y": 0.9}}, conflicts={"1": ["abe"]}
+        {"1": 10},
+        list(of),
+        participants=of,
+        unique_proportions={"1": {"y": 0.9}},
+        conflicts={"1": ["abe"]},
     )
     assert own.topics == {"1": ("ann",)}
 

@@ -193,20 +193,18 @@ def test_estimates_are_of_samples_and_the_rest_is_not(tmp_path: Path) -> None:
     with made(tmp_path / "c", measures=["xinfAP", "AP", "micro-SetP", "NumRelRet"]) as campaign:
         whole = operations.select_measures(campaign)
         assert whole.names == ("AP", "micro-SetP", "NumRelRet")
-        assert whole.left_out == ("Omitted: xinfAP (for samples only).",)
+        assert whole.omitted == ("Omitted: xinfAP (for samples only).",)
         sampled = operations.select_measures(campaign, sampled=True)
         assert sampled.names == ("xinfAP",)
-        assert (
-            "AP, micro-SetP, NumRelRet (unsampled documents would count as" in sampled.left_out[0]
-        )
+        assert "AP, micro-SetP, NumRelRet (unsampled documents would count as" in sampled.omitted[0]
         order = operations.ordering_measures(campaign)
         assert order.names == ("AP",)
-        assert "Omitted: micro-SetP, NumRelRet (" in order.left_out[1]
-        assert order.left_out[0] == whole.left_out[0]
+        assert "Omitted: micro-SetP, NumRelRet (" in order.omitted[1]
+        assert order.omitted[0] == whole.omitted[0]
         check = assess_quality(campaign, draws=1)
         assert {one.measure for one in check.separation} == {"AP"}
-        assert order.left_out[1] in check.warnings
-        assert order.left_out[1] not in assess_quality(
+        assert order.omitted[1] in check.warnings
+        assert order.omitted[1] not in assess_quality(
             campaign, measures=["RR"], draws=1
         ).warnings  # fmt: skip
     with made(tmp_path / "d", goal="top-3", measures=["NumRel"]) as campaign:

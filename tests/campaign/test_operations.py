@@ -181,7 +181,7 @@ def test_the_page_asks_in_that_order(path: Path) -> None:
         assert "in the order that judgments make" in desks.summary()
         made = []
         for _ in range(5):
-            [task] = desks._places["ann"].desk.upcoming(1, "1")
+            [task] = desks._places["ann"].session.upcoming(1, "1")
             made.append(task.document)
             said = {
                 "task": desks._places["ann"].keys[(*task[:2], False)],

@@ -150,7 +150,10 @@ def test_a_queue_goes_on_where_it_was(method: str) -> None:
         assert again.next(exclude={whole[judged]}) != whole[judged]
         again.judge(whole[0], relevant=True)  # it was judged already
         assert again.next() == whole[judged]
-    assert len(pooling.order(pooling.JudgingQueue(RUNS, method, max_documents=5, **how), RELEVANT)) == 5
+    assert (
+        len(pooling.order(pooling.JudgingQueue(RUNS, method, max_documents=5, **how), RELEVANT))
+        == 5
+    )
 
 
 def test_draws_find_relevant_documents_early() -> None:
@@ -195,18 +198,21 @@ def test_strata_and_draws() -> None:
     sample = sampling.draw({"q": STRATA, "r": {"1": ["z"]}}, {"2": 0.5}, seed=4)
     assert sample.topics["q"]["1"].inclusion == sample.topics["r"]["1"].inclusion == 1
     second = sample.topics["q"]["2"]
-    assert (second.inclusion, len(set(second.drawn))) == (0.5, 4)
+    assert (second.inclusion, len(set(second.sampled))) == (0.5, 4)
     assert sampling.draw({"q": STRATA}, {"2": 0.5}, seed=4).topics["q"] == sample.topics["q"]
     assert sampling.draw({"q": STRATA}, {"2": 0.5}, seed=5).topics["q"] != sample.topics["q"]
     # The first of a draw are what fewer would have been, and each document is as likely.
-    assert sampling.draw({"q": STRATA}, {"2": 2}, seed=4).topics["q"]["2"].drawn == second.drawn[:2]
+    assert (
+        sampling.draw({"q": STRATA}, {"2": 2}, seed=4).topics["q"]["2"].sampled
+        == second.sampled[:2]
+    )
     times = np.zeros(8)
     for seed in range(800):
-        drawn = sampling.draw({"q": STRATA}, {"2": 2}, seed=seed).topics["q"]["2"].drawn
+        drawn = sampling.draw({"q": STRATA}, {"2": 2}, seed=seed).topics["q"]["2"].sampled
         times[[STRATA["2"].index(d) for d in drawn]] += 1
     assert np.abs(times - 200).max() < 4 * math.sqrt(800 * 0.25 * 0.75)
     # A share is rounded up; one document alone would say nothing of its stratum.
-    assert len(sampling.draw({"q": STRATA}, {"2": 0.01}).topics["q"]["2"].drawn) == 2
+    assert len(sampling.draw({"q": STRATA}, {"2": 0.01}).topics["q"]["2"].sampled) == 2
 
 
 def test_judgments_of_a_sample() -> None:
@@ -280,7 +286,7 @@ def test_totals_that_people_correct() -> None:
     for seed in range(400):
         drawn = sampling.draw(strata, {"top": 5, "rest": 6}, seed=seed).topics["1"]
         said = {
-            s: {d: truth[d] if d in of.drawn else None for d in of.documents}
+            s: {d: truth[d] if d in of.sampled else None for d in of.documents}
             for s, of in drawn.items()
         }
         found.append(sampling.corrected_total(said, lenient, lambda d: d != "d0"))

@@ -65,7 +65,7 @@ def test_an_assessor_who_knows_an_order_is_asked_until_it_is_known(size: int, le
 
 
 def test_many_pairs_can_be_asked_at_once_in_the_beginning() -> None:
-    assert len(merge_sort([str(i) for i in range(40)], lambda a, b: None).asked) == 16
+    assert len(merge_sort([str(i) for i in range(40)], lambda a, b: None).pending) == 16
     assert merge_sort([], lambda a, b: None).groups == []
 
 

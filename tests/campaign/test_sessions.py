@@ -90,7 +90,7 @@ def test_a_stale_window_is_told_what_stands(pooled: cal.Campaign) -> None:
     desks.record("ada", first)
     with pytest.raises(EditConflict) as caught:
         desks.record("ada", told(task, grade=1))
-    stands = desks.standing("ada", task, caught.value)
+    stands = desks.current_judgment("ada", task, caught.value)
     assert stands is not None
     assert (stands["id"], stands["grade"]) == (first["id"], 2)
     desks.record("ada", told(task, grade=1, replaces=first["id"]))
@@ -311,7 +311,7 @@ def test_a_token_is_kept_as_its_digest_only(pooled: cal.Campaign) -> None:
     assert kept is not None
     assert token not in kept
     desks = SessionManager(pooled, ["ada", "bob"], NONE)
-    assert desks.link_is_good("ada", token)
+    assert desks.is_valid_link("ada", token)
     for slug, wrong in (
         ("bob", token),
         ("ada", ""),
@@ -319,18 +319,18 @@ def test_a_token_is_kept_as_its_digest_only(pooled: cal.Campaign) -> None:
         ("ada", token[:-1]),
         ("x", token),
     ):
-        assert not desks.link_is_good(slug, wrong)
+        assert not desks.is_valid_link(slug, wrong)
 
 
 def test_links_go_on_working_until_they_are_ended(pooled: cal.Campaign) -> None:
     desks = SessionManager(pooled, ["ada"], NONE)
     first, second = create_token(pooled, "ada"), create_token(pooled, "ada")
     desks = SessionManager(pooled, ["ada"], NONE)
-    assert desks.link_is_good("ada", first)
-    assert desks.link_is_good("ada", second)
+    assert desks.is_valid_link("ada", first)
+    assert desks.is_valid_link("ada", second)
     third = create_token(pooled, "ada", revoke_others=True)
     desks = SessionManager(pooled, ["ada"], NONE)
-    assert [desks.link_is_good("ada", token) for token in (first, second, third)] == [
+    assert [desks.is_valid_link("ada", token) for token in (first, second, third)] == [
         False,
         False,
         True,

@@ -42,7 +42,7 @@ class Assessor:
         event = LoggedEvent(
             event=number, id=f"id{number}", time="", assessor="ann", topic=task.topic,
             document=task.document, other=task.other, kind=kind, grade=grade, note=None,
-            seconds=more.get("seconds"), shown=self.desk.shown(task), again=task.again,
+            seconds=more.get("seconds"), shown=self.desk.position(task), again=task.again,
             replaces=more.get("replaces"),
         )  # fmt: skip
         self.desk.apply(event)
@@ -178,7 +178,7 @@ def test_undo_brings_back_what_stood_before() -> None:
     one = assessor.does("grade", task, 1)
     two = assessor.does("grade", task, 2, replaces=one.event)
     assert assessor.desk.past.current(task) == two
-    assert assessor.desk.shown(task) == one.shown == 1
+    assert assessor.desk.position(task) == one.shown == 1
     assessor.does("undo", task, replaces=two.event)
     assert assessor.desk.past.current(task) == one
     assert assessor.desk.acts(9) == [one]

@@ -16,7 +16,7 @@ import trec_eval_by_hand as by_hand
 from forked import command
 
 from calipers.cli.trec_eval import run
-from calipers.cli.trec_eval.c_parsing import MOST, ProgramExit, parse_float, parse_int
+from calipers.cli.trec_eval.c_parsing import MAX_INT, ProgramExit, parse_float, parse_int
 from calipers.cli.trec_eval.measure_table import NICKNAMES, TABLE
 from calipers.cli.trec_eval.options import Options, read_options
 
@@ -79,7 +79,7 @@ def options(*arguments: str) -> Options:
 
 def test_the_defaults() -> None:
     assert options() == Options(files=("qrels", "results"))
-    assert options().depth == MOST
+    assert options().depth == MAX_INT
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_command_lines_that_end_the_program(arguments: list[str], code: int) -> 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("12", 12), (" -3.9", -3), ("+4x", 4), ("x", 0), ("", 0), ("1e3", 1), ("9" * 30, MOST)],
+    [("12", 12), (" -3.9", -3), ("+4x", 4), ("x", 0), ("", 0), ("1e3", 1), ("9" * 30, MAX_INT)],
 )
 def test_whole_numbers_as_c_reads_them(text: str, expected: int) -> None:
     assert parse_int(text) == expected
@@ -603,7 +603,7 @@ def test_cutoffs_beyond_reason(program: Program) -> None:
         "results",
     )
     assert code == 0
-    assert f"P_{MOST}" in out
+    assert f"P_{MAX_INT}" in out
 
 
 def test_levels_beyond_reason(program: Program) -> None:

@@ -383,10 +383,10 @@ def test_nothing_is_computed_before_it_is_looked_at() -> None:
     curves = ev.curves
     assert isinstance(curves, ScoreCurves)
     assert len(curves) == 2 * (8 + len(OF_THRESHOLD))
-    assert not curves._made
-    assert all("replicates" not in vars(scored) for scored in curves.of)
+    assert not curves._cache
+    assert all("replicates" not in vars(scored) for scored in curves.score_data)
     assert curves[0] is curves[0]
-    assert list(curves._made) == [0]
+    assert list(curves._cache) == [0]
     assert [c.kind for c in curves[:3]] == ["ROC", "ROC", "PR"]
     with pytest.raises(IndexError):
         curves[len(curves)]

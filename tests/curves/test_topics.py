@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.curves.rankings import MOST, simplify_line
+from calipers.curves.rankings import MAX_POINTS, simplify_line
 from calipers.data.errors import InputError
 
 #: Relevant documents at ranks 1, 3, 4 and 8; one more is not retrieved.
@@ -101,7 +101,7 @@ def test_long_curves_are_drawn_at_their_corners() -> None:
     )
     for curve in (c for c in found.curves if c.series):
         drawn = simplify_line(curve)
-        assert len(drawn) <= min(MOST, len(curve), 4 * relevant.sum())
+        assert len(drawn) <= min(MAX_POINTS, len(curve), 4 * relevant.sum())
         ends = np.column_stack([drawn.x, drawn.y])
         # Each point that is left out lies on a level or upright line between two that are drawn.
         for x, y in zip(curve.x, curve.y, strict=True):
@@ -121,7 +121,7 @@ def test_the_outline_of_a_line_with_very_many_corners() -> None:
         cal.retrieval({"q": {"d": 1}}, {"q": {"d": 1.0}}, measures="AP", interval="none"), "q"
     )
     drawn = simplify_line(replace(curve, x=x, y=y, threshold=x))
-    assert len(drawn) <= MOST
+    assert len(drawn) <= MAX_POINTS
     assert (drawn.y.min(), drawn.y.max()) == (y.min(), y.max())
     assert (drawn.x[0], drawn.x[-1]) == (0.0, 1.0)
     assert drawn.threshold.tolist() == drawn.x.tolist()

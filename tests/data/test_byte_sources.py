@@ -199,7 +199,7 @@ def test_streams_pipes_and_the_standard_input(
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_bytes, args=(data,))
     writer.start()
-    source = ByteSource.of(pipe)
+    source = ByteSource.from_input(pipe)
     writer.join()
     assert read_table(source) == TABLE
     assert source.digest() == (len(data), hashlib.sha256(data).hexdigest())
@@ -361,7 +361,7 @@ def test_a_line_that_is_null_is_told(text: bytes, line: int, tmp_path: Path) -> 
     with pytest.raises(InputError, match=message):
         read_table(path)
     with pytest.raises(InputError, match=message):
-        list(Stream.of(path).batches(["a"]))
+        list(Stream.from_input(path).batches(["a"]))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 1000])

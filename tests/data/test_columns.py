@@ -58,7 +58,9 @@ def test_columns_and_names_may_stand_together() -> None:
 def test_a_table_is_joined_by_its_ids(tmp_path: Path) -> None:
     OTHER.to_csv(tmp_path / "other.csv", index=False)
     for other in (OTHER, pl.from_pandas(OTHER), pa.table(OTHER), tmp_path / "other.csv"):
-        made = collect_columns({"truth": "y", "score": {"a": other, "b": "s"}}, data=DATA, id_column="row")
+        made = collect_columns(
+            {"truth": "y", "score": {"a": other, "b": "s"}}, data=DATA, id_column="row"
+        )
         assert listed(made.columns["score"]["a"]) == [1.0, 2.0, 3.0, 4.0]
         assert listed(made.columns["score"]["b"]) == DATA.s.tolist()
 

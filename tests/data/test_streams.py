@@ -134,7 +134,7 @@ def check(stream: Stream, expected: pa.Table, rows: int, columns: list[str] | No
 @pytest.mark.usefixtures("small_blocks")
 def test_every_format_has_the_rows_of_the_table(name: str, rows: int, tmp_path: Path) -> None:
     path = written(tmp_path, name, FILES[name])
-    stream = Stream.of(path)
+    stream = Stream.from_input(path)
     assert stream.names == tuple(COLUMNS)
     assert stream.files == (path,) == (stream.name,)
     assert stream.rows == (None if name.startswith(("a.csv", "a.tsv", "a.json")) else N)
@@ -156,7 +156,7 @@ def test_every_format_has_the_rows_of_the_table(name: str, rows: int, tmp_path: 
     ids=lambda given: type(given).__module__,
 )
 def test_tables_in_memory(given: Any) -> None:
-    stream = Stream.of(given)
+    stream = Stream.from_input(given)
     assert (stream.again, stream.files) == (True, ())
     for _ in range(2):
         for rows in (7, N):
@@ -170,12 +170,12 @@ def test_a_dataset_keeps_its_filter_and_its_partitions(tmp_path: Path) -> None:
         written(tmp_path, name, TABLE)
     found = dataset.dataset(tmp_path, partitioning="hive")
     columns = [*COLUMNS, "x"]
-    check(Stream.of(found), found.to_table(), 170, columns)
+    check(Stream.from_input(found), found.to_table(), 170, columns)
     part = found.filter((dataset.field("x") == 2) & (dataset.field("id") < 7))
-    check(Stream.of(part), part.to_table(), 5, columns)
-    [batch] = Stream.of(part).batches(["id"])
-    assert batch.where == f"{tmp_path}/x=2/a.parquet to {tmp_path}/x=2/b.parquet"
-    stream = Stream.of(found)
+    check(Stream.from_input(part), part.to_table(), 5, columns)
+    [batch] = Stream.from_input(part).batches(["id"])
+    assert batch.origin == f"{tmp_path}/x=2/a.parquet to {tmp_path}/x=2/b.parquet"
+    stream = Stream.from_input(found)
     written(tmp_path, "x=1/a.parquet", TABLE.slice(1))
     with pytest.raises(InputError, match=r"x=1/a.parquet: the file changed"):
         list(stream.batches(["id"]))
@@ -196,29 +196,29 @@ def test_several_files_in_an_order(suffix: str, tmp_path: Path) -> None:
     (tmp_path / "readme.txt").touch()
     expected = read_table(written(tmp_path / "_all", f"a{suffix}", FILES[f"a{suffix}"]))
     for given in (str(tmp_path), tmp_path / f"*{suffix}", paths, tuple(map(Path, paths))):
-        stream = Stream.of(given)
+        stream = Stream.from_input(given)
         assert stream.files == tuple(paths)
         check(stream, expected, 64)
-    assert Stream.of(paths).name == f"{paths[0]} and 2 more"
-    backwards = list(Stream.of(paths[::-1]).batches(["id"]))
+    assert Stream.from_input(paths).name == f"{paths[0]} and 2 more"
+    backwards = list(Stream.from_input(paths[::-1]).batches(["id"]))
     assert together(backwards, "id").to_pylist() == [*range(510, N), *range(10, 510), *range(10)]
-    batches = [batch.where for batch in Stream.of(paths).batches(["id"], rows=300)]
+    batches = [batch.origin for batch in Stream.from_input(paths).batches(["id"], rows=300)]
     assert batches == [f"{paths[0]} to {paths[1]}", f"{paths[1]} to {paths[2]}", paths[2], paths[2]]
 
 
 def test_a_star_in_the_name_of_a_file_is_its_name(tmp_path: Path) -> None:
     written(tmp_path, "ab.csv", b"a\n1\n")
     path = written(tmp_path, "a*.csv", b"a\n2\n")
-    assert Stream.of(path).files == (path,)
+    assert Stream.from_input(path).files == (path,)
     with pytest.raises(InputError, match=r"x\*\.csv: no file is called so"):
-        Stream.of(tmp_path / "x*.csv")
+        Stream.from_input(tmp_path / "x*.csv")
 
 
 def test_partitions_are_columns(tmp_path: Path) -> None:
     for year, lang, count in ((2023, "en", 3), (2024, "a%20b", 2), (2024, "en", 4)):
         written(tmp_path, f"year={year}/lang={lang}/0.parquet", TABLE.slice(0, count))
     expected = dataset.dataset(tmp_path, partitioning="hive").to_table().sort_by("year")
-    stream = Stream.of(tmp_path)
+    stream = Stream.from_input(tmp_path)
     assert stream.names == (*COLUMNS, "year", "lang")
     assert stream.rows == 9
     batches = list(stream.batches(["year", "id", "lang"], rows=4))
@@ -232,21 +232,21 @@ def test_partitions_are_columns(tmp_path: Path) -> None:
 def test_types_hold_the_values_of_all_files(tmp_path: Path) -> None:
     whole = written(tmp_path, "1.csv", b"a,b,c,d,e\n1,x,,007,\n")
     other = written(tmp_path, "2.csv", b"c,b,a,d,e\n1.5,,2.5,x,\n")
-    stream = Stream.of([whole, other])
+    stream = Stream.from_input([whole, other])
     [batch] = stream.batches(["a", "b", "c", "d", "e"])
     assert {name: array.to_pylist() for name, array in batch.columns.items()} == {
         "a": [1.0, 2.5], "b": ["x", None], "c": [None, 1.5], "d": ["007", "x"], "e": [None, None],
     }  # fmt: skip
-    text = Stream.of([whole, other], text=["a"])
+    text = Stream.from_input([whole, other], text=["a"])
     assert [b.columns["a"].to_pylist() for b in text.batches(["a"])] == [["1", "2.5"]]
     narrow = written(tmp_path, "3.parquet", pa.table({"a": pa.array([3], pa.float32())}))
-    [batch] = Stream.of([whole, narrow]).batches(["a"])
+    [batch] = Stream.from_input([whole, narrow]).batches(["a"])
     assert batch.columns["a"].equals(pa.array([1.0, 3.0]))
 
 
 def test_float32_stays_float32(tmp_path: Path) -> None:
     table = pa.table({"a": pa.array([0.1, 0.2], pa.float32()), "t": pa.array([1, 0], pa.int8())})
-    [batch] = Stream.of(written(tmp_path, "a.parquet", table)).batches(["a", "t"])
+    [batch] = Stream.from_input(written(tmp_path, "a.parquet", table)).batches(["a", "t"])
     assert batch.columns["a"].type == pa.float32()
     assert batch.columns["t"].type == pa.int8()
 
@@ -257,19 +257,19 @@ def test_files_that_do_not_fit_together(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"2\.parquet: column 'a' is string, and int64 in .*1\.parquet; expected"
     ):
-        Stream.of([first, second])
+        Stream.from_input([first, second])
     third = written(tmp_path, "3.parquet", pa.table({"a": [2]}))
-    stream = Stream.of([first, third])
+    stream = Stream.from_input([first, third])
     assert stream.names == ("a", "b")
     assert [batch.rows for batch in stream.batches(["a"])] == [2]
     with pytest.raises(InputError, match=r"3\.parquet: no column 'b', which .*1\.parquet has"):
         stream.batches(["a", "b"])
     with pytest.raises(InputError, match=r"1\.parquet: the file is there more than once"):
-        Stream.of([first, third, str(tmp_path / "1*")])
+        Stream.from_input([first, third, str(tmp_path / "1*")])
     large = written(tmp_path, "4.parquet", pa.table({"a": [2**53 + 1]}))
     halves = written(tmp_path, "5.parquet", pa.table({"a": [0.5]}))
     with pytest.raises(InputError, match=r"4\.parquet: column 'a': Integer value 9007199254740993"):
-        list(Stream.of([halves, large]).batches(["a"]))
+        list(Stream.from_input([halves, large]).batches(["a"]))
 
 
 def test_ordered_categories_stay_in_order(tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ def test_ordered_categories_stay_in_order(tmp_path: Path) -> None:
     table = pa.Table.from_pandas(pd.DataFrame({"a": levels}))
     path = written(tmp_path, "a.feather", stored(feather.write_feather, table))
     for given in (path, table):
-        batches = list(Stream.of(given).batches(["a"], rows=2))
+        batches = list(Stream.from_input(given).batches(["a"], rows=2))
         found = together(batches, "a")
         assert found.type.ordered
         assert found.dictionary.to_pylist() == ["low", "mid", "high"]
@@ -287,12 +287,14 @@ def test_ordered_categories_stay_in_order(tmp_path: Path) -> None:
         pa.array([], kind.index_type), pa.array([], pa.string()), ordered=True
     )
     parts = [pa.record_batch({"a": none}), *table.replace_schema_metadata().to_batches()]
-    [batch] = Stream.of(pa.RecordBatchReader.from_batches(parts[0].schema, parts)).batches(["a"])
+    [batch] = Stream.from_input(pa.RecordBatchReader.from_batches(parts[0].schema, parts)).batches(
+        ["a"]
+    )
     assert batch.rows == 3
     fewer = pa.table({"a": pa.array(pd.Categorical(["low"], ["low", "high"], ordered=True))})
     other = written(tmp_path, "b.feather", stored(feather.write_feather, fewer))
     with pytest.raises(InputError, match=r"b\.feather: column 'a' has the ordered categories"):
-        list(Stream.of([path, other]).batches(["a"]))
+        list(Stream.from_input([path, other]).batches(["a"]))
 
 
 def flipped(data: bytes, at: int) -> bytes:
@@ -329,7 +331,7 @@ def test_what_is_wrong_is_told_with_the_file(
 ) -> None:
     path = written(tmp_path, name, data)
     with pytest.raises(InputError, match=re.escape(message)) as raised:
-        list(Stream.of(path).batches(["id"]))
+        list(Stream.from_input(path).batches(["id"]))
     assert str(raised.value).startswith(path)
 
 
@@ -339,7 +341,7 @@ def test_corrupt_files_are_errors_wherever_they_are(tmp_path: Path) -> None:
         for at in range(9, len(data), 211):
             path = written(tmp_path, name, flipped(data, at))
             with suppress(InputError):  # or else what nobody can tell from what was meant
-                list(Stream.of(path).batches(COLUMNS))
+                list(Stream.from_input(path).batches(COLUMNS))
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.feather"])
@@ -349,23 +351,23 @@ def test_text_that_is_not_utf_8(name: str, tmp_path: Path) -> None:
     write = parquet.write_table if name == "a.parquet" else feather.write_feather
     path = written(tmp_path, name, stored(write, wrong))
     with pytest.raises(InputError, match=f"{name}: cannot be read as a table: Invalid UTF8"):
-        list(Stream.of(path).batches(["id"]))
+        list(Stream.from_input(path).batches(["id"]))
 
 
 def test_what_is_no_stream(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no.csv: no such file"):
-        Stream.of(tmp_path / "no.csv")
+        Stream.from_input(tmp_path / "no.csv")
     with pytest.raises(InputError, match="there is no table in the directory"):
-        Stream.of(tmp_path)
+        Stream.from_input(tmp_path)
     with pytest.raises(InputError, match="3 is no table; expected the path"):
-        Stream.of(3)
+        Stream.from_input(3)
     with pytest.raises(InputError, match="is a stream of text, expected one of bytes"):
-        Stream.of(io.StringIO("a\n1\n"))
+        Stream.from_input(io.StringIO("a\n1\n"))
     double = pa.table([[1], [2]], names=["id", "id"])
     for given in (double, double.to_reader(), io.BytesIO(as_ipc(double)), dataset.dataset(double)):
         with pytest.raises(InputError, match="column 'id' stands there more than once"):
-            Stream.of(given)
-    stream = Stream.of(TABLE)
+            Stream.from_input(given)
+    stream = Stream.from_input(TABLE)
     with pytest.raises(InputError, match="the table: no column 'scor'; did you mean 'score'"):
         stream.batches(["scor"])
     for columns, rows in (([], 1), (["id"], 0)):
@@ -376,7 +378,7 @@ def test_what_is_no_stream(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a.parquet", "a.feather", "a.csv"])
 def test_a_file_that_changes_between_passes(name: str, tmp_path: Path) -> None:
     path = written(tmp_path, name, FILES[name])
-    stream = Stream.of([path])
+    stream = Stream.from_input([path])
     check(stream, read_table(path), 400)
     check(stream, read_table(path), 400)
     stamp = Path(path).stat()
@@ -420,7 +422,7 @@ def piped(folder: Path, content: bytes) -> Iterator[str]:
 @pytest.mark.usefixtures("small_blocks")
 def test_pipes_are_read_once(form: str, tmp_path: Path) -> None:
     with piped(tmp_path, PIPED[form]) as path:
-        stream = Stream.of(path)
+        stream = Stream.from_input(path)
         assert (stream.again, stream.rows, stream.name) == (False, None, path)
         check(stream, TABLE_OF[form], 150)
     with pytest.raises(InputError, match="pipe: can be read only once, and has been"):
@@ -429,9 +431,9 @@ def test_pipes_are_read_once(form: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", PIPED)
 def test_streams_of_bytes(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    check(Stream.of(io.BytesIO(PIPED[form])), TABLE_OF[form], 150)
+    check(Stream.from_input(io.BytesIO(PIPED[form])), TABLE_OF[form], 150)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(PIPED[form])))
-    stream = Stream.of("-")
+    stream = Stream.from_input("-")
     assert stream.name == "stdin"
     check(stream, TABLE_OF[form], 150)
 
@@ -444,13 +446,13 @@ TABLE_OF = {
 @pytest.mark.parametrize("name", ["a.parquet", "a.feather"])
 def test_what_needs_a_file_says_so(name: str) -> None:
     with pytest.raises(InputError, match="Parquet and Feather are read from a file"):
-        Stream.of(io.BytesIO(FILES[name]))
+        Stream.from_input(io.BytesIO(FILES[name]))
     with pytest.raises(InputError, match="stream: the input is empty"):
-        Stream.of(io.BytesIO())
+        Stream.from_input(io.BytesIO())
 
 
 def test_readers_of_batches_are_read_once() -> None:
-    stream = Stream.of(TABLE.to_reader(max_chunksize=33))
+    stream = Stream.from_input(TABLE.to_reader(max_chunksize=33))
     assert not stream.again
     check(stream, TABLE, 150)
     with pytest.raises(InputError, match="the batches: can be read only once"):
@@ -462,7 +464,7 @@ def readers() -> list[str]:
 
 
 def test_no_thread_is_left(tmp_path: Path) -> None:
-    stream = Stream.of(written(tmp_path, "a.parquet", FILES["a.parquet"]))
+    stream = Stream.from_input(written(tmp_path, "a.parquet", FILES["a.parquet"]))
     batches = stream.batches(["id"], rows=10)
     next(batches)
     assert readers()
@@ -483,7 +485,7 @@ def test_one_batch_is_read_ahead() -> None:
             yield pa.record_batch({"id": [number]})
 
     reader = pa.RecordBatchReader.from_batches(pa.schema([("id", pa.int64())]), batches())
-    for batch in Stream.of(reader).batches(["id"], rows=1):
+    for batch in Stream.from_input(reader).batches(["id"], rows=1):
         time.sleep(0.001)
         assert len(taken) <= batch.first + 3
 
@@ -573,7 +575,7 @@ def test_what_is_large_by_metadata(name: str, tmp_path: Path) -> None:
         assert is_large(path, columns, size - 1)
         assert not is_large(path, columns, size)
         assert is_large([path], columns, size - 1)
-        assert is_large(Stream.of(path), columns, size - 1)
+        assert is_large(Stream.from_input(path), columns, size - 1)
     text = TABLE["label"].combine_chunks().nbytes
     assert is_large(tmp_path, ["label"], text)
     assert not is_large(tmp_path, ["label"], 6 * text)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from calipers.engines.accumulators import FEW, DistinctValues, PairwiseSum
+from calipers.engines.accumulators import MAX_DISTINCT_INTEGERS, DistinctValues, PairwiseSum
 from calipers.engines.local import LocalEngine
 from calipers.engines.passes import TwoPassEvaluation
 from calipers.inference.available_methods import error_interval
@@ -292,8 +292,8 @@ def test_a_stream_has_the_intervals_that_need_no_rows(build: Build, design: str)
         pa.array([2**63, 1, 2**63], pa.uint64()),
         pa.array([5, 7, 6, 7], pa.int32())[1:],
         pa.array([4, None, 4, 1]),
-        pa.array(range(FEW)),
-        pa.array(range(FEW + 1)),
+        pa.array(range(MAX_DISTINCT_INTEGERS)),
+        pa.array(range(MAX_DISTINCT_INTEGERS + 1)),
         pa.array([], pa.int16()),
         pa.array([0.5, 0.5, 1.5]),
         pa.array(["b", "a", "b"]).dictionary_encode(),

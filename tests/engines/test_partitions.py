@@ -86,14 +86,14 @@ def test_what_it_holds_arrives_as_well() -> None:
 
 
 def wrong(batch: Batch) -> SquaredNorm:
-    raise InputError(f"{batch.where}: row {batch.first} is wrong")
+    raise InputError(f"{batch.origin}: row {batch.first} is wrong")
 
 
 def test_the_first_that_is_wrong_is_told() -> None:
     batch = pa.record_batch([[1, 2]], ["x"])
     task = PartitionTask(wrong, lambda part: part, 10, "rows", ("x",))
     found = [task.partition(place, [batch]) for place in (3, 5)]
-    assert found[0] == PartitionResult(wrong="rows, partition 3: row 0 is wrong")
+    assert found[0] == PartitionResult(error="rows, partition 3: row 0 is wrong")
     merge = MergeTask(lambda part: part, "rows")
     good = PartitionResult(serialize(SquaredNorm(1.0)))
     with pytest.raises(InputError, match="partition 3"):

@@ -367,7 +367,7 @@ def test_batches_end_where_groups_do(
     """However many rows are read at once: one group has 200."""
     monkeypatch.setattr(streams, "ROWS", size)
     rows = clicks.sort_by("q.id")
-    found = StreamEngine(Stream.of(rows)).group_batches("q.id")
+    found = StreamEngine(Stream.from_input(rows)).group_batches("q.id")
     batches: list[Batch] = []
 
     def seen(batch: Batch) -> Sizes:

@@ -123,7 +123,7 @@ def test_the_largest_residuals_of_batches_are_those_of_all(
     assert total.number.tolist() == order
     assert total.size.tolist() == np.abs(e[order]).tolist()
     held = np.ones(500) if w is None else w
-    assert total.held.tolist() == held[order].tolist()
+    assert total.row_weights.tolist() == held[order].tolist()
     assert (total.rows, total.weight) == (500, pytest.approx(held.sum()))
     assert total.squares == pytest.approx((held * e**2).sum())
 

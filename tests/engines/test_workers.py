@@ -40,8 +40,8 @@ def test_a_worker_answers_for_itself() -> None:
     [
         (OWN._replace(calipers="0.0.9"), "has Calipers 0.0.9, and this process has"),
         (OWN._replace(python="3.2.1"), "has another Python than this process"),
-        (OWN._replace(wrong="ModuleNotFoundError: No module named 'calipers'"), "has no Calipers"),
-        (OWN._replace(wrong="ImportError: libc"), "cannot load Calipers: ImportError: libc"),
+        (OWN._replace(error="ModuleNotFoundError: No module named 'calipers'"), "has no Calipers"),
+        (OWN._replace(error="ImportError: libc"), "cannot load Calipers: ImportError: libc"),
     ],
 )
 def test_what_keeps_a_worker_from_working_is_told(worker: Worker, words: str) -> None:

@@ -20,12 +20,12 @@ def bins(*share: float) -> Bins:
 
 def root_by_hand(b: Bins) -> tuple[float, float]:
     """Patnaik's noncentral chi-square, inverted."""
-    seen = (b.share * b.rows + 0.5) / (b.rows + 1)
+    seen = (b.proportion * b.rows + 0.5) / (b.rows + 1)
     low = []
     for s in (seen, b.probability):
         v = s * (1 - s) / b.rows
         c = (b.weight**2 * v**2).sum() / (b.weight * v).sum()
-        nu, q = (b.weight * v).sum() / c, (b.weight * b.gap**2).sum() / c
+        nu, q = (b.weight * v).sum() / c, (b.weight * b.calibration_error**2).sum() / c
 
         def inverse(q: float, p: float, nu: float = nu, c: float = c) -> float:
             def apart(x: float) -> float:
@@ -46,7 +46,9 @@ def test_limits_of_the_root_mean_square_and_the_mean(share: tuple[float, ...]) -
     low, high = root_by_hand(b)
     made = b.root_mean_square(0.95)
     assert (made.low, made.high) == pytest.approx((low, high), rel=1e-6, abs=1e-6)
-    ratio = (b.weight * np.abs(b.gap)).sum() / np.sqrt((b.weight * b.gap**2).sum())
+    ratio = (b.weight * np.abs(b.calibration_error)).sum() / np.sqrt(
+        (b.weight * b.calibration_error**2).sum()
+    )
     mean = b.mean_size(0.95)
     expected = low * ratio, high * max(ratio, 0.9)
     assert (mean.low, mean.high) == pytest.approx(expected, rel=1e-6, abs=1e-6)
@@ -62,7 +64,7 @@ def test_far_beyond_what_chance_makes_it_is_normal() -> None:
 
 def test_limits_of_the_largest() -> None:
     b = bins(0.3, 0.2, 1.0)
-    hits = np.round(b.share * b.rows)
+    hits = np.round(b.proportion * b.rows)
 
     def exact(tail: float) -> tuple[np.ndarray, np.ndarray]:
         low = stats.beta.ppf(tail, hits, b.rows - hits + 1)

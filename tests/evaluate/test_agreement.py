@@ -777,7 +777,7 @@ def test_items_that_were_rated_alike_are_one_entry() -> None:
     whole = Ratings.from_codes(codes, "xyz", np.arange(3.0), np.array([1.0, 2.0, 4.0, 1.0]))
     alike = whole.merge_equal_items
     assert (len(whole), len(alike), alike.n_items) == (4, 2, 4)
-    assert sorted(zip(alike.held, alike.weight, alike.weight_squares, strict=True)) == [
+    assert sorted(zip(alike.cell_counts, alike.weight, alike.weight_squares, strict=True)) == [
         (1.0, 1.0, 1.0),
         (3.0, 7.0, 21.0),
     ]

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 import calipers as cal
-from calipers.evaluate.best_system import left_out
+from calipers.evaluate.best_system import out_of_bag_value
 
 RNG = np.random.default_rng(5)
 
@@ -27,7 +27,7 @@ def test_the_best_flatters_and_what_it_is_worth_does_not(models: int, shown: flo
     looked, worth = [], []
     for seed in range(40):
         right = (np.random.default_rng(seed).random((models, 200)) < 0.8).astype(float)
-        found = left_out(
+        found = out_of_bag_value(
             lambda mask, right=right: right[:, mask].mean(axis=1),
             200, level=0.95, draws=60, seed=seed,
         )  # fmt: skip

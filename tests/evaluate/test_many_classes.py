@@ -41,7 +41,7 @@ def both(weight: Any) -> tuple[ConfusionMatrix, SparseConfusionMatrix]:
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["rows", "weighted"])
 def test_occupied_cells_say_what_the_matrix_says(weight: Any) -> None:
     whole, cells = both(weight)
-    assert len(cells.held) < K * K
+    assert len(cells.cell_counts) < K * K
     for name in ("truth", "prediction", "hits", "total", "correct", "tp", "fn", "positive"):
         np.testing.assert_allclose(getattr(cells, name), getattr(whole, name), rtol=1e-14)
     for name in ("truth", "total", "prediction"):

@@ -64,7 +64,7 @@ def test_of_two_a_name_means_one_or_is_refused() -> None:
         with pytest.raises(InputError, match=SAID):
             cal.check_requirements(ev, f"{name} >= 0.63")
         with pytest.raises(InputError, match=SAID):
-            ev.named(name)
+            ev.canonical_name(name)
     frame = ev.to_frame()
     assert dict(zip(frame["measure"], frame["value"], strict=True)) == pytest.approx(HERE)
 

@@ -115,7 +115,7 @@ def test_replicates_choose_as_on_their_whole_tables(seed: int) -> None:
         assert found.tolist() == np.concatenate(places).tolist(), str(rule)
         some = found >= 0
         assert_allclose(there[some], np.concatenate(own)[some], rtol=1e-9, atol=1e-9)
-        outside = drawn.left_out(np.maximum(found, 0))[some]
+        outside = drawn.out_of_bag_counts(np.maximum(found, 0))[some]
         assert_allclose(outside, np.concatenate(cells)[some], rtol=1e-9, atol=1e-9)
 
 

@@ -237,7 +237,7 @@ def test_weights_of_two_are_rows_twice() -> None:
     crossed = QuantileRows((0.25, 0.75), np.column_stack([MIDDLE, MIDDLE - 1]))
     rules = [one for one in OWN if one.kind != "miscoverage"]
     both = [
-        [(f.kind, dict(f.values)) for one in rules for f in one.of(subject(crossed, w))]
+        [(f.kind, dict(f.values)) for one in rules for f in one.findings(subject(crossed, w))]
         for w in (None, np.full(N, 2.0))
     ]
     assert both[0] == both[1] != []

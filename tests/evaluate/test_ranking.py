@@ -38,7 +38,7 @@ def table(groups: int, most: int, levels: int, seed: int = 3) -> Rows:
 def of_groups(ev: cal.Evaluation, measure: str) -> dict[str, float]:
     assert ev.per_unit is not None
     ((_, of),) = ev.per_unit.values.items()
-    return dict(zip(ev.per_unit.ids, of[ev.named(measure)].tolist(), strict=True))
+    return dict(zip(ev.per_unit.ids, of[ev.canonical_name(measure)].tolist(), strict=True))
 
 
 # ---------------------------------------------------------------------------- values from elsewhere
@@ -245,7 +245,7 @@ def test_slices_are_of_groups() -> None:
         own = even == kind
         part = cal.ranking(group[own], truth[own], score[own], interval="none")
         for name in BY_HAND:
-            found = rows[kind, ev.named(name)]
+            found = rows[kind, ev.canonical_name(name)]
             assert (found.value, found.n) == (part[name].value, part[name].n)
             assert found.no_skill == pytest.approx(part[name].no_skill)
             assert found.unit == "groups"

@@ -58,7 +58,7 @@ def difference(value: float, low: float, high: float, **more: float | bool) -> D
 def met(text: str, d: Difference) -> bool:
     found = parse_requirement(f"m {text}")
     assert isinstance(found, DifferenceRequirement)
-    return found.met(d)
+    return found.is_met(d)
 
 
 def test_when_a_difference_is_as_asked() -> None:

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import calipers as cal
-from calipers.evaluate.threshold_tables import MOST, USUAL
+from calipers.evaluate.threshold_tables import DEFAULT_MEASURES, MAX_THRESHOLDS
 from calipers.measures import TASKS, parse
 
 RANDOM = np.random.default_rng(3)
@@ -29,12 +29,12 @@ def test_each_row_is_what_an_evaluation_at_that_threshold_is(beside: str) -> Non
     made = cal.threshold_table(SICK, MARKER, at=[0.5, 1.5], **columns, **FEW)
     for row in made.rows():
         ev = cal.classification(
-            SICK, score=MARKER, threshold=row["cutoff"], measures=[*USUAL, "TP", "volume"],
+            SICK, score=MARKER, threshold=row["cutoff"], measures=[*DEFAULT_MEASURES, "TP", "volume"],
             **columns, **FEW,
         )  # fmt: skip
         assert row["TP"] == pytest.approx(ev["TP"].value)
         assert row["above"] == pytest.approx(row["TP"] + row["FP"])
-        for name in USUAL:
+        for name in DEFAULT_MEASURES:
             found = (row[name], row[f"{name} low"], row[f"{name} high"])
             expected = (ev[name].value, ev[name].low, ev[name].high)
             assert found == pytest.approx(expected, nan_ok=True), name
@@ -51,8 +51,8 @@ def test_of_very_many_scores_some_are_taken_and_a_note_says_so() -> None:
     score = RANDOM.normal(size=5000)
     made = cal.threshold_table(np.arange(5000) % 2, score, measures=["recall"], interval="none")
     (table,) = made
-    assert len(table.thresholds) == MOST
-    assert_array_equal(table.above, np.arange(1, MOST + 1) * 25)
+    assert len(table.thresholds) == MAX_THRESHOLDS
+    assert_array_equal(table.above, np.arange(1, MAX_THRESHOLDS + 1) * 25)
     assert made.notes[0].startswith("system: 200 of 5,000 distinct scores")
 
 
@@ -143,7 +143,7 @@ def test_differences_and_slices_are_called_so_too() -> None:
 )
 def test_words_of_the_field_are_shown_and_spellings_of_tools_are_not(text: str, shown: str) -> None:
     measure = parse(text, TASKS["classification"])
-    assert measure.shown == shown
+    assert measure.display_name == shown
     assert parse(shown, TASKS["classification"]) == measure
     assert parse(str(measure), TASKS["classification"]) == measure
 

@@ -100,7 +100,7 @@ class Watch:
         self._patch(monkeypatch)
 
     def _patch(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        asked, watch = Rule.asked, self
+        asked, watch = Rule.apply, self
 
         def watched(rule: Rule, subject: Subject) -> Iterator[Any]:
             watch.asking = f"{rule.says.__module__}.{rule.says.__qualname__}"

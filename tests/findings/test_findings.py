@@ -64,7 +64,7 @@ def of_matrix(counts: Any, labels: tuple[str, ...], *functions: Any) -> list[Fin
     cells = (BinaryCells if len(labels) == 2 else MulticlassCells)(matrix)
     has = (cells, class_balance.ClassSizes(cells))
     subject = Subject("system", 0.95, has, (cal.measure("accuracy"),), estimate)
-    return [f for rule in RULES.values() if rule.says in functions for f in rule.of(subject)]
+    return [f for rule in RULES.values() if rule.says in functions for f in rule.findings(subject)]
 
 
 # ------------------------------------------------------------------------- the worked examples

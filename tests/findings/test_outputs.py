@@ -130,7 +130,7 @@ def test_scores_that_tie_by_chance_are_no_repetition(leaves: int) -> None:
     for _ in range(200):
         chance = rng.integers(leaves, size=300) / leaves
         of = RowOutputs(rng.random(300) < chance, {"x": [chance]}, {}, False)
-        spoken += bool(list(DUPLICATED.of(Subject(None, 0.95, (of,)))))
+        spoken += bool(list(DUPLICATED.findings(Subject(None, 0.95, (of,)))))
     assert spoken <= stats.binom.ppf(0.999, 200, 0.05)
 
 
@@ -139,7 +139,7 @@ def test_of_very_many_rows_some_are_looked_at() -> None:
     truth, score = scored(rng, rows)
     places = np.append(np.arange(rows), np.arange(rows // 20))
     of = RowOutputs(truth[places], {"x": [score[places]]}, {}, False)
-    [found] = DUPLICATED.of(Subject(None, 0.95, (of,)))
+    [found] = DUPLICATED.findings(Subject(None, 0.95, (of,)))
     assert found.values["share"] == pytest.approx(1 / 21, rel=0.1)
     assert found.values["rows looked at"] == pytest.approx(MOST_SORTED, rel=0.1)
 
@@ -178,7 +178,7 @@ def test_of_very_many_rows_a_column_of_few_values_hides_no_repetition() -> None:
     places = np.append(np.arange(rows), np.arange(rows // 10))
     said = {"tenths": [score[places].round(1)], "score": [score[places]]}
     of = RowOutputs(truth[places], said, {}, False)
-    [found] = DUPLICATED.of(Subject(None, 0.95, (of,)))
+    [found] = DUPLICATED.findings(Subject(None, 0.95, (of,)))
     assert found.values["share"] == pytest.approx(1 / 11, rel=0.1)
 
 

@@ -32,7 +32,7 @@ def said(predicted: Any, residual: Any, *weight_and_clusters: Any) -> dict[str, 
     weight, clusters = weight_and_clusters or (None, None)
     of = NumericPredictions(predicted - residual, predicted, weight, clusters)
     subject = Subject("a", 0.95, (of,))
-    return {found.kind: found for one in OWN for found in one.of(subject)}
+    return {found.kind: found for one in OWN for found in one.findings(subject)}
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from scipy import integrate, optimize, special, stats
 import calipers as cal
 from calipers.inference.bayesian_bootstrap import (
     AugmentedMean,
-    ends_about,
+    endpoints_about_mean,
     lower_tail,
     reach,
     standard_deviation,
@@ -257,8 +257,8 @@ def test_tails_are_those_of_beta_and_of_draws() -> None:
 
 def test_where_half_units_are_put() -> None:
     x = np.array([0.0, 0.0, 0.5, -0.1])  # mean 0.1
-    assert ends_about(x, 0.1, 2) == pytest.approx((0.1 - 0.4 * 2, 0.1 + 0.4 * 2))
-    assert ends_about(x, 0.1, 2, 0.7) == pytest.approx((-0.6, 0.7))
-    assert ends_about(np.full(5, 0.2), 0.2, 5) == pytest.approx((-0.08, 0.48))
-    assert ends_about(np.zeros(4), 0.0, 0, 1.0) == (-1.0, 1.0)
-    assert ends_about(np.zeros(4), 0.0, 0) is None
+    assert endpoints_about_mean(x, 0.1, 2) == pytest.approx((0.1 - 0.4 * 2, 0.1 + 0.4 * 2))
+    assert endpoints_about_mean(x, 0.1, 2, 0.7) == pytest.approx((-0.6, 0.7))
+    assert endpoints_about_mean(np.full(5, 0.2), 0.2, 5) == pytest.approx((-0.08, 0.48))
+    assert endpoints_about_mean(np.zeros(4), 0.0, 0, 1.0) == (-1.0, 1.0)
+    assert endpoints_about_mean(np.zeros(4), 0.0, 0) is None

@@ -90,7 +90,7 @@ def test_the_default_intervals(name: str, method: str) -> None:
         costs = cal.regression(*NUMBERS, cost={"ms": np.arange(float(len(NUMBERS[0])))}).costs
         assert costs is not None
         ev: Any = [costs[f"{name}[ms]"]]
-    elif task == "regression" and parse(name, TASKS[task]).viewed:
+    elif task == "regression" and parse(name, TASKS[task]).has_view:
         ev = cal.regression(*OUTPUTS, measures=measures)
     elif task == "regression":
         ev = cal.regression(*NUMBERS, measures=measures)

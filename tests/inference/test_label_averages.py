@@ -185,7 +185,7 @@ def test_what_added_rows_of_classes_move(classes: int) -> None:
         for j in others:
             neither = rest.sum() - rest[k] - rest[j]
             expected += 0.25 / len(others) * (missed[k] + wrong[j] + neither) ** 2
-    assert effective_sample_size._added_moves(moved) == pytest.approx(expected)
+    assert effective_sample_size._added_squares(moved) == pytest.approx(expected)
 
 
 def test_many_labels_of_few_rows() -> None:

@@ -95,7 +95,7 @@ def test_distinct_values_are_those_of_numpy() -> None:
         np.unique(values, return_inverse=True),
     )
     assert (own.values == distinct).all()
-    assert (own.place == place).all()
+    assert (own.value_index == place).all()
     assert (values[sort_rows(values)] == np.sort(values)).all()
     assert midranks(values) == pytest.approx(own.midranks(np.ones(len(values))), rel=1e-15)
     assert len(SortedValues.from_column(np.zeros(0)).values) == 0

@@ -184,8 +184,8 @@ def test_among_17_runs_one_that_is_better_everywhere_is_found(adjust: str) -> No
     made = ev.compare(adjust=adjust, interval="auto")
     of_best = [d for d in made if "run16" in (d.system, d.baseline)]
     assert len(of_best) == 16
-    assert all(outcome(d).decided for d in of_best)
-    assert sum(outcome(d).decided for d in made) <= 16 + 1
+    assert all(outcome(d).is_significant for d in of_best)
+    assert sum(outcome(d).is_significant for d in made) <= 16 + 1
     assert contradictions(made) == []
     assert all(d.min_detectable > 2 * d.standard_error for d in made)
 
@@ -441,7 +441,10 @@ def test_a_difference_is_held_against_all_deals_of_its_side(sign: int, alternati
     }
     assert len({round(p, 6) for p in truth.values()}) == 3
     own = PValueProcedure(
-        value=seen, method="none", name="none", made=lambda _: paired_tests.TestResult(0.0, "none")
+        value=seen,
+        method="none",
+        name="none",
+        compute_test=lambda _: paired_tests.TestResult(0.0, "none"),
     )
     together = max_statistic.MaxTProcedure(
         value=seen,

@@ -159,7 +159,7 @@ def check(d: cal.Difference) -> None:
     alpha = significance_level(d.level)
     if d.has_interval and not math.isnan(d.p_adjusted) and d.alternative == "two-sided":
         assert (d.low <= 0 <= d.high) == (d.p_adjusted > alpha), d
-        assert outcome(d).decided == (d.p_adjusted <= alpha), d
+        assert outcome(d).is_significant == (d.p_adjusted <= alpha), d
     if d.has_interval and not math.isnan(d.p_noninferiority):
         worse = d.low if d.higher_is_better is not False else -d.high
         # Two sides at 95% leave out no more than one at 97.5%.

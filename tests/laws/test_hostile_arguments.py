@@ -24,7 +24,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import calipers as cal
-from calipers.evaluation.arguments import ELSEWHERE
+from calipers.evaluation.arguments import FOREIGN_NAMES
 from calipers.evaluation.availability import unavailable_reason
 from calipers.measures import UnknownMeasureError
 
@@ -514,7 +514,7 @@ def test_names_of_other_tools_are_answered(called: str) -> None:
     function, given = CALLS[called]
     given = {name: resolved_call(value) for name, value in given.items()}
     own = set(inspect.signature(function).parameters)
-    for name, others in ELSEWHERE.items():
+    for name, others in FOREIGN_NAMES.items():
         for other in others.split():
             refused = unavailable_reason(function.__name__, other) is not None  # which says why
             if name in own and other not in own and not refused:

@@ -314,7 +314,9 @@ def test_rows_of_folds_have_no_interval_and_no_band():
 
 def test_findings_are_of_intervals_as_much_longer_as_the_corrected_t():
     rows = np.arange(100)
-    design = SplitDesign.of([(rows[rows % 10 != k], rows[rows % 10 == k]) for k in range(10)], "")
+    design = SplitDesign.from_pairs(
+        [(rows[rows % 10 != k], rows[rows % 10 == k]) for k in range(10)], ""
+    )
     assert normal_quantile(widened_level(0.95, design)) == pytest.approx(
         normal_quantile(0.95) * np.sqrt(1 + 10 / 9), rel=1e-6
     )

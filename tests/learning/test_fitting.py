@@ -36,7 +36,7 @@ def said(fits):
 def test_a_fit_is_that_of_scikit_learn():
     fits = fit_all(jobs(LinearRegression()), TrainingData(X, Y))
     first = LinearRegression().fit(X[ROWS % 4 != 0], Y[ROWS % 4 != 0])
-    assert fits.all[0].said[0] == pytest.approx(first.predict(X[::4]), rel=1e-12)
+    assert fits.all[0].predictions[0] == pytest.approx(first.predict(X[::4]), rel=1e-12)
     assert fits.done == 4
     assert not fits.interrupted
 
@@ -82,7 +82,7 @@ def test_weights_reach_who_takes_them():
         TrainingData(X, Y, weight),
     ).all
     scaled = StandardScaler().fit(X)
-    assert fit.said[0] == pytest.approx(
+    assert fit.predictions[0] == pytest.approx(
         Ridge().fit(scaled.transform(X), Y, sample_weight=weight).predict(scaled.transform(X))
     )
     assert weight_parameter(KNeighborsRegressor()) is None

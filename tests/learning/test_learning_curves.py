@@ -243,7 +243,7 @@ def test_results_show_themselves(
 def test_what_is_asked_of_models_can_be_sent_to_another_process() -> None:
     from calipers.evaluate.scorer import make_scorer
 
-    ask = pickle.loads(pickle.dumps(make_scorer(cal.measure("macro-AUC")).said))
+    ask = pickle.loads(pickle.dumps(make_scorer(cal.measure("macro-AUC")).get_predictions))
     model = LogisticRegression().fit([[0.0], [1.0], [2.0]], ["a", "b", "c"])
     said, known = ask(model, np.array([[1.0], [2.0]]))
     assert list(said) == ["a", "b", "c"]

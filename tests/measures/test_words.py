@@ -340,7 +340,7 @@ def test_a_name_as_it_is_printed(task: str, name: str, meant: str | re.Pattern[s
         measure = parse(name, TASKS[task], KNOWN.get(task))
         assert str(measure) == meant
         # What is shown is read as the same, there and in full.
-        assert parse(measure.shown, TASKS[task], KNOWN.get(task)) == measure
+        assert parse(measure.display_name, TASKS[task], KNOWN.get(task)) == measure
         assert parse(str(measure), TASKS[task]) == measure
     else:
         with pytest.raises(UnknownMeasureError) as refused:

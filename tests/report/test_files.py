@@ -283,7 +283,7 @@ SAME = (_linked, _hard_linked, _not_yet_there, _dangling, _one_pipe)
 def test_one_file_under_two_names_is_known(
     tmp_path: Path, make: Callable[[Path], tuple[Path, Path]]
 ) -> None:
-    one, other = map(OutputTarget.of, make(tmp_path))
+    one, other = map(OutputTarget.from_path, make(tmp_path))
     assert one.is_same(other)
     assert other.is_same(one)
 
@@ -292,6 +292,6 @@ def test_different_files_are_told_apart(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("")
     (tmp_path / "b").write_text("")
     names = [tmp_path / name for name in ("a", "b", "c", "d")] + [Path("/dev/null")]
-    places = [OutputTarget.of(name) for name in names]
+    places = [OutputTarget.from_path(name) for name in names]
     same = [(i, j) for i, a in enumerate(places) for j, b in enumerate(places) if a.is_same(b)]
     assert same == [(0, 0), (1, 1), (2, 2), (3, 3)]  # and two may write to /dev/null

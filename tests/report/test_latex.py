@@ -48,7 +48,7 @@ def test_letters_name_the_systems_that_are_worse() -> None:
     for measure, column in zip(ev.measures, (1, 2), strict=True):
         worse = {name: set[str]() for name in ev.systems}
         for d in ev.comparison:
-            if d.measure == measure and outcome(d).decided:
+            if d.measure == measure and outcome(d).is_significant:
                 better = outcome(d) is Outcome.BETTER
                 one, other = (d.system, d.baseline) if better else (d.baseline, d.system)
                 worse[one].add("abcd"[int(other[1])])

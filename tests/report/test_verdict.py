@@ -266,9 +266,9 @@ def test_what_nobody_tested_is_nowhere_said_not_to_differ(systems: int) -> None:
 
 def test_a_requirement_that_nobody_tested_is_not_met() -> None:
     rule = requirements.parse_requirement("nDCG@10 not worse than bm25")
-    assert rule.met(difference(p_adjusted=0.5))
-    assert not rule.met(difference(p_adjusted=NAN))
-    assert not requirements.parse_requirement("nDCG@10 better than bm25").met(
+    assert rule.is_met(difference(p_adjusted=0.5))
+    assert not rule.is_met(difference(p_adjusted=NAN))
+    assert not requirements.parse_requirement("nDCG@10 better than bm25").is_met(
         difference(p_adjusted=NAN)
     )
 

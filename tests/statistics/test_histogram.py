@@ -44,7 +44,7 @@ def test_bins_are_the_same_however_rows_are_split(shift: float, weighted: bool) 
         assert made.sums == pytest.approx(sums, rel=1e-12)
         assert made.squares == pytest.approx(np.bincount(place, own**2), rel=1e-12)
         assert made.mean == pytest.approx(np.bincount(place, own * values) / sums, rel=1e-12)
-        assert (made.least, made.most, made.rows) == (values.min(), values.max(), 9000)
+        assert (made.min_value, made.max_value, made.rows) == (values.min(), values.max(), 9000)
         assert sorted(made.largest) == sorted(values)[-MOST_OF_TAIL:]
 
 

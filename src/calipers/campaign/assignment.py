@@ -225,16 +225,16 @@ class _IntegerProgram:
     """Integer program; the variables are x by judge and topic, and the largest load."""
 
     size: FloatArray
-    own: FloatArray
+    unique_documents: FloatArray
     wrote: Any
     allowed: Any
-    wanted: Any
+    n_judges: Any
     together: list[tuple[list[int], int]]
 
     @property
     def cost(self) -> FloatArray:
         """Coefficients of the objective function."""
-        return np.append((self.own - AUTHOR * self.wrote).reshape(-1), 1.0)
+        return np.append((self.unique_documents - AUTHOR * self.wrote).reshape(-1), 1.0)
 
     def _solved(
         self, cost: FloatArray, fixed: Mapping[int, int], max_objective: float | None = None
@@ -249,8 +249,8 @@ class _IntegerProgram:
             row = np.zeros(n_variables + 1)
             row[k:n_variables:topics] = 1
             rows.append(row)
-            low.append(self.wanted[k])
-            high.append(self.wanted[k])
+            low.append(self.n_judges[k])
+            high.append(self.n_judges[k])
         for i in range(judges):
             row = np.zeros(n_variables + 1)
             row[i * topics : (i + 1) * topics] = self.size
@@ -297,7 +297,7 @@ class _IntegerProgram:
         judges, topics = self.allowed.shape
         fixed: dict[int, int] = {}
         for k in range(topics):
-            n_remaining = int(self.wanted[k])
+            n_remaining = int(self.n_judges[k])
             for i in range(judges):
                 index = i * topics + k
                 if n_remaining and self.allowed[i, k] and not chosen[i, k]:
@@ -315,4 +315,6 @@ class _IntegerProgram:
 
     def _objective(self, chosen: Any) -> float:
         loads = (chosen * self.size).sum(axis=1)
-        return float(loads.max(initial=0.0) + (chosen * (self.own - AUTHOR * self.wrote)).sum())
+        return float(
+            loads.max(initial=0.0) + (chosen * (self.unique_documents - AUTHOR * self.wrote)).sum()
+        )

@@ -55,7 +55,7 @@ _IMAGES = ("image", "picture", "png")
 _TITLES = ("title", "name", "headline")
 
 #: No document is larger.
-_MOST = 1 << 26
+_MAX_BYTES = 1 << 26
 
 _BATCH = 4096
 
@@ -271,8 +271,8 @@ def _read_folder(folder: Path, ids: Collection[str] | None) -> Iterator[tuple[st
 
 
 def _read_file(document: str, path: Path) -> Document:
-    if path.stat().st_size > _MOST:
-        raise InputError(f"{path}: has more than {_MOST >> 20} MiB")
+    if path.stat().st_size > _MAX_BYTES:
+        raise InputError(f"{path}: has more than {_MAX_BYTES >> 20} MiB")
     media = _MEDIA.get(path.suffix.lower(), "text/plain")
     return check_document(str(path), Document(document, path.read_bytes(), media))
 
@@ -311,7 +311,7 @@ _Rows = Iterator[tuple[str, Mapping[str, Any]]]
 
 
 def _rows_of_lines(path: str) -> _Rows:
-    with ByteSource.of(path).text() as stream:
+    with ByteSource.from_input(path).text() as stream:
         for number, line in stream.lines():
             if line.strip():
                 location = f"{path}:{number}"
@@ -331,7 +331,7 @@ def _rows_of_tsv(path: str, columns: DocumentColumns) -> _Rows:
     If no header names a column of ids, the columns are id and text, or id, title and text.
     """
     names: list[str] | None = None
-    with ByteSource.of(path).text() as stream:
+    with ByteSource.from_input(path).text() as stream:
         for number, line in stream.lines():
             cells = line.rstrip(b"\r").decode().split("\t")
             if cells == [""]:
@@ -350,7 +350,7 @@ def _rows_of_tsv(path: str, columns: DocumentColumns) -> _Rows:
 def _rows_of_table(path: str) -> _Rows:
     from calipers.data.streams import Stream
 
-    stream = Stream.of(path, text=(*_IDS, *_TEXTS, *_TITLES))
+    stream = Stream.from_input(path, text=(*_IDS, *_TEXTS, *_TITLES))
     for batch in stream.batches(stream.names, rows=_BATCH):
         columns = {name: column.to_pylist() for name, column in batch.columns.items()}
         for index, values in enumerate(zip(*columns.values(), strict=True)):
@@ -368,8 +368,8 @@ def _parse_rows(
         if title is not None and not isinstance(title, str):
             raise InputError(f"{location}: the title is {format_value(title)}, expected text")
         body, media = _body(location, row, columns, Path(path).parent)
-        if len(body) > _MOST:
-            raise InputError(f"{location}: the document has more than {_MOST >> 20} MiB")
+        if len(body) > _MAX_BYTES:
+            raise InputError(f"{location}: the document has more than {_MAX_BYTES >> 20} MiB")
         yield location, check_document(location, Document(document_id, body, media, title or ""))
 
 
@@ -437,8 +437,8 @@ def _image(location: str, value: Any, folder: Path) -> bytes:
         raise InputError(f"{location}: {value} is outside of the folder of the table")
     if not path.is_file():
         raise InputError(f"{location}: {path}: no such file")
-    if path.stat().st_size > _MOST:
-        raise InputError(f"{path}: has more than {_MOST >> 20} MiB")
+    if path.stat().st_size > _MAX_BYTES:
+        raise InputError(f"{path}: has more than {_MAX_BYTES >> 20} MiB")
     return path.read_bytes()
 
 
@@ -452,7 +452,7 @@ _PARAGRAPHS = _HEADINGS | {"p", "para", "li", "item", "text", "abs", "abstract"}
 _LINE = 160
 
 #: What XML itself has names for, and what may hold names that are text.
-_OWN = frozenset(("amp", "lt", "gt", "quot", "apos"))
+_XML_ENTITIES = frozenset(("amp", "lt", "gt", "quot", "apos"))
 _QUOTES = {'"': "&quot;", "'": "&apos;"}
 _REFERENCE = re.compile(r"<!\[CDATA\[.*?\]\]>|<!--.*?-->|<\?.*?\?>|&([A-Za-z][\w.-]*);", re.DOTALL)
 
@@ -492,7 +492,7 @@ def _parse_elements(location: str, body: bytes) -> list[Element]:
     elements = parse_elements(location, text.encode(), "a document")
     # (The parser passes over names that it does not know, in attributes, if there is a type.)
     for match in _REFERENCE.finditer(text):
-        if match[1] is not None and match[1] not in _OWN:
+        if match[1] is not None and match[1] not in _XML_ENTITIES:
             line = text.count("\n", 0, match.start()) + 1
             raise InputError(
                 f"{location}:{line}: the entity {format_value(match[0])} is not known; expected the "
@@ -503,7 +503,7 @@ def _parse_elements(location: str, body: bytes) -> list[Element]:
 
 def _character(match: re.Match[str]) -> str:
     name = match[1]
-    if name is None or name in _OWN:
+    if name is None or name in _XML_ENTITIES:
         return match[0]
     return escape(html5[f"{name};"], _QUOTES) if f"{name};" in html5 else match[0]
 
@@ -520,7 +520,9 @@ def parse_tree(document: str, body: bytes) -> list[dict[str, Any]]:
     >>> made["shape"], [part["content"] for part in made["content"]]
     ('line', [['John'], ['Smith']])
     """
-    return [_element_to_json(element, preserve=False) for element in _parse_elements(document, body)]
+    return [
+        _element_to_json(element, preserve=False) for element in _parse_elements(document, body)
+    ]
 
 
 def _element_to_json(element: Element, *, preserve: bool) -> dict[str, Any]:

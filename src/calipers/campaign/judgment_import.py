@@ -126,7 +126,7 @@ def import_judgments(
             if event.topic not in known:
                 if not only_known:
                     raise InputError(
-                        f"{row.where}: topic {format_value(event.topic)} is not of this campaign; "
+                        f"{row.location}: topic {format_value(event.topic)} is not of this campaign; "
                         f"{did_you_mean(event.topic, known)} (--only-known leaves it out)"
                     )
                 counts.add("unknown")
@@ -140,25 +140,25 @@ def import_judgments(
                     event.assessor, program=program if row.program is None else row.program
                 )
             except InputError as error:
-                raise InputError(f"{row.where}: {error}") from None
+                raise InputError(f"{row.location}: {error}") from None
             key, grade = _key(event)
             if scope is not None and (key in current_events or event not in scope):
                 counts.add("unasked")
                 continue
             if key in visited:
                 raise InputError(
-                    f"{row.where}: topic {format_value(event.topic)}, document "
+                    f"{row.location}: topic {format_value(event.topic)}, document "
                     f"{format_value(event.document)} of "
                     f"{event.assessor} stands there twice, first in {visited[key][0]}"
                 )
-            visited[key] = row.where, grade
+            visited[key] = row.location, grade
             number, before = current_events.get(key, (None, None))
             if number is not None and before == grade:
                 counts.add("same")
                 continue
             if number is not None and not overwrite:
                 raise InputError(
-                    f"{row.where}: topic {format_value(event.topic)}, document "
+                    f"{row.location}: topic {format_value(event.topic)}, document "
                     f"{format_value(event.document)}: "
                     f"{event.assessor} judged {before} (event {number}) and not {grade}; that is "
                     "replaced only where that is asked for (--replace)"
@@ -199,14 +199,16 @@ class _ImportScope:
     """
 
     def __init__(self, campaign: Campaign) -> None:
-        self._drawn = {(entry.topic, entry.document) for entry in campaign.pool() if entry.sampled}
+        self._sampled = {
+            (entry.topic, entry.document) for entry in campaign.pool() if entry.sampled
+        }
         self._topics = campaign.assignments()
 
     def __contains__(self, event: Event) -> bool:
         documents = [event.document] if event.other is None else [event.document, event.other]
         assigned_topics = self._topics.get(event.assessor)
         return (assigned_topics is None or event.topic in assigned_topics) and all(
-            (event.topic, document) in self._drawn for document in documents
+            (event.topic, document) in self._sampled for document in documents
         )
 
 
@@ -284,7 +286,7 @@ _MOST_OF_PART = 200
 class JudgmentRow:
     """Judgment with its location, and whether a program made it, if known."""
 
-    where: str
+    location: str
     event: Event
     program: bool | None = None
 

@@ -42,14 +42,14 @@ class PoolSummary:
     """Summary of an added pool.
 
     ``pool`` is its number (None if nothing was written), ``documents`` and ``new`` are the numbers
-    of documents and of new documents by topic, and ``without`` are the topics without retrieved
+    of documents and of new documents by topic, and ``empty_topics`` are the topics without retrieved
     documents.
     """
 
     pool: int | None
     documents: Mapping[str, int]
     new: Mapping[str, int]
-    without: tuple[str, ...]
+    empty_topics: tuple[str, ...]
 
 
 def read_rankings(
@@ -78,7 +78,7 @@ class MeasureSelection:
     """Selected measures, primary measure first, and the requested ones that were omitted."""
 
     names: tuple[str, ...]
-    left_out: tuple[str, ...] = ()
+    omitted: tuple[str, ...] = ()
 
 
 def select_measures(
@@ -109,15 +109,15 @@ def ordering_measures(campaign: Campaign, requested: Iterable[str] = ()) -> Meas
     those of the goal if there are none.
     """
     selection = select_measures(campaign, requested)
-    suitable = [name for name in selection.names if _orders(name)]
+    suitable = [name for name in selection.names if _is_ordering(name)]
     omitted = ", ".join(name for name in selection.names if name not in suitable)
     reason = "no values of single topics, or no direction"
     notes = (f"Omitted: {omitted} ({reason}).",) if omitted else ()
     default_measures = parse_goal(campaign.about.goal).measures
-    return MeasureSelection(tuple(suitable) or default_measures, (*selection.left_out, *notes))
+    return MeasureSelection(tuple(suitable) or default_measures, (*selection.omitted, *notes))
 
 
-def _orders(name: str) -> bool:
+def _is_ordering(name: str) -> bool:
     definition = _definition(name)
     return definition.summary == "mean" and definition.higher_is_better is not None
 
@@ -190,7 +190,7 @@ def add_pool(
             connection.executemany(
                 "INSERT INTO strata VALUES (?, ?, ?, ?)",
                 [
-                    (topic, name, len(selection.documents), len(selection.drawn))
+                    (topic, name, len(selection.documents), len(selection.sampled))
                     for topic, strata in sample.topics.items()
                     for name, selection in strata.items()
                 ],
@@ -203,7 +203,7 @@ def _strata(sample: StratifiedSample | None, topic: str) -> dict[str, tuple[str,
     if sample is None:
         return {}
     return {
-        document: (name, int(document in stratum.drawn))
+        document: (name, int(document in stratum.sampled))
         for name, stratum in sample.topics[topic].items()
         for document in stratum.documents
     }
@@ -315,7 +315,9 @@ def assign_topics(
         sizes,
         list(people),
         times={topic: times + (topic in twice) for topic in sizes},
-        unique_proportions=unique_proportions(lengths, unique_documents(rankings, groups, pool=pooled)),
+        unique_proportions=unique_proportions(
+            lengths, unique_documents(rankings, groups, pool=pooled)
+        ),
         authors=authors,
         conflicts=conflicts,
         participants={n: entry.participant for n, entry in people.items() if entry.participant},

@@ -544,8 +544,8 @@ class JudgingQueue:
         if not rankings:
             raise InputError(f"topic {topic!r}: there is no run, of which its documents could be")
         check_min_int(burn_in, "burn_in", 0)
-        self.most = None if max_documents is None else check_min_int(max_documents, "most")
-        self._value, self._kept = METHODS[method]
+        self.max_documents = None if max_documents is None else check_min_int(max_documents, "most")
+        self._value, self._retention = METHODS[method]
         names = sorted(rankings)
         self._rankings: list[list[str]] = [list(rankings[name]) for name in names]
         self._has = [set(ranking) for ranking in self._rankings]
@@ -563,7 +563,7 @@ class JudgingQueue:
 
         ``exclude`` are documents not to be returned: skipped, or shown already.
         """
-        if self.most is not None and len(self.judged) >= self.most:
+        if self.max_documents is not None and len(self.judged) >= self.max_documents:
             return None
         unavailable = {*self.judged, *exclude}
         if len(self.judged) < len(self._burn_in):
@@ -588,8 +588,8 @@ class JudgingQueue:
             self._move(document, relevant=relevant)
         for run, has in enumerate(self._has):
             if document in has:
-                runs.judged[run] = self._kept * runs.judged[run] + 1
-                runs.relevant[run] = self._kept * runs.relevant[run] + relevant
+                runs.judged[run] = self._retention * runs.judged[run] + 1
+                runs.relevant[run] = self._retention * runs.relevant[run] + relevant
         self.judged[document] = relevant
         for run, ranking in enumerate(self._rankings):
             while self._first[run] < len(ranking) and ranking[self._first[run]] in self.judged:

@@ -97,7 +97,7 @@ def assess_quality(
         ),
         tuple(separation(final, rankings, measures=selected_measures, seed=seed, level=level)),
         tuple(topic_separation(final, rankings, selected_measures[0])),
-        (*quality_warnings(campaign, rule), *(() if measures else default_selection.left_out)),
+        (*quality_warnings(campaign, rule), *(() if measures else default_selection.omitted)),
     )
 
 

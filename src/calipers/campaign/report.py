@@ -84,7 +84,7 @@ def document(
         _pool(campaign, final) if campaign.runs() and status.topics else None,
         _progress(status) if status.by_assessor else None,
         _agreement(campaign, order.names, level),
-        None if check is None else _reliability(check, order.left_out),
+        None if check is None else _reliability(check, order.omitted),
         None if check is None else _separation(campaign, check, order.names[0], final),
     ]
     messages = quality_warnings(campaign) if status.topics and campaign.runs() else []
@@ -206,7 +206,7 @@ def _scores(
     yield _section(
         "participants",
         "Participants",
-        lines=measures.left_out,
+        lines=measures.omitted,
         tables=[
             _table(
                 ("participant", "runs", "best run" if has_multiple_runs else "run", *names),

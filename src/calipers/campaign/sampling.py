@@ -50,12 +50,12 @@ class StratumSample:
     """
 
     documents: tuple[str, ...]
-    drawn: tuple[str, ...]
+    sampled: tuple[str, ...]
 
     @property
     def inclusion(self) -> float:
         """Inclusion probability n/N of each document."""
-        return len(self.drawn) / len(self.documents)
+        return len(self.sampled) / len(self.documents)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class StratifiedSample:
         return {
             topic: {
                 name: {
-                    d: grades.get(topic, {}).get(d, -1) if d in stratum.drawn else -1
+                    d: grades.get(topic, {}).get(d, -1) if d in stratum.sampled else -1
                     for d in stratum.documents
                 }
                 for name, stratum in strata.items()

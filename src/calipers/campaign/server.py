@@ -111,7 +111,7 @@ class RequestGuard:
             await self._app(scope, receive, send)
             return
 
-        async def sent(message: Any) -> None:
+        async def send_with_headers(message: Any) -> None:
             if message["type"] == "http.response.start":
                 present_names = {name.lower() for name, _ in message["headers"]}
                 message["headers"] += [
@@ -121,13 +121,13 @@ class RequestGuard:
                 ]
             await send(message)
 
-        reason = self._wrong(scope)
+        reason = self._rejection_reason(scope)
         if reason is None:
-            await self._app(scope, receive, sent)
+            await self._app(scope, receive, send_with_headers)
         else:
-            await _answer({"error": reason}, 403)(scope, receive, sent)
+            await _answer({"error": reason}, 403)(scope, receive, send_with_headers)
 
-    def _wrong(self, scope: Mapping[str, Any]) -> str | None:
+    def _rejection_reason(self, scope: Mapping[str, Any]) -> str | None:
         headers: dict[str, list[str]] = {}
         for name, value in scope["headers"]:
             headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
@@ -189,7 +189,7 @@ class _RequestHandlers:
     """Handlers of the requests."""
 
     def __init__(self, sessions: SessionManager, *, secure: bool) -> None:
-        self._desks, self._secure = sessions, secure
+        self._sessions, self._secure = sessions, secure
         self._html, self._policy = page()
         self._cookie = f"calipers-{sessions.id}"
 
@@ -203,21 +203,21 @@ class _RequestHandlers:
         """Return the page, which contains no secrets."""
         from starlette.responses import HTMLResponse
 
-        if request.path_params["slug"] not in self._desks.names:
+        if request.path_params["slug"] not in self._sessions.names:
             return await self.nothing(request)
         return HTMLResponse(self._html, headers={"Content-Security-Policy": self._policy})
 
     async def enter(self, request: Request) -> Response:
         """Exchange the token of a link for a cookie that scripts cannot read."""
 
-        async def entered() -> Response:
+        async def exchange_token() -> Response:
             slug, body = request.path_params["slug"], await _body(request)
             token = body.get("token")
             if not isinstance(token, str) or not await _later(
-                self._desks.link_is_good, slug, token
+                self._sessions.is_valid_link, slug, token
             ):
                 raise _HTTPError(403, "this link is not good, or no longer")
-            answer = _answer({"assessor": self._desks.names[slug]})
+            answer = _answer({"assessor": self._sessions.names[slug]})
             answer.set_cookie(
                 self._cookie,
                 token,
@@ -229,70 +229,72 @@ class _RequestHandlers:
             )
             return answer
 
-        return await self._told(entered)
+        return await self._respond(exchange_token)
 
     async def session(self, request: Request) -> Response:
         """Return the initial data of the page."""
-        return await self._read(request, self._desks.session, request.query_params.get("topic"))
+        return await self._read(request, self._sessions.session, request.query_params.get("topic"))
 
     async def queue(self, request: Request) -> Response:
         """Return the next tasks."""
-        return await self._read(request, self._desks.ahead, request.query_params.get("topic"))
+        return await self._read(request, self._sessions.ahead, request.query_params.get("topic"))
 
     async def tasks(self, request: Request) -> Response:
         """Return tasks with their documents."""
         keys = request.query_params.get("keys", "").split(",")
-        return await self._read(request, self._desks.tasks, keys)
+        return await self._read(request, self._sessions.tasks, keys)
 
     async def listed(self, request: Request) -> Response:
         """Return the judged and the skipped tasks."""
-        return await self._read(request, self._desks.listed)
+        return await self._read(request, self._sessions.listed)
 
     async def image(self, request: Request) -> Response:
         """Return an image."""
         from starlette.responses import Response
 
-        async def shown() -> Response:
+        async def load_image() -> Response:
             name = await self._name(request)
             key, which = request.path_params["key"], request.path_params["which"]
-            stored = await _later(self._desks.image, name, key, which)
+            stored = await _later(self._sessions.image, name, key, which)
             if stored is None:
                 raise _HTTPError(404, "there is no such image")
             return Response(stored[1], media_type=stored[0])
 
-        return await self._told(shown)
+        return await self._respond(load_image)
 
     async def events(self, request: Request) -> Response:
         """Record an event; the response is sent once it is on disk."""
 
-        async def recorded() -> Response:
+        async def record_event() -> Response:
             name, body = await self._name(request), await _body(request)
             try:
                 result = await _later(
-                    self._desks.record, name, body, request.query_params.get("topic")
+                    self._sessions.record, name, body, request.query_params.get("topic")
                 )
             except EditConflict as conflict:
-                current = await _later(self._desks.standing, name, body.get("task"), conflict)
+                current = await _later(
+                    self._sessions.current_judgment, name, body.get("task"), conflict
+                )
                 return _answer({"error": str(conflict), "current": current}, 409)
             return _answer(result)
 
-        return await self._told(recorded)
+        return await self._respond(record_event)
 
     async def _read(self, request: Request, read: Callable[..., Any], *arguments: Any) -> Response:
-        async def answered() -> Response:
+        async def read_data() -> Response:
             return _answer(await _later(read, await self._name(request), *arguments))
 
-        return await self._told(answered)
+        return await self._respond(read_data)
 
     async def _name(self, request: Request) -> str:
         """Return the name of the assessor who sent the request."""
         slug = request.path_params["slug"]
         token = request.cookies.get(self._cookie, "")
-        if not await _later(self._desks.link_is_good, slug, token):
+        if not await _later(self._sessions.is_valid_link, slug, token):
             raise _HTTPError(401, "open the link that you were given")
-        return self._desks.names[slug]
+        return self._sessions.names[slug]
 
-    async def _told(self, answer: Callable[[], Awaitable[Response]]) -> Response:
+    async def _respond(self, answer: Callable[[], Awaitable[Response]]) -> Response:
         """Return the response, or the error response."""
         try:
             return await answer()

@@ -55,7 +55,7 @@ class BusyError(Exception):
 class _SessionState:
     """Session of an assessor, with the task of each key."""
 
-    desk: AssessorSession
+    session: AssessorSession
     tasks: dict[str, tuple[str, str, bool]]
     keys: dict[tuple[str, str, bool], str]
 
@@ -70,7 +70,7 @@ class SessionManager:
         self._lock, self._version, self.recorded = threading.RLock(), -1, 0
         self.names = {assessor_slug(name): name for name in assessors}
         info = campaign.about
-        self._about, self.id = info, abbreviate_token(info.name, info.created)
+        self._info, self.id = info, abbreviate_token(info.name, info.created)
         self._refresh()
 
     # --------------------------------------------------------------------------- what is in there
@@ -94,8 +94,8 @@ class SessionManager:
         events: dict[str, list[LoggedEvent]] = {}
         for event in self._campaign.events():
             events.setdefault(event.assessor, []).append(event)
-        self._places = {
-            name: self._place(
+        self._states = {
+            name: self._make_state(
                 name,
                 {t: d for t, d in documents.items() if not assigned or t in assigned.get(name, ())},
                 events.get(name, []),
@@ -104,7 +104,7 @@ class SessionManager:
         }
         self._version = version
 
-    def _place(
+    def _make_state(
         self, name: str, documents: Mapping[str, Sequence[str]], events: Sequence[LoggedEvent]
     ) -> _SessionState:
         plan: JudgingPlan
@@ -135,11 +135,11 @@ class SessionManager:
     @property
     def documents(self) -> set[tuple[str, str]]:
         """Documents to be judged, each with its topic."""
-        return {task[:2] for state in self._places.values() for task in state.tasks.values()}
+        return {task[:2] for state in self._states.values() for task in state.tasks.values()}
 
     def summary(self) -> str:
         """Return a sentence about the documents to be judged."""
-        topics = {topic for state in self._places.values() for topic in state.desk.topics}
+        topics = {topic for state in self._states.values() for topic in state.session.topics}
         grouping = "two by two" if self._settings.mode == "preferences" else "one by one"
         order = "in random order" if self._settings.order == "random" else "in the pool's order"
         if self._adaptive is not None and self._settings.mode == "grades":
@@ -147,7 +147,7 @@ class SessionManager:
         counts = f"{len(self.documents)} documents of {len(topics)} topics"
         return f"{counts} are pooled; judged {grouping}, {order}"
 
-    def link_is_good(self, slug: str, token: str) -> bool:
+    def is_valid_link(self, slug: str, token: str) -> bool:
         """Return whether a token belongs to the assessor."""
         with self._lock:
             self._refresh()
@@ -159,12 +159,12 @@ class SessionManager:
 
     def _key(self, name: str, task: JudgingTask) -> str:
         """Return the opaque key of a task, which is the same after a restart."""
-        keys = self._places[name].keys
+        keys = self._states[name].keys
         parts = [task.document] if task.other is None else [task.document, task.other]
         return ".".join(keys[task.topic, part, task.again] for part in parts)
 
     def _task(self, name: str, key: object) -> JudgingTask:
-        tasks = self._places[name].tasks
+        tasks = self._states[name].tasks
         parts = [tasks.get(part) for part in key.split(".")] if isinstance(key, str) else []
         if len(parts) == 1 and parts[0] is not None:
             topic, document, is_repeat = parts[0]
@@ -176,7 +176,7 @@ class SessionManager:
         raise InputError(f"task {format_value(key)} is none of this assessor")
 
     def _is_known(self, name: str, event: LoggedEvent) -> bool:
-        keys = self._places[name].keys
+        keys = self._states[name].keys
         return all(
             document is None or (event.topic, document, event.again) in keys
             for document in (event.document, event.other)
@@ -188,15 +188,15 @@ class SessionManager:
         """Return the initial data of the page."""
         with self._lock:
             self._refresh()
-            session = self._places[name].desk
+            session = self._states[name].session
             acts = [event for event in session.acts(BEHIND) if self._is_known(name, event)]
             return {
-                "campaign": self._about.name,
+                "campaign": self._info.name,
                 "id": self.id,
                 "assessor": name,
                 "mode": self._settings.mode,
                 "grades": [
-                    {"grade": grade, "says": says} for grade, says in self._about.grades.items()
+                    {"grade": grade, "says": says} for grade, says in self._info.grades.items()
                 ],
                 "topics": [self._topic(session, each) for each in session.topics],
                 "acts": [self._act(name, event) for event in acts],
@@ -218,7 +218,7 @@ class SessionManager:
 
     def _act(self, name: str, event: LoggedEvent) -> dict[str, Any]:
         task = event_task(event)
-        judged = self._places[name].desk.past.judged.get(task.place, [])
+        judged = self._states[name].session.past.judged.get(task.canonical, [])
         before = [each for each in judged if each.event < event.event]
         return {
             "id": event.id,
@@ -230,7 +230,7 @@ class SessionManager:
         }
 
     def _ahead(self, name: str, topic: str | None) -> dict[str, Any]:
-        session = self._places[name].desk
+        session = self._states[name].session
         return {
             "queue": [self._key(name, task) for task in session.upcoming(AHEAD, topic)],
             "progress": _progress_to_json(session.progress()),
@@ -250,7 +250,7 @@ class SessionManager:
             self._refresh()
             for key in keys[:AHEAD]:
                 task = self._task(name, key)
-                past = self._places[name].desk.past
+                past = self._states[name].session.past
                 current = past.current(task)
                 documents = [
                     self._document(document)
@@ -301,7 +301,7 @@ class SessionManager:
         """Return the skipped and the judged tasks, the latest first."""
         with self._lock:
             self._refresh()
-            session = self._places[name].desk
+            session = self._states[name].session
             judged = [event for event in session.judged() if self._is_known(name, event)]
             return {
                 "aside": [
@@ -325,7 +325,7 @@ class SessionManager:
             "topic": task.topic,
             "titles": [title_by_document.get(document) or document for document in documents],
             "grade": None if event is None else event.grade,
-            "note": self._places[name].desk.past.note(task),
+            "note": self._states[name].session.past.note(task),
         }
 
     # ------------------------------------------------------------------------- what a page tells
@@ -346,7 +346,7 @@ class SessionManager:
         """
         with self._lock:
             self._refresh()
-            session = self._places[name].desk
+            session = self._states[name].session
             task, event = self._event(name, data)
             try:
                 number, new = self._campaign.record(event)
@@ -398,7 +398,7 @@ class SessionManager:
             grade=grade if kind in ("grade", "preference") else None,
             note=note if kind == "note" else None,
             seconds=seconds,
-            shown=self._places[name].desk.shown(task),
+            shown=self._states[name].session.position(task),
             again=task.again,
             replaces=None if replaces is None else self._number(replaces),
         )
@@ -417,7 +417,9 @@ class SessionManager:
         (row,) = self._campaign.read(f"SELECT {names} FROM events WHERE {column} = ?", (value,))
         return LoggedEvent(*row)._replace(again=bool(row[12]))
 
-    def standing(self, name: str, key: object, conflict: EditConflict) -> dict[str, Any] | None:
+    def current_judgment(
+        self, name: str, key: object, conflict: EditConflict
+    ) -> dict[str, Any] | None:
         """Return the current judgment, which the page did not know."""
         with self._lock:
             if conflict.event is None:

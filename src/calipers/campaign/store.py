@@ -438,7 +438,7 @@ class Campaign(CampaignFile):
                 ),
             )
             for topic in topics:
-                _check_there(connection, "topics", "topic", topic)
+                _check_exists(connection, "topics", "topic", topic)
                 connection.execute(
                     "INSERT INTO assignments VALUES (?, ?)", (assessor.assessor, topic)
                 )
@@ -569,7 +569,7 @@ def _check_new(connection: sqlite3.Connection, table: str, column: str, value: s
         raise InputError(f"{column} {format_value(value)} is there already")
 
 
-def _check_there(connection: sqlite3.Connection, table: str, column: str, value: str) -> None:
+def _check_exists(connection: sqlite3.Connection, table: str, column: str, value: str) -> None:
     cursor = connection.execute(f"SELECT 1 FROM {table} WHERE {column} = ?", (value,))
     if cursor.fetchone() is None:
         raise InputError(f"{column} {format_value(value)} is not of this campaign")

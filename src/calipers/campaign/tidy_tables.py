@@ -43,10 +43,10 @@ _QUERIES = {
 }
 TABLES = (*_QUERIES, "rankings")
 
-_WHOLE = ("position", "event", "grade", "shown", "replaces", "size", "sampled", "pool", "rank",
+_INT_COLUMNS = ("position", "event", "grade", "shown", "replaces", "size", "sampled", "pool", "rank",
           "before", "after")  # fmt: skip
 _TYPES = {
-    **dict.fromkeys((*_WHOLE, "bytes"), "int64"),
+    **dict.fromkeys((*_INT_COLUMNS, "bytes"), "int64"),
     **dict.fromkeys(("priority", "seconds", "score"), "float64"),
     "again": "bool",
     "body": "binary",

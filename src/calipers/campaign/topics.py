@@ -39,7 +39,7 @@ _NAMES = {name: field for field, names in FIELDS.items() for name in names} | {
     "details": "details",
 }
 #: `query` names a topic where nothing else does, and is its text where something does.
-_APART = re.compile(r"[\s,]*")
+_SEPARATORS = re.compile(r"[\s,]*")
 _ALWAYS_IDS = tuple(name for name in _IDS if name != "query")
 
 
@@ -159,7 +159,7 @@ def _parse_json(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
     decoder, offset = json.JSONDecoder(), decoded.index("[") + 1
     line = 1 + decoded.count("\n", 0, offset)
     for row in rows:
-        before, offset = offset, _APART.match(decoded, offset).end()  # type: ignore[union-attr]
+        before, offset = offset, _SEPARATORS.match(decoded, offset).end()  # type: ignore[union-attr]
         line += decoded.count("\n", before, offset)
         location = f"{path}:{line}"
         if not isinstance(row, dict):

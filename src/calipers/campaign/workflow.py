@@ -77,7 +77,7 @@ class JudgingTask(NamedTuple):
     again: bool = False
 
     @property
-    def place(self) -> JudgingTask:
+    def canonical(self) -> JudgingTask:
         """Canonical form of the task, which is the same for either order of a pair."""
         if self.other is None or self.document <= self.other:
             return self
@@ -170,53 +170,53 @@ class AssessorHistory:
         if event.kind == "undo":
             undone = self.acts.pop(event.replaces or 0, None)
             if undone is not None:
-                events_by_task = self._held(undone.kind)
+                events_by_task = self._events_by_task(undone.kind)
                 assert events_by_task is not None
-                task = event_task(undone).place
+                task = event_task(undone).canonical
                 events_by_task[task] = [e for e in events_by_task[task] if e.event != undone.event]
                 if not events_by_task[task]:
                     del events_by_task[task]
                     if events_by_task is self.judged:
                         del self._topics[task.topic][task]
             return
-        events_by_task = self._held(event.kind)
+        events_by_task = self._events_by_task(event.kind)
         if events_by_task is not None:
-            task = event_task(event).place
+            task = event_task(event).canonical
             events_by_task.setdefault(task, []).append(event)
             if events_by_task is self.judged:
                 self._topics.setdefault(task.topic, {})[task] = None
             self.acts[event.event] = event
 
-    def _held(self, kind: str) -> dict[JudgingTask, list[LoggedEvent]] | None:
+    def _events_by_task(self, kind: str) -> dict[JudgingTask, list[LoggedEvent]] | None:
         kinds = {"skip": self.skips, "note": self.notes, "adjudication": None, "undo": None}
         return kinds.get(kind, self.judged)
 
-    def of(self, topic: str) -> Iterable[JudgingTask]:
+    def judged_tasks(self, topic: str) -> Iterable[JudgingTask]:
         """Return the judged tasks of a topic, in the order of their first judgment."""
         return self._topics.get(topic, ())
 
     def current(self, task: JudgingTask) -> LoggedEvent | None:
         """Return the current judgment."""
-        return self.judged.get(task.place, [None])[-1]
+        return self.judged.get(task.canonical, [None])[-1]
 
     def note(self, task: JudgingTask) -> str:
         """Return the current note; a repeat has its own."""
-        notes = self.notes.get(task.place)
+        notes = self.notes.get(task.canonical)
         return (notes[-1].note or "") if notes else ""
 
     def is_skipped(self, task: JudgingTask) -> bool:
         """Return whether the task was skipped and not judged since."""
-        return task.place in self.skips and task.place not in self.judged
+        return task.canonical in self.skips and task.canonical not in self.judged
 
     def is_open(self, task: JudgingTask) -> bool:
         """Return whether the task was neither judged nor skipped."""
-        return task.place not in self.judged and task.place not in self.skips
+        return task.canonical not in self.judged and task.canonical not in self.skips
 
     def grades(self, topic: str) -> dict[str, int]:
         """Return the current grades of a topic without repeats, in the order first given."""
         return {
             task.document: grade
-            for task in self.of(topic)
+            for task in self.judged_tasks(topic)
             if task.other is None and not task.again
             if (grade := self.judged[task][-1].grade) is not None
         }
@@ -272,7 +272,7 @@ class GradingWorkflow:
         min_gap = effective_gap(len(self._orders.get(topic, ())), self._settings)
         waits: dict[JudgingTask, int] = {}
         last, done = None, 0
-        for task in past.of(topic):
+        for task in past.judged_tasks(topic):
             if task.other is None:
                 done, last = done + 1, task.document
                 second = task._replace(again=True)
@@ -328,7 +328,7 @@ class AssessorSession:
         self.past.apply(event)
         self._counts.pop(event.topic, None)
 
-    def _mine(self, task: JudgingTask) -> bool:
+    def _is_included(self, task: JudgingTask) -> bool:
         return task.topic in self._known and (task.other is not None) == self._plan.pairs
 
     def upcoming(self, count: int, topic: str | None = None) -> list[JudgingTask]:
@@ -343,13 +343,13 @@ class AssessorSession:
         return [
             event_task(skips[-1])
             for task, skips in self.past.skips.items()
-            if self._mine(task) and self.past.is_skipped(task)
+            if self._is_included(task) and self.past.is_skipped(task)
         ]
 
     def judged(self) -> list[LoggedEvent]:
         """Return the current judgments, the latest last."""
         current = [
-            judgments[-1] for task, judgments in self.past.judged.items() if self._mine(task)
+            judgments[-1] for task, judgments in self.past.judged.items() if self._is_included(task)
         ]
         return sorted(current, key=lambda event: event.event)
 
@@ -358,13 +358,13 @@ class AssessorSession:
         events = (
             event
             for event in reversed(self.past.acts.values())
-            if event.kind not in ("note", "import") and self._mine(event_task(event))
+            if event.kind not in ("note", "import") and self._is_included(event_task(event))
         )
         return list(islice(events, count))[::-1]
 
-    def shown(self, task: JudgingTask) -> int:
+    def position(self, task: JudgingTask) -> int:
         """Return the position of a task in the assessor's own order, from 1."""
-        first = self.past.judged.get(task.place)
+        first = self.past.judged.get(task.canonical)
         if first and first[0].shown is not None:
             return first[0].shown
         return self.progress().done + 1
@@ -391,7 +391,7 @@ class AssessorSession:
         skipped = Counter(task.topic for task in self.skipped())
         for topic in topics:
             self._counts[topic] = (
-                sum(map(self._mine, self.past.of(topic))),
+                sum(map(self._is_included, self.past.judged_tasks(topic))),
                 self._plan.left(topic, self.past),
                 skipped[topic],
             )
@@ -466,12 +466,12 @@ Tied = list[str]
 class SortState(NamedTuple):
     """State of a merge sort.
 
-    ``groups`` are from best to worst if the list is sorted, else None. ``asked`` are the
+    ``groups`` are from best to worst if the list is sorted, else None. ``pending`` are the
     comparisons to be made next, and ``left`` is an upper bound on their total number.
     """
 
     groups: list[Tied] | None
-    asked: list[tuple[str, str]]
+    pending: list[tuple[str, str]]
     left: int
 
 
@@ -498,7 +498,7 @@ def merge_sort(documents: Sequence[str], compare: Callable[[str, str], int | Non
             len(documents) - half if second.groups is None else len(second.groups),
         ]
         return SortState(
-            None, first.asked + second.asked, first.left + second.left + sum(sizes) - 1
+            None, first.pending + second.pending, first.left + second.left + sum(sizes) - 1
         )
     return _merge_step(first.groups, second.groups, compare)
 
@@ -559,7 +559,7 @@ class PreferenceWorkflow:
 
     def _seconds(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
         """Yield the pairs to be repeated, once others have come in between."""
-        pairs = [task for task in past.of(topic) if task.other is not None]
+        pairs = [task for task in past.judged_tasks(topic) if task.other is not None]
         threshold = self._settings.repeats * 2**64
         for later, task in enumerate(pairs):
             if (
@@ -575,7 +575,7 @@ class PreferenceWorkflow:
     def upcoming(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
         """Yield the pairs that can be judged now."""
         yield from self._seconds(topic, past)
-        for a, b in self.sorted(topic, past).asked:
+        for a, b in self.sorted(topic, past).pending:
             task = self._task(topic, a, b)
             if past.is_open(task):
                 yield task
@@ -586,5 +586,5 @@ class PreferenceWorkflow:
         Pairs that wait for a skipped one are included.
         """
         state = self.sorted(topic, past)
-        put_aside = sum(past.is_skipped(self._task(topic, *pair)) for pair in state.asked)
+        put_aside = sum(past.is_skipped(self._task(topic, *pair)) for pair in state.pending)
         return state.left - put_aside + sum(1 for _ in self._seconds(topic, past))

@@ -22,7 +22,7 @@ from calipers.data.tables import check_file, read_errors
 _DEEPEST = 100
 
 #: More bytes are none.
-_MOST = 1 << 26
+_MAX_BYTES = 1 << 26
 
 _DECLARED = re.compile(rb"""\s*<\?xml[^>]*?encoding\s*=\s*["']([\w.:-]+)["']""")
 _DECLARATIONS = re.compile(rb"<\?xml\b[^>]*\?>")
@@ -31,20 +31,20 @@ _JUNK = 9  # expat's number of "junk after document element"
 
 @dataclass
 class Element:
-    """Element; ``content`` is text and elements in order, ``span`` its location in ``whole``."""
+    """Element; ``content`` is text and elements in order, ``span`` its location in ``full_text``."""
 
     tag: str
     attributes: dict[str, str]
     line: int
     content: list[str | Element] = field(default_factory=list)
-    whole: bytes = field(default=b"", repr=False)
+    full_text: bytes = field(default=b"", repr=False)
     span: tuple[int, int] = (0, 0)
 
     @property
     def source(self) -> str:
         """Original text of the element."""
         start, end = self.span
-        return self.whole[start:end].decode()
+        return self.full_text[start:end].decode()
 
     @property
     def elements(self) -> list[Element]:
@@ -92,7 +92,7 @@ def decode_text(path: str) -> bytes:
 
     Another encoding is used only if an XML declaration names it.
     """
-    source = ByteSource.of(path)
+    source = ByteSource.from_input(path)
     if source.is_file:
         check_file(path, "topics")
     with read_errors(path, "topics"):
@@ -100,9 +100,9 @@ def decode_text(path: str) -> bytes:
         if declared is not None and source.packed is None:
             return _decode_source(source, declared[1].decode())
         with source.text() as stream:
-            text = stream.read(_MOST + 1)
-    if len(text) > _MOST:
-        raise InputError(f"{path}: has more than {_MOST >> 20} MiB, expected topics")
+            text = stream.read(_MAX_BYTES + 1)
+    if len(text) > _MAX_BYTES:
+        raise InputError(f"{path}: has more than {_MAX_BYTES >> 20} MiB, expected topics")
     return text
 
 
@@ -199,7 +199,7 @@ class _TreeBuilder:
         # (Behind an empty element's only tag expat is past its end, else before the closing tag.)
         if element.content or self._text[end - 2 : end] != b"/>":
             end = self._text.index(b">", end) + 1
-        element.whole, element.span = self._text, (start, end)
+        element.full_text, element.span = self._text, (start, end)
 
     def _characters(self, text: str) -> None:
         self._open[-1][0].content.append(text)

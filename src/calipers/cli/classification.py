@@ -62,7 +62,7 @@ KINDS = ("score", "probability", "predicted")
 class ClassificationCommand(TaskCommand):
     """Command ``calipers classification``."""
 
-    shown = ("confusion", "threshold_table", "orientation")
+    display_options = ("confusion", "threshold_table", "orientation")
     look = ("confusion", "orientation")
 
     def more_options(self) -> Option:
@@ -124,7 +124,7 @@ class ClassificationCommand(TaskCommand):
                 "counts"
             )
         is_shown = is_page(output.kind) or (output.kind == "table" and output.path is None)
-        if is_given("orientation") and not (is_shown or output.page.wanted):
+        if is_given("orientation") and not (is_shown or output.page.is_requested):
             raise click.UsageError(
                 "--orientation goes with a table on the standard output, Markdown or --report"
             )
@@ -150,7 +150,7 @@ class ClassificationCommand(TaskCommand):
                 raise click.UsageError(
                     "--threshold and --costs are about --score and --probability"
                 )
-            options["curves"] = output.page.wanted
+            options["curves"] = output.page.is_requested
             evaluation = _evaluate_matrices(options, measures, prevalence)
         elif options["rows"] is not None and not task_options["confusion_matrix"]:
             raise click.UsageError("--rows goes with --confusion-matrix, or without --truth")
@@ -188,7 +188,7 @@ class ClassificationCommand(TaskCommand):
         options["threshold"] = _thresholds(threshold, columns, costs, prevalence)
         options["measures"] = _select_measures(measures, prevalence, alone=alone) or None
 
-        def beside(table_rows: pa.Table) -> dict[str, Any]:
+        def extra_arguments(table_rows: pa.Table) -> dict[str, Any]:
             has_row_classes = bool(truth or row_classes)
             arguments = {
                 "rows": rows,
@@ -200,14 +200,17 @@ class ClassificationCommand(TaskCommand):
                 or None,
             }
 
-        return self.of_rows(
+        return self.evaluate_rows(
             table,
             replace(columns, labels=names),
             states,
             options,
             output,
-            memory_options={"--confusion-matrix": confusion_matrix, "--threshold-table": threshold_table},
-            extra_arguments=beside,
+            memory_options={
+                "--confusion-matrix": confusion_matrix,
+                "--threshold-table": threshold_table,
+            },
+            extra_arguments=extra_arguments,
         )
 
     def finish(
@@ -451,7 +454,9 @@ def _read_matrices(table: str, options: dict[str, Any]) -> tuple[Any, list[Input
     UsageError
         If the table is not a confusion matrix.
     """
-    if any(options[kind] for kind in KINDS) or not (options["rows"] is not None or _says_so(table)):
+    if any(options[kind] for kind in KINDS) or not (
+        options["rows"] is not None or _is_declared_matrix(table)
+    ):
         raise click.UsageError(
             "Missing option '--truth'. (Where TABLE is a confusion matrix, --rows says what its "
             "rows are.)"
@@ -481,7 +486,7 @@ def _is_json(path: str) -> bool:
     return path.lower().endswith(".json")
 
 
-def _says_so(table: str) -> bool:
+def _is_declared_matrix(table: str) -> bool:
     """Return whether a table declares itself a confusion matrix."""
     if _is_json(table):
         return True
@@ -505,5 +510,5 @@ def _origin(path: str) -> InputOrigin:
 
     if not _is_json(path):
         return read_input_table(path).origin
-    size, digest = ByteSource.of(path).digest()
+    size, digest = ByteSource.from_input(path).digest()
     return InputOrigin("table", path, bytes=size, sha256=digest)

@@ -37,14 +37,14 @@ system_option = repeatable_option(
 class Columns:
     """Column options of a command line.
 
-    ``specs`` are the texts by role, ``tables`` the files of systems by name, and ``by`` is the
+    ``specs`` are the texts by role, ``tables`` the files of systems by name, and ``id_column`` is the
     column of ids that joins them.
     """
 
     task: Task
     specs: Mapping[str, Sequence[str]]
     tables: Mapping[str, str]
-    by: str | None
+    id_column: str | None
     costs: Sequence[str] = ()
     #: The classes that --labels names, by which ``p_a,p_b`` is understood.
     labels: Sequence[str] | None = None
@@ -82,7 +82,7 @@ class Columns:
         default_names = [_default_name(column, spec, is_list=True) for column, spec in column_specs]
         return tuple(dict.fromkeys(self.tables or (*names, *default_names)))
 
-    def of_text(self, names: Sequence[str]) -> bool:
+    def has_text_lists(self, names: Sequence[str]) -> bool:
         """Return whether a column may be text with a list of labels, rather than one per label."""
         from calipers.data.columns import match_prefix
 
@@ -100,7 +100,7 @@ class Columns:
         """Return the origins of the table of the truth and of those of the systems."""
         return [get_origin(path) for path in (table, *self.tables.values())]
 
-    def found(
+    def to_arguments(
         self, names: Sequence[str], opened: Callable[[str], pa.Table] | None = None
     ) -> dict[str, Any]:
         """Return the arguments of an evaluation function: names of columns, by role.
@@ -160,7 +160,7 @@ class Columns:
             raise click.UsageError(
                 f"{column.option}: give it once, for the {noun} that every --system has"
             )
-        id_column = self.by or ""
+        id_column = self.id_column or ""
         for name, path in self.tables.items() if specs else ():
             rows = opened(path)
             resolved = resolve(column, specs[0], rows.column_names, parts)
@@ -186,7 +186,7 @@ class Columns:
 
         rows_by_path, id_column = (
             {path: read_input_table(path).rows for path in self.tables.values()},
-            self.by or "",
+            self.id_column or "",
         )
         return {
             system: pa.table(

@@ -20,7 +20,7 @@ HOMES = {
     "fish": ("XDG_CONFIG_HOME", ".config", "fish/completions/calipers.fish"),
 }
 #: What the shell sets when it asks for completions, by which a script of ours is known, too.
-_ASKED = "_CALIPERS_COMPLETE"
+_COMPLETE_VARIABLE = "_CALIPERS_COMPLETE"
 
 #: What a name begins with that asks for an average.
 _AVERAGES = ("macro-", "micro-", "weighted-")
@@ -46,12 +46,12 @@ def command(shell: str | None, *, install: bool) -> None:
     completion_class = get_completion_class(shell) if shell in HOMES else None
     if completion_class is None:
         raise click.UsageError(f"say for which shell: {', '.join(HOMES)}")
-    script = completion_class(cli, {}, "calipers", _ASKED).source()
+    script = completion_class(cli, {}, "calipers", _COMPLETE_VARIABLE).source()
     if not install:
         click.echo(script.rstrip())
         return
     path = _home(shell)
-    if path.exists() and _ASKED not in path.read_text("utf-8", "replace"):
+    if path.exists() and _COMPLETE_VARIABLE not in path.read_text("utf-8", "replace"):
         raise click.UsageError(f"{path} is there already, and not from here; it is left as it is")
     path.parent.mkdir(parents=True, exist_ok=True)
     from calipers.report.output_files import atomic_writer

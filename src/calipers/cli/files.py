@@ -232,7 +232,7 @@ def check_files(inputs: Iterable[tuple[str, str]], outputs: Sequence[tuple[str, 
     written = []
     for label, path in outputs:
         if path != DASH:
-            target = OutputTarget.of(path)
+            target = OutputTarget.from_path(path)
             target.check()
             written.append((f"{label} {path}", target))
     to_stdout = OutputTarget.opened(1, DASH)
@@ -257,7 +257,9 @@ def _input_targets(inputs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Out
     for label, pattern in inputs:
         for path in _list_files(pattern):
             try:
-                target = OutputTarget.opened(0, DASH) if path == DASH else OutputTarget.of(path)
+                target = (
+                    OutputTarget.opened(0, DASH) if path == DASH else OutputTarget.from_path(path)
+                )
             except OSError:
                 continue
             yield f"{label} {path}", target

@@ -47,7 +47,7 @@ def command(
     from calipers.evaluate.merge_states import save_state as save
 
     evaluation = merge_states(
-        list(states), measures=measures or None, curves=output.page.wanted, **options
+        list(states), measures=measures or None, curves=output.page.is_requested, **options
     )
     if save_state is not None:
         save(evaluation, save_state)

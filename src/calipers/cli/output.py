@@ -113,7 +113,7 @@ class ReportOptions:
     """Options of charts: the file of an HTML report, whether to open it, and a folder of charts."""
 
     path: str | None
-    shown: bool
+    opens_report: bool
     charts: ChartOptions | None
 
     @classmethod
@@ -122,23 +122,23 @@ class ReportOptions:
         return cls(options.pop("report"), options.pop("open_"), ChartOptions.take(options))
 
     @property
-    def wanted(self) -> bool:
+    def is_requested(self) -> bool:
         """Whether a report or charts are requested."""
-        return self.path is not None or self.shown or self.charts is not None
+        return self.path is not None or self.opens_report or self.charts is not None
 
     def write(self, result: Evaluation | Comparison, **look: Any) -> None:
         """Write the requested report and charts of a result; ``look`` applies to both."""
         path = self.path
         if self.charts is not None:
             self.charts.write(result, **look)
-        if path is None and not self.shown:
+        if path is None and not self.opens_report:
             return
         if path is None:
             import tempfile
 
             path = os.path.join(tempfile.mkdtemp(prefix="calipers-"), "report.html")  # noqa: PTH118
         write_output(result.to_html(**look), path)
-        if self.shown:
+        if self.opens_report:
             open_in_browser(path)
 
 

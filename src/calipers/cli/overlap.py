@@ -9,7 +9,7 @@ import click
 from calipers.cli.files import Command, InputFile
 from calipers.cli.options import SHARE, choice_option, option_with_default, text_option
 from calipers.cli.shared_options import OutputOptions, inference_options, output_options
-from calipers.evaluation.task import MOST
+from calipers.evaluation.task import MAX_INT
 
 
 @click.command("overlap", cls=Command)
@@ -20,12 +20,14 @@ from calipers.evaluation.task import MOST
     "Persistence p of RBO: the probability of examining the next document.",
     type=SHARE,
 )
-@text_option("--depth", "K", "Evaluate the first K documents only.", type=click.IntRange(1, MOST))
+@text_option(
+    "--depth", "K", "Evaluate the first K documents only.", type=click.IntRange(1, MAX_INT)
+)
 @option_with_default(
     "-k --cutoff cutoffs",
     (10, 100),
     "Cutoff k of overlap@k; repeatable.",
-    type=click.IntRange(1, MOST),
+    type=click.IntRange(1, MAX_INT),
     multiple=True,
 )
 @choice_option(

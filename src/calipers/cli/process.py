@@ -214,7 +214,7 @@ class _StandardStream(io.FileIO):
 
     def __init__(self, descriptor: int, display_name: str) -> None:
         super().__init__(descriptor, "wb", closefd=False)
-        self._shown = display_name
+        self._display_name = display_name
 
     def write(self, data: Any) -> int:
         """Write data, and return the number of bytes."""
@@ -228,7 +228,7 @@ class _StandardStream(io.FileIO):
         except BlockingIOError:
             raise
         except OSError as error:
-            raise OSError(error.errno, error.strerror, self._shown) from None
+            raise OSError(error.errno, error.strerror, self._display_name) from None
 
 
 def _drop(descriptor: int) -> None:

@@ -24,31 +24,31 @@ class ProgressLine(threading.Thread):
     def __init__(self, descriptor: int) -> None:
         super().__init__(name="calipers-progress", daemon=True)
         self._descriptor = descriptor
-        self._over = threading.Event()
+        self._stopped = threading.Event()
         self._lock = threading.Lock()
-        self._shown = False
+        self._is_shown = False
 
     def run(self) -> None:
         """Write the progress until the thread is stopped."""
         wait = _PATIENCE
-        while not self._over.wait(wait):
+        while not self._stopped.wait(wait):
             text, wait = progress.progress_text(), _EVERY
             with self._lock:
-                if text is not None and not self._over.is_set():
+                if text is not None and not self._stopped.is_set():
                     width = shutil.get_terminal_size().columns - 1
                     self._write(_CLEAR + text[:width].encode())
-                    self._shown = True
+                    self._is_shown = True
 
     def clear(self) -> None:
         """Clear the line."""
         with self._lock:
-            if self._shown:
+            if self._is_shown:
                 self._write(_CLEAR)
-                self._shown = False
+                self._is_shown = False
 
     def stop(self) -> None:
         """Stop the thread, and clear the line."""
-        self._over.set()
+        self._stopped.set()
         self.clear()
 
     def _write(self, text: bytes) -> None:

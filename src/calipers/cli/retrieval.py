@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class RetrievalCommand(TaskCommand):
     """Command ``calipers retrieval``."""
 
-    shown = ("per_topic_dir",)
+    display_options = ("per_topic_dir",)
 
     def more_options(self) -> Option:
         """Return the option for one file per run."""
@@ -44,7 +44,7 @@ class RetrievalCommand(TaskCommand):
             options["max_grade"],
         ) != (None, None):
             raise click.UsageError("--max-unretrieved and --max-grade go with --judgment-bounds")
-        if options["topic_curves"] and not output.page.wanted:
+        if options["topic_curves"] and not output.page.is_requested:
             raise click.UsageError("--topic-curves goes with --report, --open or --charts")
         has_columns = any(
             options[name] for name in ("weight", "count", "cluster", "time", "slices")

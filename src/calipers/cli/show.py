@@ -68,15 +68,19 @@ def command(file: str, **options: Any) -> None:
     if isinstance(result, tuple):
         from calipers.cli.plan import write_plans
 
-        if page.wanted or layout is not None:
+        if page.is_requested or layout is not None:
             raise click.UsageError("a plan has no page and one layout only")
         write_plans(result, kind, path)
     elif isinstance(result, LearningResult):
         from calipers.cli.learn.shared import write_learning_result
 
-        if page.charts is not None or layout is not None or (page.shown and page.path is None):
+        if (
+            page.charts is not None
+            or layout is not None
+            or (page.opens_report and page.path is None)
+        ):
             raise click.UsageError("a result of learning has one layout, and a page by --report")
-        write_learning_result(result, kind, path, page.path, opens_report=page.shown)
+        write_learning_result(result, kind, path, page.path, opens_report=page.opens_report)
     else:
         write(result, kind, path, page, layout)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from calipers.results import Evaluation
 
 #: Those whose rows lie in other processes.
-_ELSEWHERE = ("spark", "dask")
+_DISTRIBUTED = ("spark", "dask")
 
 _STDIN = (DASH, "/dev/stdin")
 
@@ -89,7 +89,7 @@ class StateOptions:
             )
         return state_options
 
-    def of(self, verb: Callable[..., Evaluation], *args: Any, **options: Any) -> Evaluation:
+    def evaluate(self, verb: Callable[..., Evaluation], *args: Any, **options: Any) -> Evaluation:
         """Evaluate the rows, merge the other states, and save the state."""
         from calipers.evaluate.merge_states import merge_states, save_state
 
@@ -114,9 +114,9 @@ def is_distributed(
     If they are, options that only apply to engines are popped.
     """
     engine, master = options["engine"], options["master"]
-    if master is not None and engine not in _ELSEWHERE:
+    if master is not None and engine not in _DISTRIBUTED:
         raise click.UsageError("--master goes with --engine spark and --engine dask")
-    if engine in _ELSEWHERE or _is_streamed(task, table, columns, options):
+    if engine in _DISTRIBUTED or _is_streamed(task, table, columns, options):
         return True
     del options["engine"], options["master"]
     options.pop("memory", None)
@@ -158,7 +158,7 @@ def _existing_columns(table: str, specs: Sequence[str]) -> list[str]:
 
     if not os.path.isfile(table):  # noqa: PTH113
         return []
-    names, existing = Stream.of(table).names, []
+    names, existing = Stream.from_input(table).names, []
     for spec in specs:
         patterns = [spec] if spec in names else spec.rpartition("=")[2].split(",")
         for column in patterns:
@@ -173,9 +173,9 @@ def table_engine(table: str, options: dict[str, Any]) -> Engine:
     from calipers.evaluation.stream_columns import get_engine
 
     engine, master = options.pop("engine"), options.pop("master")
-    if engine in _ELSEWHERE and table in _STDIN:
+    if engine in _DISTRIBUTED and table in _STDIN:
         raise click.UsageError(f"--engine {engine} reads files, not the standard input")
-    if engine in _ELSEWHERE:
+    if engine in _DISTRIBUTED:
         allow_pandas()
     if engine == "spark":
         return spark.SparkEngine.from_source(table, get_session(master))

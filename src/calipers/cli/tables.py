@@ -26,7 +26,7 @@ class InputTable(NamedTuple):
     source: ByteSource
     origin: InputOrigin
     #: Whether these are all its columns.
-    whole: bool = True
+    is_complete: bool = True
 
     @property
     def is_csv(self) -> bool:
@@ -35,7 +35,7 @@ class InputTable(NamedTuple):
 
         kind, _ = file_extension(self.source.name)
         if not self.source.is_file and not kind:
-            kind = self.source.guessed()
+            kind = self.source.infer_extension()
         return kind in (".csv", ".tsv")
 
 
@@ -52,9 +52,9 @@ def read_input_table(
     from calipers.data.trec import InputOrigin
 
     table_by_path: dict[str, InputTable] = click.get_current_context().meta.setdefault(_KEY, {})
-    if path not in table_by_path or (choose is None and not table_by_path[path].whole):
+    if path not in table_by_path or (choose is None and not table_by_path[path].is_complete):
         # A file behind it is read from where it stands, and has no extension.
-        source = ByteSource.of(DASH if path == "/dev/stdin" else path)
+        source = ByteSource.from_input(DASH if path == "/dev/stdin" else path)
         choose = choose if os.path.isfile(path) else None  # noqa: PTH113
         rows = read_table(source, choose=choose)
         size, digest = source.digest()

@@ -61,7 +61,7 @@ class TaskCommand(Command):
     """
 
     #: Options of a class of its own that say what is shown, not what is measured.
-    shown: ClassVar[tuple[str, ...]] = ()
+    display_options: ClassVar[tuple[str, ...]] = ()
     #: Those of them that say how the result looks.
     look: ClassVar[tuple[str, ...]] = ()
 
@@ -126,7 +126,7 @@ class TaskCommand(Command):
         unit_formats = UNIT_DATA if task.per_unit and not task.per_unit_asked else ()
         return tuple(dict.fromkeys((*DATA, *unit_formats)))
 
-    def asked_by(
+    def evaluation_parameters(
         self, exclude: Collection[str] = ()
     ) -> tuple[list[click.Parameter], Callable[..., Any]]:
         """Return parameters and a function to evaluate the task for ``plan`` and ``compare``.
@@ -136,7 +136,14 @@ class TaskCommand(Command):
         """
         task = self.task
         omitted_names = {str(p.name) for p in added_parameters(output_options)}
-        omitted_names |= {"slices", "save_state", "merge", "no_compare", *self.shown, *exclude}
+        omitted_names |= {
+            "slices",
+            "save_state",
+            "merge",
+            "no_compare",
+            *self.display_options,
+            *exclude,
+        }
         omitted_names |= {_name(switch) for switch in (task.below, f"per-{task.per_unit}")}
         omitted_names |= {a.name for a in (*task.arguments, *OPTIONS.values()) if a.is_shown}
         omitted = [p for p in self.params if p.name in omitted_names]
@@ -186,7 +193,7 @@ class TaskCommand(Command):
         columns = Columns.take(task, options)
         states = StateOptions.take(options) if "states" in task.options else None
         self.parse(options)
-        return self.of_rows(table, columns, states, options, output)
+        return self.evaluate_rows(table, columns, states, options, output)
 
     def parse(self, options: dict[str, Any]) -> None:
         """Convert the texts of options to arguments of the evaluation function."""
@@ -200,7 +207,7 @@ class TaskCommand(Command):
                 raise click.UsageError(f"{argument.option} {error}") from None
         options["measures"] = options["measures"] or None
 
-    def of_rows(
+    def evaluate_rows(
         self,
         table: str,
         columns: Columns,
@@ -217,7 +224,7 @@ class TaskCommand(Command):
         """
         task = self.task
         if "curves" in task.options:
-            options["curves"] = output.page.wanted
+            options["curves"] = output.page.is_requested
         verb = _load_object(task.verb)
         if len(task.engines) > 1 and is_distributed(task, table, columns, options):
             if columns.tables:
@@ -228,8 +235,8 @@ class TaskCommand(Command):
                 raise click.UsageError(f"{option} takes all rows in memory: --engine memory")
             rows = table_engine(table, options)
             self._check_separator(columns, rows.names, options)
-            arguments = columns.found(rows.names)
-            evaluate = verb if states is None else functools.partial(states.of, verb)
+            arguments = columns.to_arguments(rows.names)
+            evaluate = verb if states is None else functools.partial(states.evaluate, verb)
             result: Evaluation = evaluate(**{task.table: rows}, **arguments, inputs=(), **options)
             return result
         opened = functools.partial(self._opened, columns, options.get("separator"))
@@ -240,9 +247,9 @@ class TaskCommand(Command):
         )
         self._check_separator(columns, table_rows.column_names, options)
         with columns.located(table):
-            arguments = columns.found(table_rows.column_names, opened)
+            arguments = columns.to_arguments(table_rows.column_names, opened)
             arguments |= {} if extra_arguments is None else extra_arguments(table_rows)
-            id_argument = {"id": columns.by} if "id" in task.options else {}
+            id_argument = {"id": columns.id_column} if "id" in task.options else {}
             origins = columns.origins(table)
             evaluation: Evaluation = verb(
                 **{task.table: table_rows}, **arguments, **id_argument, inputs=origins, **options
@@ -254,7 +261,7 @@ class TaskCommand(Command):
         columns: Columns, names: Sequence[str], options: Mapping[str, Any]
     ) -> None:
         """Check that a separator is given only if columns are text."""
-        if options.get("separator") is not None and not columns.of_text(names):
+        if options.get("separator") is not None and not columns.has_text_lists(names):
             raise click.UsageError("--separator is about columns of text, and none is named")
 
     def finish(
@@ -296,7 +303,7 @@ def _column_names(columns: Columns, names: Sequence[str]) -> Sequence[str]:
     from calipers.data.errors import InputError
 
     try:
-        return columns_read((columns.found(names), columns.by), names)
+        return columns_read((columns.to_arguments(names), columns.id_column), names)
     except (click.UsageError, InputError):
         return names  # it is told when the table is there
 
@@ -309,4 +316,4 @@ def evaluation_options(
     name: str, exclude: Collection[str] = ()
 ) -> tuple[list[click.Parameter], Callable[..., Any]]:
     """Return how ``plan`` and ``compare`` evaluate the task ``name``."""
-    return make_task_command(TASKS[name]).asked_by(exclude)
+    return make_task_command(TASKS[name]).evaluation_parameters(exclude)

@@ -48,7 +48,7 @@ def name_options(message: str, options: Mapping[str, str]) -> str:
     '--jobs is 0, expected 1 or more'
     """
 
-    def named(match: re.Match[str]) -> str:
+    def replace_argument(match: re.Match[str]) -> str:
         flag = options.get(match["name"])
         if flag is None:
             return match[0]
@@ -56,7 +56,9 @@ def name_options(message: str, options: Mapping[str, str]) -> str:
         quoted = f"'{value}'" if re.search(r"[\s<>&*()]", value) else value
         return f"{flag} {quoted}" if value else flag
 
-    text = re.sub(rf"(?<![\w.-])(?P<name>[A-Za-z_]\w*)=(?P<value>{_VALUE})?(?!=)", named, message)
+    text = re.sub(
+        rf"(?<![\w.-])(?P<name>[A-Za-z_]\w*)=(?P<value>{_VALUE})?(?!=)", replace_argument, message
+    )
     text = text.replace("(estimator, X, y)", options.get("estimator", "(estimator, X, y)"))
     head = re.match(r"(?P<name>\w+)(?P<after>: | is )", text)
     if head is not None and head["name"] in options:

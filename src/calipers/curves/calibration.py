@@ -60,7 +60,7 @@ def calibration_curve(scored: ScoreData) -> Curve:
         scored,
         CURVE,
         x=x[keep],
-        y=np.repeat(blocks.share, 2)[keep],
+        y=np.repeat(blocks.proportion, 2)[keep],
         threshold=np.repeat(blocks.total, 2)[keep],
         **_consistency_bands(scored, levels),
     )
@@ -80,13 +80,13 @@ def binned_calibration_curve(
     size = _row_size(scored.table)
     limits = [
         proportions.wilson(float(proportion), float(total) / size, scored.settings.level)
-        for proportion, total in zip(binned.share, binned.total, strict=True)
+        for proportion, total in zip(binned.proportion, binned.total, strict=True)
     ]
     return _probability_curve(
         scored,
         BINS,
         x=binned.probability,
-        y=binned.share,
+        y=binned.proportion,
         threshold=binned.total,
         band_x=binned.probability,
         low=np.array([interval.low for interval in limits]),

@@ -43,12 +43,12 @@ class Projection:
     """Sampled points on their first two principal components, with the proportions of variance."""
 
     rows: IntArray
-    at: FloatArray
-    shares: tuple[float, float]
-    whole: int
+    coordinates: FloatArray
+    explained_variance_ratio: tuple[float, float]
+    n_points: int
 
     @classmethod
-    def of(cls, points: FloatArray, seed: int, *, directions: bool) -> Projection:
+    def from_points(cls, points: FloatArray, seed: int, *, directions: bool) -> Projection:
         """Project a sample of the points, which depends on the seed alone.
 
         With ``directions`` the unit vectors of the points are projected.
@@ -124,7 +124,9 @@ def projections(system: Clustering, projected: Projection) -> list[Curve]:
     cluster = system.cluster[projected.rows]
     labels = [
         f"{which} component, {proportion:.0%} of the variance"
-        for which, proportion in zip(("First", "Second"), projected.shares, strict=True)
+        for which, proportion in zip(
+            ("First", "Second"), projected.explained_variance_ratio, strict=True
+        )
     ]
     series = [(system.names[k], cluster == k) for k in shown_clusters]
     if classes:
@@ -132,8 +134,8 @@ def projections(system: Clustering, projected: Projection) -> list[Curve]:
     return [
         make_curve(
             system, PROJECTION, labels[0], labels[1],
-            x=projected.at[member_mask, 0], y=projected.at[member_mask, 1], series=name, classes=classes,
-            areas={"points": float(projected.whole)},
+            x=projected.coordinates[member_mask, 0], y=projected.coordinates[member_mask, 1], series=name, classes=classes,
+            areas={"points": float(projected.n_points)},
         )
         for name, member_mask in series
     ]  # fmt: skip
@@ -194,7 +196,7 @@ def _unique_labels(names: Sequence[str]) -> dict[str, str]:
     return unique_labels(names, vega.LABEL)
 
 
-def _left_out(n_shown: int, curve: Curve) -> str:
+def _truncation_note(n_shown: int, curve: Curve) -> str:
     n_clusters = curve.classes
     return (
         f" The {n_shown} largest of {n_clusters:,} clusters are told apart." if n_clusters else ""
@@ -228,7 +230,7 @@ def _silhouettes(system: str, curves: Sequence[Curve]) -> Figure:
         f"mean is {digits(mean)}.",
         caption=f"The {measure_name} of {which}, by cluster and size. Below 0 a point lies nearer to "
         f"another cluster than to its own. Dashed: the mean, {digits(mean)}."
-        + _left_out(len(curves), curves[0]),
+        + _truncation_note(len(curves), curves[0]),
         spec=_bars(curves, names, mean),
         head=("cluster", "points", f"mean {measure_name}"),
         rows=rows,
@@ -404,7 +406,7 @@ def _projection(system: str, curves: Sequence[Curve]) -> Figure:
         label=f"{points_phrase} of {n_shown} clusters on the two axes along which they vary most.",
         caption=f"{points_phrase[0].upper()}{points_phrase[1:]}, on the two axes along which these vary most. What lies "
         "apart here is apart; what lies together may be apart along other axes."
-        + _left_out(n_shown, curves[0]),
+        + _truncation_note(n_shown, curves[0]),
         spec=_points(shown_series),
         head=("cluster", "points drawn", "mean of the first", "mean of the second"),
         rows=rows,

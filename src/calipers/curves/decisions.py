@@ -87,7 +87,7 @@ def cost_curve(scored: ScoreData) -> Curve:
         ]
         lines["threshold in use"] = ((0.0, rates_in_use[0]), (1.0, rates_in_use[1]))
 
-    def drawn() -> FloatArray:
+    def replicate_costs() -> FloatArray:
         best = np.searchsorted(change, GRID, side="right").clip(max=len(corners) - 1)
         positive, negative = scored.counted.rates(corners[best])
         return (1 - positive) * GRID + negative * (1 - GRID)
@@ -100,7 +100,7 @@ def cost_curve(scored: ScoreData) -> Curve:
         y=fnr[line] * p + fpr[line] * (1 - p),
         threshold=scored.table.thresholds[corners][line],
         references=lines,
-        **make_band(scored, GRID, drawn),
+        **make_band(scored, GRID, replicate_costs),
     )
 
 
@@ -118,7 +118,7 @@ def net_benefit_curve(scored: ScoreData) -> Curve:
     scores = scored.table.scores
     inside = scores[(scores > 0) & (scores < 1)]
     p = np.union1d(ODDS_GRID, inside)
-    indices = scored.places(p)
+    indices = scored.threshold_indices(p)
     odds = p / (1 - p)
     counts = replace(
         scored.matrix, counts=scored.matrix.counts[indices], squares=scored.matrix.squares[indices]
@@ -131,8 +131,8 @@ def net_benefit_curve(scored: ScoreData) -> Curve:
             float(net_benefit(scored.table.to_confusion_matrix(cut), odds=cut / (1 - cut))),
         )
 
-    def drawn() -> FloatArray:
-        return scored.counted.net_benefit(scored.places(ODDS_GRID), ODDS_GRID)
+    def replicate_benefits() -> FloatArray:
+        return scored.counted.net_benefit(scored.threshold_indices(ODDS_GRID), ODDS_GRID)
 
     return make_score_curve(
         scored,
@@ -147,7 +147,7 @@ def net_benefit_curve(scored: ScoreData) -> Curve:
             "act on all": _act_on_all(scored, bottom),
             "act on none": ((0.0, 0.0), (1.0, 0.0)),
         },
-        **make_band(scored, ODDS_GRID, drawn),
+        **make_band(scored, ODDS_GRID, replicate_benefits),
     )
 
 

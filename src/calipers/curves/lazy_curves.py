@@ -62,7 +62,7 @@ class LazyCurves(Sequence[Curve]):
         return [curve.kind for curve in self.plan]
 
     @cached_property
-    def _made(self) -> dict[int, Curve]:
+    def _cache(self) -> dict[int, Curve]:
         return {}
 
     def finished(self, curve: Curve) -> Curve:
@@ -77,9 +77,9 @@ class LazyCurves(Sequence[Curve]):
         if isinstance(index, slice):
             return tuple(self[position] for position in range(len(self))[index])
         position = range(len(self))[index]
-        if position not in self._made:
-            self._made[position] = self.finished(self.plan[position].make())
-        return self._made[position]
+        if position not in self._cache:
+            self._cache[position] = self.finished(self.plan[position].make())
+        return self._cache[position]
 
     def __len__(self) -> int:
         return len(self.plan)
@@ -104,20 +104,20 @@ def plan_curves(output_kind: str, systems: Sequence[Any]) -> list[LazyCurve]:
 
 @dataclass(frozen=True, eq=False)
 class CurvesWithoutBands(LazyCurves):
-    """Curves ``of`` another sequence without their bands."""
+    """Curves of another sequence, ``curves``, without their bands."""
 
-    of: LazyCurves
+    curves: LazyCurves
 
     @property
     def plan(self) -> Sequence[LazyCurve]:
         """Planned curves."""
-        return self.of.plan
+        return self.curves.plan
 
     def finished(self, curve: Curve) -> Curve:
         """Return the curve without its bands."""
         nothing = np.zeros(0)
         return replace(
-            self.of.finished(curve), band_x=nothing, low=nothing, high=nothing, method="none",
+            self.curves.finished(curve), band_x=nothing, low=nothing, high=nothing, method="none",
             simultaneous_low=nothing, simultaneous_high=nothing, simultaneous_method="none",
         )  # fmt: skip
 
@@ -168,7 +168,7 @@ class ClusterCurves(LazySequence[Curve]):
     measure: Measure | None
 
     @cached_property
-    def _made(self) -> tuple[Curve, ...]:
+    def _items(self) -> tuple[Curve, ...]:
         from calipers.curves.clusters import projections, silhouettes
 
         curves: list[Curve] = []
@@ -188,4 +188,6 @@ class ClusterCurves(LazySequence[Curve]):
         first = self.systems[0]
         if first.points is None or min(first.points.shape) < 2:
             return None
-        return Projection.of(first.points, first.settings.seed, directions=first.metric == "cosine")
+        return Projection.from_points(
+            first.points, first.settings.seed, directions=first.metric == "cosine"
+        )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 BINS = 10
 
 #: Against what the coverage of intervals is drawn.
-GIVEN: Mapping[str, str] = {
+CONDITIONS: Mapping[str, str] = {
     "coverage given prediction": "Prediction",
     "coverage given truth": "Truth",
 }
@@ -85,7 +85,7 @@ def conditional_coverage_curve(
     truth.
     """
     x = system.truth
-    if GIVEN[kind] == "Prediction":
+    if CONDITIONS[kind] == "Prediction":
         try:
             x = system.quantile_rows.quantile(0.5)
         except NoLevelError:
@@ -96,7 +96,13 @@ def conditional_coverage_curve(
     estimates = [_value(system.take_rows(rows), f"interval-coverage@{nominal!r}") for rows in parts]
     line = {f"{100 * nominal:.4g}%": [[end, nominal] for end in (middle[0], middle[-1])]}
     return _curve(
-        system, kind, middle, estimates, (GIVEN[kind], "Coverage"), references=line, series=series
+        system,
+        kind,
+        middle,
+        estimates,
+        (CONDITIONS[kind], "Coverage"),
+        references=line,
+        series=series,
     )
 
 

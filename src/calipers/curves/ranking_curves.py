@@ -45,7 +45,7 @@ class MeanCurves(LazySequence["Curve"]):
     zero: bool
     settings: Settings
     #: The places of the topics that count, if not all do; and what they count for, if not once.
-    kept: IntArray | None = None
+    topic_indices: IntArray | None = None
     importance: FloatArray | None = None
     clusters: ClusterIndex | None = None
     order: TimeOrder | None = None
@@ -98,19 +98,19 @@ class CutoffCurves(MeanCurves):
     @property
     def kinds(self) -> list[str]:
         """Kind of each curve, known before they are computed."""
-        return [f"{self._named} at ranks"] * len(self)
+        return [f"{self._base_name} at ranks"] * len(self)
 
     @property
-    def _named(self) -> str:
+    def _base_name(self) -> str:
         return str(self.measure).rpartition("@")[0]
 
     @cached_property
-    def _made(self) -> tuple[Curve, ...]:
+    def _items(self) -> tuple[Curve, ...]:
         from calipers.results import Curve
 
         measures = measures_by_rank(self.measure)
         x, curves = np.arange(1.0, len(measures) + 1), []
-        name = self._named
+        name = self._base_name
         constant = self._means(self._columns(None))
         for system in self.systems:
             columns = self._columns(system)
@@ -134,7 +134,7 @@ class CutoffCurves(MeanCurves):
     def _columns(self, system: str | None) -> Sequence[FloatArray]:
         """Return the values at each rank of the included topics."""
         table = self.values(system)
-        return list((table if self.kept is None else table[self.kept]).T)
+        return list((table if self.topic_indices is None else table[self.topic_indices]).T)
 
 
 def measures_by_rank(measure: Measure) -> list[Measure]:
@@ -147,7 +147,7 @@ def measures_by_rank(measure: Measure) -> list[Measure]:
 class RankCurves(MeanCurves):
     """Precision-recall curves of runs, averaged over topics."""
 
-    whole: Mapping[str, JudgedRankings]
+    full_rankings: Mapping[str, JudgedRankings]
     rel: int
     judged_only: bool
     #: The topics that have curves of their own, and the size of the collection, if it is known.
@@ -156,15 +156,15 @@ class RankCurves(MeanCurves):
 
     def _counting(self, ranking: JudgedRankings) -> JudgedRankings:
         """Return the ranking of the included topics."""
-        return ranking if self.kept is None else ranking.take(self.kept)
+        return ranking if self.topic_indices is None else ranking.take(self.topic_indices)
 
     @cached_property
     def rankings(self) -> dict[str, JudgedRankings]:
         """Rankings of the runs, condensed to judged documents if requested."""
-        return {n: r.condense() if self.judged_only else r for n, r in self.whole.items()}
+        return {n: r.condense() if self.judged_only else r for n, r in self.full_rankings.items()}
 
     @cached_property
-    def _made(self) -> tuple[Curve, ...]:
+    def _items(self) -> tuple[Curve, ...]:
         return (
             *self.averaged("recalls", interpolated=True),
             *self.averaged("ranks", interpolated=False),
@@ -186,7 +186,7 @@ class RankCurves(MeanCurves):
         of_topics = [
             OF_TOPICS[kind] for kind in available_kinds(self.collection_size) for _ in self.topics
         ]
-        return [kind for kind in (*MEANS.values(), *of_topics) for _ in self.whole]
+        return [kind for kind in (*MEANS.values(), *of_topics) for _ in self.full_rankings]
 
     def averaged(
         self, axis: str, *, interpolated: bool, points: Sequence[float] | None = None

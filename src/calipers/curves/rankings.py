@@ -20,10 +20,10 @@ from calipers.statistics import FloatArray, IntArray
 BoolArray = npt.NDArray[np.bool_]
 
 #: The most points of a line that is drawn at its corners.
-MOST = 200
+MAX_POINTS = 200
 #: Of the points in each of so many parts of the width the first, the last, the lowest and the
 #: highest are drawn, where there are more.
-_PARTS = MOST // 4
+_PARTS = MAX_POINTS // 4
 
 
 class _RankChart(CurveChart):
@@ -75,13 +75,13 @@ class _TopicChart(CurveChart):
 def simplify_line(curve: Curve) -> Curve:
     """Remove the points of a curve that do not change its drawing.
 
-    These are points between two others on a horizontal or vertical line. If more than :data:`MOST`
+    These are points between two others on a horizontal or vertical line. If more than :data:`MAX_POINTS`
     points remain, only those of the outline are kept.
     """
     if len(curve) < 3:
         return curve
     indices = np.flatnonzero(_is_corner(curve.x, curve.y))
-    if len(indices) > MOST:
+    if len(indices) > MAX_POINTS:
         indices = indices[_outline(curve.x[indices], curve.y[indices])]
     if len(indices) == len(curve):
         return curve
@@ -124,7 +124,7 @@ register_chart(
         name=OF_TOPICS["PR"],
         title="Precision and recall on a topic",
         explanation="Precision and recall of the documents down to each rank, drawn at the corners "
-        f"of the line, {MOST} at most.",
+        f"of the line, {MAX_POINTS} at most.",
         of="rankings",
     ),
     _TopicChart(
@@ -138,7 +138,7 @@ register_chart(
         name=OF_TOPICS["ROC"],
         title="ROC curve of a topic",
         explanation="From nothing retrieved to the whole collection, drawn at the corners of the "
-        f"line, {MOST} at most; beyond the last document retrieved, a random order is assumed.",
+        f"line, {MAX_POINTS} at most; beyond the last document retrieved, a random order is assumed.",
         of="rankings",
     ),
 )

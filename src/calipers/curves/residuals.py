@@ -36,7 +36,7 @@ QUANTILES, RESIDUALS, VALUES = "normal quantiles", "residuals", "values"
 #: Bins of the same number of rows, of which means are drawn.
 BINS = 20
 #: A bin has so many rows at least.
-LEAST = 10
+MIN_BIN_ROWS = 10
 #: Bars of a histogram.
 BARS = 40
 #: So many quantiles are drawn.
@@ -212,13 +212,13 @@ def binned_means(system: RegressionOutput, kind: str) -> Curve:
 def equal_weight_bins(x: FloatArray, w: FloatArray, max_bins: int) -> list[npt.NDArray[np.intp]]:
     """Return the row indices of bins of equal weight by a number, in order.
 
-    Bins have :data:`LEAST` rows or more. Rows with the same number stay together, in the bin of the
+    Bins have :data:`MIN_BIN_ROWS` rows or more. Rows with the same number stay together, in the bin of the
     first of them.
     """
     used = np.flatnonzero(w > 0)
     order = used[np.argsort(x[used], kind="stable")]
     cumulative = np.cumsum(w[order]) / w[order].sum()
-    number = max(1, min(max_bins, len(order) // LEAST))
+    number = max(1, min(max_bins, len(order) // MIN_BIN_ROWS))
     code = np.minimum((cumulative * number - 1e-9).astype(int), number - 1)
     first = np.concatenate([[True], np.diff(x[order]) > 0])
     code = code[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))]

@@ -50,7 +50,7 @@ class ScoreCurves(LazyCurves):
     often: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
-    def of(self) -> Sequence[ScoreData]:
+    def score_data(self) -> Sequence[ScoreData]:
         """Score data of the curves."""
         return self.read()
 
@@ -59,7 +59,7 @@ class ScoreCurves(LazyCurves):
         """Planned curves."""
         from calipers.report.figures.curves import curve_charts
 
-        selected, proportions = self.of, {s.series: s.share for s in self.of}
+        selected, proportions = self.score_data, {s.series: s.share for s in self.score_data}
         if len(proportions) > MOST_BANDS:
             selected = [replace(s, settings=replace(s.settings, interval="none")) for s in selected]
         if self._all_classes:
@@ -89,7 +89,7 @@ class ScoreCurves(LazyCurves):
     @cached_property
     def _all_classes(self) -> int:
         """Total number of classes if only some have curves, otherwise 0."""
-        series = {s.series for s in self.of}, {series for _, series in self.points}
+        series = {s.series for s in self.score_data}, {series for _, series in self.points}
         classes = max(map(len, series))
         return classes if classes > MOST_CLASSES else 0
 
@@ -101,8 +101,8 @@ class ScoreCurves(LazyCurves):
 
     def find(self, system: str | None, series: str | None) -> ScoreData:
         """Return the data of the curves of one system and one class."""
-        system_name = resolve_name("system", system, [s.system for s in self.of])
-        of_system = [s for s in self.of if s.system == system_name]
+        system_name = resolve_name("system", system, [s.system for s in self.score_data])
+        of_system = [s for s in self.score_data if s.system == system_name]
         classes = [s.series for s in of_system]
         if not any(classes):
             return of_system[0]

@@ -136,7 +136,7 @@ class ScoreData:
         spread = np.searchsorted(weight, np.linspace(0, weight[-1], _SPREAD)) + 1
         parts = [np.arange(_HIGHEST), spread, self.hull]
         if self.probabilities:
-            parts.append(self.places(ODDS_GRID))
+            parts.append(self.threshold_indices(ODDS_GRID))
         if self._by_block:
             running = (np.cumsum(column) for column in (table.positive, table.negative))
             parts += [np.searchsorted(column, _RATES * column[-1]) + 1 for column in running]
@@ -145,7 +145,7 @@ class ScoreData:
             return ThresholdReplicates.drawn_by_block(table, indices, self.settings)
         return ThresholdReplicates.draw(self.ranked, indices, self.settings)
 
-    def places(self, thresholds: FloatArray) -> npt.NDArray[np.intp]:
+    def threshold_indices(self, thresholds: FloatArray) -> npt.NDArray[np.intp]:
         """Return the indices of thresholds in ``matrix``: the number of scores at or above each."""
         scores = self.table.scores
         return np.asarray(len(scores) - np.searchsorted(scores[::-1], thresholds, side="left"))

@@ -170,11 +170,11 @@ def _sides(curve: Curve, name: str) -> tuple[str, str]:
     total = sum(curve.areas.values())
     below, above = (key for key in ("FN", "TN", "TP", "FP") if key in curve.areas)
 
-    def said(key: str) -> str:
+    def describe(key: str) -> str:
         percentage = f"{100 * curve.areas[key] / total:.1f}%" if total else "–"
         return f"{key} {numbers.format_number(curve.areas[key])} ({percentage} of {name})"
 
-    return said(below), said(above)
+    return describe(below), describe(above)
 
 
 def _density_table(curves: Sequence[Curve]) -> Numbers:

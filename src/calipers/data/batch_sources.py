@@ -36,7 +36,7 @@ class BatchSource:
     name: str
     schema: pa.Schema
     rows: int | None = None
-    again = True
+    is_rereadable = True
     #: Whether it is CSV, in which an empty field may be empty text.
     csv = False
     files: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class BatchSource:
         """Fingerprint of the rows of a file; None if it is unknown."""
         return None
 
-    def guesses(self, name: str) -> bool:
+    def has_inferred_type(self, name: str) -> bool:
         """Return whether the type of a column is inferred, so that its values may all be text."""
         return False
 
@@ -208,7 +208,7 @@ class TableSource(BatchSource):
 class ReaderSource(BatchSource):
     """Arrow record batches that can be read only once."""
 
-    again = False
+    is_rereadable = False
 
     def __init__(self, reader: pa.RecordBatchReader, name: str) -> None:
         self.name, self.schema, self._reader = name, reader.schema, reader
@@ -279,9 +279,9 @@ class PartitionedSource(BatchSource):
         """Fingerprint of the file."""
         return self._part.stamp
 
-    def guesses(self, name: str) -> bool:
+    def has_inferred_type(self, name: str) -> bool:
         """Return whether the type of a column of the file itself is inferred."""
-        return name not in self._keys and self._part.guesses(name)
+        return name not in self._keys and self._part.has_inferred_type(name)
 
     def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield the batches of the file, with the additional columns."""
@@ -456,7 +456,7 @@ class TextFile(FileSource):
                 tables.check_json_lines(self._source)
             raise
 
-    def guesses(self, name: str) -> bool:
+    def has_inferred_type(self, name: str) -> bool:
         """Return True: all types are inferred."""
         return True
 
@@ -476,7 +476,7 @@ class TextFile(FileSource):
 class TextStream(BatchSource):
     """Text or Arrow IPC stream that can be read once: a pipe, the standard input, a stream."""
 
-    again = False
+    is_rereadable = False
 
     def __init__(self, source: Any, text: Collection[str]) -> None:
         self._waiting = _InterruptibleStream(source)
@@ -512,7 +512,7 @@ class TextStream(BatchSource):
         head = stream.read(HEAD + 1)
         kind = tables.file_extension(self.name)[0]
         if kind not in tables.TEXTS:
-            kind = ByteSource(self.name, head[: head.find(b"\n")]).guessed()
+            kind = ByteSource(self.name, head[: head.find(b"\n")]).infer_extension()
         self._format = TextFormat(self.name, kind, text)
         self.csv = tables.TEXTS[kind] != "jsonl"
         self.schema = self._format.schema(head)
@@ -526,7 +526,7 @@ class TextStream(BatchSource):
         finally:
             self._waiting.close()
 
-    def guesses(self, name: str) -> bool:
+    def has_inferred_type(self, name: str) -> bool:
         """Return whether the stream is text, of which all types are inferred."""
         return self._reader is None
 
@@ -618,7 +618,7 @@ class _InterruptibleStream:
     def read(self, size: int) -> bytes:
         """Read ``size`` bytes, or fewer if the stream ends."""
         blocks: list[bytes] = []
-        while size > 0 and (block := self._some(size)):
+        while size > 0 and (block := self._read_block(size)):
             blocks.append(block)
             size -= len(block)
         return b"".join(blocks)
@@ -628,7 +628,7 @@ class _InterruptibleStream:
         if self._is_own:
             self._file.close()
 
-    def _some(self, size: int) -> bytes:
+    def _read_block(self, size: int) -> bytes:
         if not self._waits:
             block = self._file.read(size)
             if not isinstance(block, bytes):

@@ -94,7 +94,7 @@ def encode_binary(
     )
 
 
-def names_two(
+def is_binary_problem(
     labels: Sequence[Any], positive: Any, score: Any, probability: Any, threshold: Any
 ) -> bool:
     """Return whether ``labels`` only name the two classes of a binary problem.

@@ -55,7 +55,7 @@ class ByteSource:
     content: bytes | None = None
 
     @classmethod
-    def of(cls, source: ByteSource | str | os.PathLike[str] | BinaryIO) -> ByteSource:
+    def from_input(cls, source: ByteSource | str | os.PathLike[str] | BinaryIO) -> ByteSource:
         """Make a source from a path (``"-"``: standard input) or an object with ``read()``."""
         if isinstance(source, ByteSource):
             return source
@@ -145,7 +145,7 @@ class ByteSource:
         with pa.input_stream(source, compression=self.packed) as stream:
             yield CheckedText(self.name, stream, longest)
 
-    def guessed(self) -> str:
+    def infer_extension(self) -> str:
         """Infer the file extension of a table from its content."""
         start = self.start
         for magic, kind in TABLES.items():

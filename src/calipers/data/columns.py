@@ -70,7 +70,7 @@ class InputColumns:
         """
         return self.ids if self.ids is None or self.left is None else take_rows(self.ids, self.left)
 
-    def named(self, row: int) -> str:
+    def row_name(self, row: int) -> str:
         """Return the name of a row: its id, or its index in the input."""
         index = row if self.left is None else int(self.left[row])
         return f"row {index}" if self.ids is None else repr(self.ids[index].as_py())
@@ -119,7 +119,7 @@ def collect_columns(
     """
     if missing not in MISSING:
         raise InputError(f"missing is {missing!r}, expected one of {', '.join(MISSING)}")
-    costs, notes = Costs.of(cost), []
+    costs, notes = Costs.from_argument(cost), []
     collected: dict[str, Any] = {**columns, "cost": costs.columns or None}
     left = ids = None
     if data is not None:
@@ -133,8 +133,8 @@ def collect_columns(
             argument: _resolve(values, table, argument, join)
             for argument, values in collected.items()
         }
-        if join is not None and join.lost.any():
-            left = np.flatnonzero(~join.lost)
+        if join is not None and join.lost_mask.any():
+            left = np.flatnonzero(~join.lost_mask)
             collected = {
                 argument: take_rows(values, left) for argument, values in collected.items()
             }
@@ -192,7 +192,7 @@ def columns_read(requested: Any, names: Sequence[str]) -> Sequence[str]:
     ['y', 'p_a', 'p_b']
     """
     selected: set[str] = set()
-    for name in _texts(requested, len(names)):
+    for name in _candidate_names(requested, len(names)):
         prefix = None if name in names or not name.endswith("*") else name[:-1]
         matches = [n for n in names if n == name or (prefix is not None and n.startswith(prefix))]
         if not matches:
@@ -201,18 +201,18 @@ def columns_read(requested: Any, names: Sequence[str]) -> Sequence[str]:
     return [name for name in names if name in selected] or names
 
 
-def _texts(requested: Any, n_columns: int) -> Iterator[str]:
+def _candidate_names(requested: Any, n_columns: int) -> Iterator[str]:
     """Yield all texts that may name one of ``n_columns`` columns; longer lists hold values."""
     if isinstance(requested, str):
         yield requested
     elif isinstance(requested, Mapping):
         for value in requested.values():
-            yield from _texts(value, n_columns)
+            yield from _candidate_names(value, n_columns)
     elif isinstance(requested, tuple) or (
         isinstance(requested, list) and len(requested) <= n_columns
     ):
         for value in requested:
-            yield from _texts(value, n_columns)
+            yield from _candidate_names(value, n_columns)
 
 
 def _table(
@@ -323,10 +323,10 @@ class _IdJoin:
             raise InputError(
                 f"data: no column {id_column!r} of ids; {did_you_mean(id_column, table.column_names)}"
             )
-        self.by, self.drop, self.wide = id_column, drop, wide
+        self.id_column, self.drop, self.wide = id_column, drop, wide
         self.ids = combine_chunks(table.column(id_column))
-        self.lost = np.zeros(table.num_rows, bool)
-        self._said: list[str] = []
+        self.lost_mask = np.zeros(table.num_rows, bool)
+        self._problems: list[str] = []
         self._refuse_twice(self.ids, "data")
 
     def _refuse_twice(self, ids: pa.Array, input_name: str) -> None:
@@ -344,11 +344,11 @@ class _IdJoin:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        if self.by not in table.column_names:
+        if self.id_column not in table.column_names:
             raise InputError(
-                f"{input_name}: no column {self.by!r} of ids; {did_you_mean(self.by, table.column_names)}"
+                f"{input_name}: no column {self.id_column!r} of ids; {did_you_mean(self.id_column, table.column_names)}"
             )
-        ids, target_ids = combine_chunks(table.column(self.by)), self.ids
+        ids, target_ids = combine_chunks(table.column(self.id_column)), self.ids
         if ids.type != target_ids.type:  # 7 of a CSV file is the id '7' of another table
             ids, target_ids = pc.cast(ids, pa.string()), pc.cast(target_ids, pa.string())
         twice = _repeated_ids(ids)
@@ -372,18 +372,18 @@ class _IdJoin:
             (extra, "there that data do not have"),
         ):
             if len(affected_ids):
-                self._said.append(f"{input_name}: {_format_ids(affected_ids, 'id')} {problem}.")
-        self.lost |= absent
-        joined = table.drop_columns([self.by]).take(pc.fill_null(indices, 0))
+                self._problems.append(f"{input_name}: {_format_ids(affected_ids, 'id')} {problem}.")
+        self.lost_mask |= absent
+        joined = table.drop_columns([self.id_column]).take(pc.fill_null(indices, 0))
         return _values(joined, input_name, self.wide)
 
     def notes(self) -> list[str]:
         """Return a note on the rows that were dropped, and why."""
-        if not self._said:
+        if not self._problems:
             return []
-        n_dropped = int(self.lost.sum())
+        n_dropped = int(self.lost_mask.sum())
         return [
-            f"{n_dropped} of {len(self.lost)} rows are left out by their ids. {' '.join(self._said)}"
+            f"{n_dropped} of {len(self.lost_mask)} rows are left out by their ids. {' '.join(self._problems)}"
         ]
 
 

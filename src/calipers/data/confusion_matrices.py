@@ -82,7 +82,7 @@ def parse_header(name: Any) -> str | None:
     return meaning(name)
 
 
-def names_both(name: Any) -> bool:
+def is_matrix_header(name: Any) -> bool:
     """Return whether a header names both rows and columns, which only that of a matrix does."""
     return len(_BETWEEN.split(str(name))) == 2 and parse_header(name) is not None
 
@@ -91,14 +91,14 @@ def names_both(name: Any) -> bool:
 class Axis:
     """Rows or columns of a confusion matrix.
 
-    ``names`` are the names of the classes, None if there are none; ``what`` is truth or predicted,
+    ``names`` are the names of the classes, None if there are none; ``role`` is truth or predicted,
     None if it is unknown.
     """
 
     names: tuple[str, ...] | None = None
-    what: str | None = None
+    role: str | None = None
 
-    def told(self) -> Axis:
+    def with_inferred_role(self) -> Axis:
         """Add what the names indicate, such as all of them beginning with "predicted"."""
         if not self.names:
             return self
@@ -106,37 +106,37 @@ class Axis:
         first = {meaning(part[0]) for part in parts}
         role = first.pop() if len(first) == 1 else None
         if role is not None and all(len(part) == 2 and part[1] for part in parts):
-            return self._known(role, tuple(part[1] for part in parts))
+            return self._with_role(role, tuple(part[1] for part in parts))
         for role, known in _LABELS.items():
             if all(known.fullmatch(name.strip().lower()) for name in self.names):
-                return self._known(role, self.names)
+                return self._with_role(role, self.names)
         return self
 
-    def _known(self, role: str, names: tuple[str, ...]) -> Axis:
-        return self if self.what not in (None, role) else Axis(names, role)
+    def _with_role(self, role: str, names: tuple[str, ...]) -> Axis:
+        return self if self.role not in (None, role) else Axis(names, role)
 
 
 @dataclass(frozen=True, eq=False)
 class CountTable:
-    """Table of counts, with its two axes; ``where`` is its name in messages."""
+    """Table of counts, with its two axes; ``input_name`` is its name in messages."""
 
     counts: npt.NDArray[np.float64]
     rows: Axis
     columns: Axis
-    where: str = "confusion"
+    input_name: str = "confusion"
 
-    def told(self) -> CountTable:
+    def with_inferred_roles(self) -> CountTable:
         """Add what the names of rows and columns indicate.
 
         If they indicate the same for both axes, they are names of classes like any others, and
         ignored.
         """
-        rows, columns = self.rows.told(), self.columns.told()
-        if rows.what is not None and rows.what == columns.what:
+        rows, columns = self.rows.with_inferred_role(), self.columns.with_inferred_role()
+        if rows.role is not None and rows.role == columns.role:
             return self
         return replace(self, rows=rows, columns=columns)
 
-    def said(self, rows: str | None) -> str | None:
+    def row_role(self, rows: str | None) -> str | None:
         """Return what the rows are, according to the option ``rows`` and the names of both axes.
 
         Raises
@@ -144,26 +144,26 @@ class CountTable:
         InputError
             If these contradict each other.
         """
-        row_role, column_role = self.rows.what, self.columns.what
+        row_role, column_role = self.rows.role, self.columns.role
         if row_role is not None and row_role == column_role:
             raise InputError(
-                f"{self.where}: both its rows and its columns are called {_OF[row_role]}"
+                f"{self.input_name}: both its rows and its columns are called {_ROLE_PHRASES[row_role]}"
             )
         if row_role is None and column_role is not None:
             row_role = PREDICTED if column_role == TRUTH else TRUTH
         if rows is not None and row_role not in (None, rows):
             raise InputError(
-                f"{self.where}: rows={rows!r} contradicts what its rows and columns are called, by "
-                f"which rows are {_OF[row_role or TRUTH]}; leave out rows=, or rename them"
+                f"{self.input_name}: rows={rows!r} contradicts what its rows and columns are called, by "
+                f"which rows are {_ROLE_PHRASES[row_role or TRUTH]}; leave out rows=, or rename them"
             )
         return rows or row_role
 
-    def turned(self) -> CountTable:
+    def transpose(self) -> CountTable:
         """Return the transposed table."""
         return replace(self, counts=self.counts.T, rows=self.columns, columns=self.rows)
 
 
-_OF = {TRUTH: "the truth", PREDICTED: "predictions"}
+_ROLE_PHRASES = {TRUTH: "the truth", PREDICTED: "predictions"}
 
 
 def check_rows(rows: Any, confusion: Any) -> None:
@@ -185,7 +185,7 @@ def check_totals(square: CountTable) -> None:
                 continue
             if np.array_equal(counts[index], np.delete(counts, index, axis=0).sum(axis=0)):
                 raise InputError(
-                    f"{square.where}: the {kind} {name!r} adds up the others, and is no class; "
+                    f"{square.input_name}: the {kind} {name!r} adds up the others, and is no class; "
                     "leave totals out"
                 )
 
@@ -457,7 +457,7 @@ def label_columns(columns: Mapping[Any, Any]) -> tuple[Any, Any]:
     if (
         not of_rows
         and first in header_columns
-        and (names_both(first) or _names_others(columns, first))
+        and (is_matrix_header(first) or _names_others(columns, first))
     ):
         of_rows = [first]
     if len(of_rows) > 1:
@@ -484,7 +484,7 @@ def is_matrix_table(table: Any) -> bool:
     hold only counts.
     """
     columns = {name: table[name] for name in column_names(table)}
-    if any(map(names_both, columns)):
+    if any(map(is_matrix_header, columns)):
         return True
     text_columns = [name for name in columns if not _is_numeric(columns[name])]
     return (
@@ -524,20 +524,20 @@ def _read(
         if isinstance(confusion, CountTable)
         else _to_count_table(confusion, input_name, labels)
     )
-    square = replace(square, where=input_name)
+    square = replace(square, input_name=input_name)
     row_classes = next((values for values in classes.values() if values is not None), None)
     check_totals(square)
     if row_classes is not None:
         matrix = _name_rows(square, row_classes, TRUTH if classes[PREDICTED] is None else PREDICTED)
         return matrix if rows == TRUTH else Matrix(matrix.predicted, matrix.truth, matrix.counts.T)
-    square = square.told()
-    row_role = square.said(rows)
+    square = square.with_inferred_roles()
+    row_role = square.row_role(rows)
     square, is_matched_by_order = _match_axes(square, row_role)
     names, counts = square.columns.names or (), square.counts
     if row_role is None and not np.array_equal(counts, counts.T):
         raise either_way(names, counts, positive, input_name)
     unnamed = square.rows.names == tuple(map(str, range(len(counts))))
-    square = square if row_role != PREDICTED else square.turned()
+    square = square if row_role != PREDICTED else square.transpose()
     note = class_order_note(square) if is_matched_by_order and not unnamed else ""
     truth = square.rows.names or ()
     predicted = truth if is_matched_by_order else square.columns.names or ()
@@ -628,13 +628,13 @@ def _name_rows(square: CountTable, row_classes: Any, role: str) -> Matrix:
     """
     counts, names = square.counts, list(square.columns.names or ())
     column = encode_labels(row_classes, role)
-    check_length(counts, len(column.codes), square.where, reference=f"{role} has")
+    check_length(counts, len(column.codes), square.input_name, reference=f"{role} has")
     known = label_index(names)
     extra = [name for name in column.names if find_label(known, name) is None]
     other = PREDICTED if role == TRUTH else TRUTH
     if len(extra) == len(column.names):
         raise InputError(
-            f"{square.where}: its columns are called {format_names(names)}, and {role} has the "
+            f"{square.input_name}: its columns are called {format_names(names)}, and {role} has the "
             f"classes {format_names(list(column.names))}; expected a column for each "
             f"{'predicted' if other == PREDICTED else 'true'} class, under its name"
         )
@@ -652,13 +652,13 @@ def _match_axes(square: CountTable, row_role: str | None) -> tuple[CountTable, b
     if square.rows.names is None:
         if len(counts) != len(names):
             raise InputError(
-                f"{square.where}: has {len(counts)} rows and {len(names)} columns, expected one of "
+                f"{square.input_name}: has {len(counts)} rows and {len(names)} columns, expected one of "
                 "each for every class, or truth= with the class of each row"
             )
         return replace(square, rows=replace(square.rows, names=tuple(names))), False
     rows = list(square.rows.names)
     if len(set(rows)) < len(rows):
-        raise InputError(f"{square.where}: {find_duplicate(rows)!r} names more than one row")
+        raise InputError(f"{square.input_name}: {find_duplicate(rows)!r} names more than one row")
     known = label_index(names)
     class_indices = [find_label(known, name) for name in rows]
     if (
@@ -673,7 +673,7 @@ def _match_axes(square: CountTable, row_role: str | None) -> tuple[CountTable, b
     )
     if not contained or all(class_index is None for class_index in class_indices):
         raise InputError(
-            f"{square.where}: its rows are called {format_names(rows)}, its columns "
+            f"{square.input_name}: its rows are called {format_names(rows)}, its columns "
             f"{format_names(names)}; "
             "expected the same classes, or truth= with the class of each row; or rows= (--rows), "
             "by which as many of either belong together in their order"

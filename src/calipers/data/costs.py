@@ -32,7 +32,7 @@ class Costs:
         return bool(self.columns or self.numbers)
 
     @classmethod
-    def of(cls, argument: Any) -> Costs:
+    def from_argument(cls, argument: Any) -> Costs:
         """Parse the argument of a user.
 
         It is a dict from names of costs to a column or a number, or to dicts of these by system. A
@@ -106,7 +106,7 @@ class Costs:
             },
         )
 
-    def taken(self, rows: Any) -> Costs:
+    def take(self, rows: Any) -> Costs:
         """Return the costs of some of the rows."""
         columns = {
             cost: {name: column[rows] for name, column in by_system.items()}

@@ -50,7 +50,7 @@ class ExternalValues:
 class ValueRow(NamedTuple):
     """One value, with its location in the input."""
 
-    where: str
+    location: str
     system: str
     unit: str
     measure: str
@@ -239,7 +239,7 @@ def _read_trec_output(path: str, system: str) -> list[ValueRow]:
     """Read the output of trec_eval -q, a measure, topic and value per line, without averages."""
     tables.check_file(path, "a table, or what trec_eval -q printed")
     rows: list[ValueRow] = []
-    with tables.read_errors(path, "text"), ByteSource.of(path).text() as text:
+    with tables.read_errors(path, "text"), ByteSource.from_input(path).text() as text:
         for number, raw in text.lines():
             line = raw.decode()
             fields = line.split()
@@ -270,10 +270,10 @@ def _collect(rows: Iterable[ValueRow], origins: tuple[InputOrigin, ...] = ()) ->
         entries = cells.setdefault(row.system, {}).setdefault(row.measure, {})
         if unit in entries:
             raise InputError(
-                f"{row.where}: {row.measure} of {row.system!r} on {_unit(unit)!r} stands there a "
+                f"{row.location}: {row.measure} of {row.system!r} on {_unit(unit)!r} stands there a "
                 f"second time; the first is {entries[unit][1]}"
             )
-        entries[unit] = _number(row.value, row.where), row.where
+        entries[unit] = _number(row.value, row.location), row.location
     if not units:
         raise InputError("values: there are none")
     measures = tuple(dict.fromkeys(measure for entries in cells.values() for measure in entries))

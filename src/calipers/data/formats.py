@@ -14,7 +14,7 @@ from calipers.data import tables
 from calipers.data.byte_sources import STDIN
 from calipers.data.errors import InputError
 from calipers.data.ir_datasets import PREFIX
-from calipers.data.plain_text import first_line, names_columns
+from calipers.data.plain_text import first_line, is_header
 from calipers.data.tables import BINARIES, COMPRESSED, TEXTS
 from calipers.data.trec_tables import FURTHER, GRADE, SCORE, VALUES, Kind, buffers
 
@@ -57,7 +57,7 @@ def detect_kind(path: str) -> Kind | None:
     if suffix == ".json":
         return _kind_of_json(tables.read_json(path))
     if suffix in BINARIES or (
-        suffix in TEXTS and (suffix != ".tsv" or names_columns(first_line(path)))
+        suffix in TEXTS and (suffix != ".tsv" or is_header(first_line(path)))
     ):
         table = tables.read_table(path)
         return _kind_of_columns({f.name: _is_floating(f.type) for f in table.schema})
@@ -100,7 +100,7 @@ def _kind_of_json(data: Any) -> Kind | None:
 
 def _kind_of_text(path: str) -> Kind | None:
     fields = first_line(path)
-    if names_columns(fields):
+    if is_header(fields):
         return _kind_of_columns({name.strip('"'): False for name in fields})
     if len(fields) == 4:
         return "qrels"

@@ -42,15 +42,15 @@ NOTHING = RowInfo()
 class RowRepeats:
     """Repetition of each row by its frequency weight.
 
-    ``rows`` is the number of rows given, and ``places`` the index of the given row for each
+    ``rows`` is the number of rows given, and ``row_indices`` the index of the given row for each
     repeated one; it is None if each row counts once.
     """
 
     rows: int
-    places: npt.NDArray[np.intp] | None = None
+    row_indices: npt.NDArray[np.intp] | None = None
 
     @classmethod
-    def of(
+    def from_counts(
         cls, count: Any, rows: int, weights: npt.NDArray[np.float64] | None = None
     ) -> RowRepeats:
         """Check a column of counts and make the repetition; a row of weight 0 is dropped."""
@@ -67,49 +67,54 @@ class RowRepeats:
 
     def __call__(self, column: Any) -> Any:
         """Repeat the rows of a column, a table or a dict of them by their counts."""
-        return column if self.places is None else take_rows(column, self.places)
+        return column if self.row_indices is None else take_rows(column, self.row_indices)
 
-    def place(self, row: int) -> int:
+    def input_row(self, row: int) -> int:
         """Return the index of the given row of a repeated row."""
-        return row if self.places is None else int(self.places[row])
+        return row if self.row_indices is None else int(self.row_indices[row])
 
-    def about(self, rows: InputColumns) -> RowInfo:
+    def row_info(self, rows: InputColumns) -> RowInfo:
         """Return ids and costs of the repeated rows."""
         return RowInfo(self.ids(rows.names()), rows.costs.read(self.rows, self))
 
     def ids(self, names: Ids | None) -> Ids | None:
         """Return the ids of the rows: () without ids, None if a row counts more than once."""
-        if self.places is None:
+        if self.row_indices is None:
             return () if names is None else names
-        if (np.diff(self.places) == 0).any():
+        if (np.diff(self.row_indices) == 0).any():
             return None
-        return () if names is None else take_rows(names, self.places)
+        return () if names is None else take_rows(names, self.row_indices)
 
-    def given(self, column: Any, input_name: str) -> Any:
+    def repeat_column(self, column: Any, input_name: str) -> Any:
         """Check the length of a given column, and repeat its rows."""
-        if self.places is not None and hasattr(column, "__len__"):
+        if self.row_indices is not None and hasattr(column, "__len__"):
             check_length(column, self.rows, input_name)
         return self(column)
 
     def sliced(self, slices: Mapping[str, Mapping[str, Any]] | None) -> Any:
         """Repeat the columns of each slice definition."""
         return slices and {
-            way: {name: self.given(column, f"slice {name!r}") for name, column in columns.items()}
+            way: {
+                name: self.repeat_column(column, f"slice {name!r}")
+                for name, column in columns.items()
+            }
             for way, columns in slices.items()
         }
 
     def weights(self, values: Any) -> npt.NDArray[np.float64] | None:
         """Check a column of weights, and repeat its rows; None if all are one."""
-        return self.of_those(to_weights(values, self.rows))
+        return self.repeat_weights(to_weights(values, self.rows))
 
-    def of_those(self, weights: npt.NDArray[np.float64] | None) -> npt.NDArray[np.float64] | None:
+    def repeat_weights(
+        self, weights: npt.NDArray[np.float64] | None
+    ) -> npt.NDArray[np.float64] | None:
         """Repeat checked weights for the rows that count; None if all are one."""
-        return weights if self.places is None else to_weights(self(weights), self.number)
+        return weights if self.row_indices is None else to_weights(self(weights), self.number)
 
     @property
     def number(self) -> int:
         """Number of repeated rows."""
-        return self.rows if self.places is None else len(self.places)
+        return self.rows if self.row_indices is None else len(self.row_indices)
 
 
 def to_counts(values: Any, input_name: str) -> npt.NDArray[np.int64]:

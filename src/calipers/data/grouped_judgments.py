@@ -46,14 +46,14 @@ class GroupedJudgments:
 
     ``documents`` are all documents that any group judges, with their indices within the topic in
     place of grades; ``arrays`` are those of ``GroupedRankings``, except those that depend on the
-    run. ``wrong`` has the error of each topic, by index, whose judgments are contradictory; unless
+    run. ``topic_errors`` has the error of each topic, by index, whose judgments are contradictory; unless
     reading is lenient, it is raised.
     """
 
     documents: Qrels
     arrays: dict[str, Any]
     origin: InputOrigin
-    wrong: Mapping[int, InputError] = field(default_factory=dict)
+    topic_errors: Mapping[int, InputError] = field(default_factory=dict)
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ class JudgmentRows:
     line: Any = None
     inclusion: Any = None
 
-    def place(self, row: int) -> str:
+    def locate(self, row: int) -> str:
         """Return the location of a row."""
         return f"row {row}" if self.path is None else f"line {self.line[row]}"
 
@@ -109,7 +109,7 @@ def read_groups(
     with add_origin(data, origin):
         if isinstance(data, str):
             rows, stored = rows_of_file(data, lines, lenient)
-        elif isinstance(data, Mapping) and not trec_tables.holds_columns(data):
+        elif isinstance(data, Mapping) and not trec_tables.has_columns(data):
             rows, stored = rows_of_dict(data), {}
         else:
             rows, stored = _from_table(data), {}
@@ -280,7 +280,7 @@ def _no_levels(rows: JudgmentRows, lenient: bool) -> Iterator[tuple[int, str]]:
     """Yield levels that are not numbers; infinite ones are allowed only in lenient reading."""
     invalid_mask = np.isnan(rows.level) if lenient else ~np.isfinite(rows.level)
     for row in np.flatnonzero(invalid_mask).tolist():
-        yield row, f"level {rows.level[row]} in {rows.place(row)} is not finite"
+        yield row, f"level {rows.level[row]} in {rows.locate(row)} is not finite"
 
 
 def encode_ids(column: Any) -> tuple[Any, Any]:
@@ -313,7 +313,7 @@ def _find_repeats(
         part = "" if rows.part is None else f", part {_text(rows.part, a)}"
         message = (
             f"topic {_text(rows.topic, a)}, group {_text(rows.group, a)}{part}: document "
-            f"{_text(rows.document, a)} stands in {rows.place(a)} and in {rows.place(b)}"
+            f"{_text(rows.document, a)} stands in {rows.locate(a)} and in {rows.locate(b)}"
         )
         yield b, message
 
@@ -339,7 +339,7 @@ def _contradictions(
                 a, b = sorted((before, row))
                 message = (
                     f"{location}: document {_text(rows.document, row)} has level {rows.level[a]:g} in "
-                    f"{rows.place(a)} and {rows.level[b]:g} in {rows.place(b)}, "
+                    f"{rows.locate(a)} and {rows.level[b]:g} in {rows.locate(b)}, "
                     "expected 0 in every part or in none"
                 )
                 yield b, message

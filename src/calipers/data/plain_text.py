@@ -77,7 +77,7 @@ def _open_file(path: str) -> Iterator[Any]:
             yield stream
 
 
-def names_columns(fields: Sequence[str]) -> bool:
+def is_header(fields: Sequence[str]) -> bool:
     """Return whether these are names of columns, including those of topics and documents."""
     names = {field.strip('"') for field in fields}
     return not names.isdisjoint(TOPIC) and not names.isdisjoint(DOCUMENT)
@@ -94,7 +94,7 @@ def read_plain(path: str, kind: Kind) -> pa.Table | None:
     if not os.path.isfile(path):
         return None
     fields, between = _split_first_line(path)
-    header = names_columns(fields)
+    header = is_header(fields)
     layout = (
         tuple(field.strip('"') for field in fields) if header else detect_layout(path, kind, fields)
     )

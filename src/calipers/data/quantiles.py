@@ -13,7 +13,7 @@ from calipers.data.class_probabilities import is_table
 from calipers.data.errors import InputError, format_value
 
 
-def one_system(values: Any) -> bool:
+def is_one_system(values: Any) -> bool:
     """Return whether these are the levels of one system, rather than systems by name."""
     return not (isinstance(values, Mapping) and values and all(map(is_table, values.values())))
 

@@ -150,7 +150,7 @@ def known_of_groups(groups: Sequence[str], columns: Mapping[str, Any]) -> UnitCo
         )
         for argument, column in columns.items()
     }
-    return UnitColumns.of(groups, None, "group", **by_name)
+    return UnitColumns.from_values(groups, None, "group", **by_name)
 
 
 def _grades(truth: Any) -> IntArray:

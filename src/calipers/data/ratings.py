@@ -29,7 +29,9 @@ class Categories:
     ordered: tuple[Any, ...]
 
     @classmethod
-    def of(cls, ratings: set[Any], order: Sequence[Any] | None, prefix: str = "") -> Categories:
+    def from_values(
+        cls, ratings: set[Any], order: Sequence[Any] | None, prefix: str = ""
+    ) -> Categories:
         """Check all distinct ratings, and sort them, in the ``order`` if it is given."""
         for value in ratings:
             if not isinstance(value, str | int | float) or value in (math.inf, -math.inf):
@@ -149,7 +151,7 @@ def read_ratings(
     sets = rater_sets(raters, list(columns), prefix)
     names = list(dict.fromkeys(name for members in sets.values() for name in members))
     ratings = set().union(*(distinct_ratings(columns[name]) for name in names))
-    categories = Categories.of(ratings, order, prefix)
+    categories = Categories.from_values(ratings, order, prefix)
     return RatedItems(
         tuple(names),
         np.column_stack([categories.codes(columns[name], prefix) for name in names]),

@@ -65,7 +65,7 @@ def read_sampled_judgments(source: GroupSource) -> tuple[GroupedJudgments, dict[
         if isinstance(data, str):
             rows, stored = _read_file(data)
             grades, rows = rows.level, _set_inclusion(rows)
-        elif isinstance(data, Mapping) and not trec_tables.holds_columns(data):
+        elif isinstance(data, Mapping) and not trec_tables.has_columns(data):
             rows = rows_of_dict(
                 {t: {"": documents} for t, documents in data.items()} if _is_flat(data) else data
             )
@@ -194,7 +194,7 @@ def _check(rows: JudgmentRows) -> None:
     """Check that grades are whole, probabilities valid, and documents unique within a topic."""
     fractional_rows = np.flatnonzero(rows.level != np.trunc(rows.level))
     for row in fractional_rows[:1].tolist():
-        raise rows.error(row, f"grade {rows.level[row]:g} in {rows.place(row)} is no whole number")
+        raise rows.error(row, f"grade {rows.level[row]:g} in {rows.locate(row)} is no whole number")
     probability = rows.inclusion
     if probability is not None:
         # Of what was not drawn it may be 0.
@@ -202,7 +202,7 @@ def _check(rows: JudgmentRows) -> None:
         for row in np.flatnonzero(invalid_mask)[:1].tolist():
             raise rows.error(
                 row,
-                f"inclusion probability {probability[row]:g} in {rows.place(row)}, expected more "
+                f"inclusion probability {probability[row]:g} in {rows.locate(row)}, expected more "
                 "than 0 and no more than 1",
             )
     topic, document = encode_ids(rows.topic)[1], encode_ids(rows.document)[1]
@@ -213,5 +213,5 @@ def _check(rows: JudgmentRows) -> None:
         topic_name, document_name = (
             repr(trec_tables.decode_id(column[a].as_py())) for column in (rows.topic, rows.document)
         )
-        locations = f"{rows.place(a)} and in {rows.place(b)}"
+        locations = f"{rows.locate(a)} and in {rows.locate(b)}"
         raise rows.error(b, f"topic {topic_name}: document {document_name} stands in {locations}")

@@ -58,7 +58,7 @@ def _common_type(name: str, parts: Sequence[BatchSource]) -> pa.DataType:
         try:
             schema = pa.unify_schemas([schema, pa.schema([field])], promote_options="permissive")
         except (pa.ArrowTypeError, pa.ArrowInvalid):
-            if all(other.guesses(name) for other in having):
+            if all(other.has_inferred_type(name) for other in having):
                 return pa.string()  # as in one file in which they all stand
             raise InputError(
                 f"{part.name}: column {name!r} is {field.type}, and {schema.field(name).type} in "
@@ -66,7 +66,7 @@ def _common_type(name: str, parts: Sequence[BatchSource]) -> pa.DataType:
             ) from None
     data_type = schema.field(name).type
     # Where no value is seen yet, any may come.
-    unseen = pa.types.is_null(data_type) and any(part.guesses(name) for part in having)
+    unseen = pa.types.is_null(data_type) and any(part.has_inferred_type(name) for part in having)
     return pa.string() if unseen else data_type
 
 
@@ -237,7 +237,7 @@ class Batch:
         Requested columns, each as one array.
     first : int
         Index of the first row in the whole stream, from 0.
-    where : str
+    origin : str
         Name of the origin in messages: the file, or the first and the last of several.
     numbers : ndarray, optional
         Indices of its rows in the whole stream; None if they are consecutive from ``first``.
@@ -245,7 +245,7 @@ class Batch:
 
     columns: dict[str, pa.Array]
     first: int
-    where: str
+    origin: str
     numbers: npt.NDArray[np.int64] | None = None
 
     @property
@@ -253,10 +253,10 @@ class Batch:
         """Number of rows."""
         return len(next(iter(self.columns.values())))
 
-    def told(self, error: InputError) -> InputError:
+    def locate_error(self, error: InputError) -> InputError:
         """Return an error about its rows, with their indices in the whole stream."""
         message = _ROW.sub(lambda match: str(int(match[0]) + self.first), str(error))
-        return InputError(f"{self.where}: {message}")
+        return InputError(f"{self.origin}: {message}")
 
 
 class Stream:
@@ -292,7 +292,7 @@ class Stream:
         self.names: tuple[str, ...] = tuple(self.schema.names)
         counts = [part.rows for part in parts if part.rows is not None]
         self.rows: int | None = sum(counts) if len(counts) == len(parts) else None
-        self.again = all(part.again for part in parts)
+        self.is_rereadable = all(part.is_rereadable for part in parts)
         self.files: tuple[str, ...] = tuple(path for part in parts for path in part.files)
         self.stamps = tuple(part.stamp for part in parts if part.stamp)
         self.csv = any(part.csv for part in parts)
@@ -301,7 +301,7 @@ class Stream:
             raise InputError(f"{name}: the table has no rows")
 
     @classmethod
-    def of(cls, source: Any, *, text: Collection[str] = ()) -> Stream:
+    def from_input(cls, source: Any, *, text: Collection[str] = ()) -> Stream:
         """Make a stream from a path, a dataset or a table.
 
         Parameters
@@ -369,8 +369,8 @@ class Stream:
         """
         if rows < 1 or not columns:
             raise ValueError("expected at least one column, and at least one row to a batch")
-        schema = self._wanted(columns)
-        if not self.again and self._begun:
+        schema = self._select_schema(columns)
+        if not self.is_rereadable and self._begun:
             raise InputError(
                 f"{self.name}: can be read only once, and has been; what needs a second look at "
                 "the rows needs them in a file"
@@ -380,10 +380,10 @@ class Stream:
 
     def size(self, columns: Sequence[str]) -> int:
         """Estimate the memory of columns in bytes from metadata and file sizes; 0 if unknown."""
-        names = self._wanted(columns).names
+        names = self._select_schema(columns).names
         return sum(part.size(names) for part in self._parts)
 
-    def _wanted(self, columns: Sequence[str]) -> pa.Schema:
+    def _select_schema(self, columns: Sequence[str]) -> pa.Schema:
         import pyarrow as pa
 
         for name in columns:
@@ -619,7 +619,7 @@ def is_large(source: Any, columns: Sequence[str], budget: int) -> bool:
     paths = source if isinstance(source, list | tuple) else [source]
     if not isinstance(source, Stream) and not (paths and all(map(_is_file, paths))):
         return False
-    return Stream.of(source).size(columns) > budget
+    return Stream.from_input(source).size(columns) > budget
 
 
 def _is_file(source: Any) -> bool:

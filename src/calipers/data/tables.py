@@ -144,7 +144,7 @@ def read_table(
     InputError
         If the file does not exist, is corrupt, or has no rows.
     """
-    byte_source = ByteSource.of(source)
+    byte_source = ByteSource.from_input(source)
     if byte_source.is_file:
         check_file(byte_source.name, f"a table: {formats_text()}")
     with read_errors(byte_source.name, "a table"):
@@ -217,7 +217,7 @@ def _read(
     name = source.name
     kind, compressed = file_extension(name)
     if not source.is_file and kind not in TABLE_FORMATS:
-        kind, compressed = source.guessed(), ""
+        kind, compressed = source.infer_extension(), ""
     table_format = TABLE_FORMATS.get(kind)
     if table_format is None or (compressed and not table_format.is_text):
         raise InputError(f"{name}: unknown kind of table; expected {formats_text()}")
@@ -381,7 +381,7 @@ def read_json(path: str | os.PathLike[str]) -> Any:
     """Read a JSON file; a duplicate key in an object is an error."""
     name = os.fspath(path)
     check_file(name, "a JSON file")
-    with read_errors(name, "JSON"), ByteSource.of(name).text(longest=None) as stream:
+    with read_errors(name, "JSON"), ByteSource.from_input(name).text(longest=None) as stream:
         try:
             return json.loads(stream.read(), object_pairs_hook=_check_unique_keys)
         except json.JSONDecodeError as error:

@@ -47,7 +47,7 @@ class UnitColumns:
     time: Any = None
 
     @classmethod
-    def of(
+    def from_values(
         cls,
         units: Sequence[str],
         table: TopicTable | None = None,
@@ -194,7 +194,7 @@ def _unit_values(
         known, locate = set(by_name), lambda _: argument
         values = [by_name.get(name) for name in units]
     elif isinstance(source, str) and table is not None:
-        known, locate = set(table.row_of), table.at
+        known, locate = set(table.row_of), table.locate
         values = table.column(source, units).to_pylist()
     else:
         raise InputError(
@@ -224,7 +224,7 @@ class TopicTable:
     source: ByteSource | None = None
 
     @property
-    def where(self) -> str:
+    def input_name(self) -> str:
         """Name of the table in messages."""
         return self.origin.path or self.origin.name
 
@@ -233,15 +233,17 @@ class TopicTable:
         import pyarrow as pa
 
         row_indices = pa.array([self.row_of.get(topic) for topic in topics], pa.int64())
-        return column(self.rows, name, self.where).take(row_indices)
+        return column(self.rows, name, self.input_name).take(row_indices)
 
-    def at(self, topic: str) -> str:
+    def locate(self, topic: str) -> str:
         """Return the location of a topic for a message."""
         row = self.row_of.get(topic)
         if row is None:
-            return self.where
+            return self.input_name
         lines = None if self.source is None else _table_lines(self.source, len(self.row_of))
-        return f"{self.where}: row {row}" if lines is None else f"{self.where}:{lines[row]}"
+        return (
+            f"{self.input_name}: row {row}" if lines is None else f"{self.input_name}:{lines[row]}"
+        )
 
     def notes(self, topics: Sequence[str]) -> list[str]:
         """Return a note on topics of the table that have no judgments."""
@@ -251,7 +253,7 @@ class TopicTable:
             return []
         examples, suffix = ", ".join(others[:3]), ", …" if len(others) > 3 else ""
         description = f"has {len(others)} topics without judgments ({examples}{suffix})"
-        return [f"{self.where} {description}; they are left out."]
+        return [f"{self.input_name} {description}; they are left out."]
 
 
 def read_topic_table(data: Any) -> TopicTable:
@@ -268,7 +270,7 @@ def read_topic_table(data: Any) -> TopicTable:
             ]
         return TopicTable(InputOrigin(IN_MEMORY), rows, _row_index(names, IN_MEMORY, None))
     path = os.fspath(data)
-    source = ByteSource.of(path)
+    source = ByteSource.from_input(path)
     with add_location(source.name):
         rows = read_table(source, text=TOPIC)
         names = [
@@ -327,7 +329,7 @@ def read_topic_costs(
         argument = {cost: _wrap_single_system(value, systems) for cost, value in argument.items()}
         shared = {cost for cost, value in argument.items() if _is_file(value, table)}
         argument |= {cost: dict.fromkeys(systems, argument[cost]) for cost in shared}
-    costs = Costs.of(argument).by_system(systems)
+    costs = Costs.from_argument(argument).by_system(systems)
     origins: list[Any] = []
     columns: dict[str, dict[str, FloatArray]] = {}
     for cost, by_system in costs.columns.items():
@@ -342,7 +344,7 @@ def read_topic_costs(
                 origins += [] if origin in origins else [origin]
             elif isinstance(value, str | os.PathLike) and table is not None:
                 cells = table.column(os.fspath(value), list(table.row_of)).to_pylist()
-                unit_values, locate = dict(zip(table.row_of, cells, strict=True)), table.at
+                unit_values, locate = dict(zip(table.row_of, cells, strict=True)), table.locate
             columns[cost][name] = _unit_costs(unit_values, locate, topics, unit)
     return Costs(columns, costs.numbers), origins
 
@@ -419,13 +421,13 @@ def _file(
                 + " or ".join(map(repr, names))
             )
         cells = table.column(name, list(table.row_of)).to_pylist()
-        return dict(zip(table.row_of, cells, strict=True)), table.at, table.origin
+        return dict(zip(table.row_of, cells, strict=True)), table.locate, table.origin
     if len(names) == 1:
         raise InputError(
             f"{path}: has a {unit} and its cost in a line, and there are several systems; expected "
             "a file for each, or a table (CSV, JSON Lines, Parquet, Feather) with a column for each"
         )
-    source = ByteSource.of(path)
+    source = ByteSource.from_input(path)
     costs: dict[str, float] = {}
     lines: dict[str, int] = {}
     for number, topic, value in _cost_lines(source, unit):

@@ -27,7 +27,7 @@ from calipers.data.plain_text import (
     content_line,
     detect_layout,
     first_line,
-    names_columns,
+    is_header,
     read_plain,
 )
 from calipers.data.tables import COMPRESSED
@@ -70,7 +70,7 @@ class InputOrigin:
 class Qrels:
     """Relevance judgments, prepared for the evaluation of runs.
 
-    ``wrong`` has, by the index of the topic, the reason why its judgments are invalid; unless
+    ``topic_errors`` has, by the index of the topic, the reason why its judgments are invalid; unless
     reading is lenient, it is raised as an error.
     """
 
@@ -80,7 +80,7 @@ class Qrels:
     judged_grade: Any
     judged_count: Any
     origin: InputOrigin
-    wrong: Mapping[int, str] = field(default_factory=dict)
+    topic_errors: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Run:
     raw_tag: bytes | None = None
     #: Whether there are scores, or only what was retrieved.
     ordered: bool = True
-    wrong: Mapping[int, str] = field(default_factory=dict)
+    topic_errors: Mapping[int, str] = field(default_factory=dict)
 
 
 def read_qrels(source: TrecSource, *, lenient: bool = False) -> Qrels:
@@ -132,7 +132,7 @@ def read_qrels(source: TrecSource, *, lenient: bool = False) -> Qrels:
                     "sample, or preferences, have 5, which measures of these read"
                 )
             judgments = _core.Judgments.from_file(data, lenient)
-        elif isinstance(data, Mapping) and not trec_tables.holds_columns(data):
+        elif isinstance(data, Mapping) and not trec_tables.has_columns(data):
             judgments = _core.Judgments.from_dict(trec_tables.to_dicts(data, "grade"))
         else:
             topics, documents, grades = trec_tables.columns(data, "qrels")
@@ -235,7 +235,7 @@ def read_run(
     data, origin = open_source(source, name, "run", lenient=lenient)
     ordered = rows = True
     with add_origin(data, origin):
-        if isinstance(data, Mapping) and not trec_tables.holds_columns(data):
+        if isinstance(data, Mapping) and not trec_tables.has_columns(data):
             answers = trec_tables.ids_of_topics(data)
             if answers is not None:
                 ordered, rows, data = False, bool(answers["doc"]), answers
@@ -245,7 +245,7 @@ def read_run(
             )
         elif not rows:  # it answers nothing; a run has to hold something
             judged = qrels.judgments.rank_dict({"": {"": 0.0}})
-        elif isinstance(data, Mapping) and not trec_tables.holds_columns(data):
+        elif isinstance(data, Mapping) and not trec_tables.has_columns(data):
             judged = qrels.judgments.rank_dict(
                 trec_tables.to_dicts(data, "score"), float32, ascending=ascending
             )
@@ -313,7 +313,7 @@ def judgments_digest(source: TrecSource, origin: InputOrigin) -> Callable[[], st
         return partial(_known_digest, origin.sha256)
     return (
         partial(_known_digest, None)
-        if trec_tables.holds_columns(source)
+        if trec_tables.has_columns(source)
         else partial(_hash_dict, source)
     )
 
@@ -352,7 +352,7 @@ def _read_file(path: str, kind: Kind, also: Sequence[str]) -> Any:
                 "{topic: {document: value}} or a list of objects"
             )
         return data
-    if not tables.is_table(path) or (suffix == ".tsv" and not names_columns(first_line(path))):
+    if not tables.is_table(path) or (suffix == ".tsv" and not is_header(first_line(path))):
         table = read_plain(path, kind) if path != STDIN else None
         return path if table is None else table
     with tables.add_location(path):
@@ -405,9 +405,9 @@ def read_rows(
             table = pa.table(id_columns | {value: rows[value]})
             _check_rows(table, kind, data, rows["line"])
             return table, update_origin(origin, rows["source"])
-        if isinstance(data, Mapping) and not trec_tables.holds_columns(data):
+        if isinstance(data, Mapping) and not trec_tables.has_columns(data):
             data = trec_tables.ids_of_topics(data) or trec_tables.to_dicts(data, value)
-        if isinstance(data, Mapping) and not trec_tables.holds_columns(data):
+        if isinstance(data, Mapping) and not trec_tables.has_columns(data):
             data = {
                 "topic": [topic for topic, documents in data.items() for _ in documents],
                 "doc": [document for documents in data.values() for document in documents],
@@ -556,10 +556,10 @@ def _extension(head: bytes, kind: Kind, path: str) -> str | None:
             if isinstance(row, dict) and not all(isinstance(x, dict) for x in row.values()):
                 return ".jsonl"
         return ".json"
-    if names_columns(re.split(r"[,\t]", line)):
+    if is_header(re.split(r"[,\t]", line)):
         return ".tsv" if "\t" in line else ".csv"
     fields = line.split()
-    return "" if names_columns(fields) or detect_layout(path, kind, fields) else None
+    return "" if is_header(fields) or detect_layout(path, kind, fields) else None
 
 
 @contextmanager

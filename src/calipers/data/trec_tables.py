@@ -37,7 +37,7 @@ def decode_id(raw: bytes) -> str:
         return raw.decode("latin-1")
 
 
-def holds_columns(source: Mapping[Any, Any]) -> bool:
+def has_columns(source: Mapping[Any, Any]) -> bool:
     """Return whether a dict has columns of topics and documents, not topics or runs by name."""
     return any(name in source for name in TOPIC) and any(
         name in source and not isinstance(source[name], Mapping | str) for name in DOCUMENT

@@ -24,7 +24,7 @@ T = TypeVar("T", bound=Any)
 R = TypeVar("R")
 
 #: Of at most so many classes, integers are gone through class by class.
-FEW = 16
+MAX_DISTINCT_INTEGERS = 16
 
 
 @dataclass(eq=False)
@@ -121,7 +121,7 @@ class DistinctValues(Mergeable):
         """Find the distinct values of an Arrow array."""
         import pyarrow as pa
 
-        distinct = _few_integers(values)
+        distinct = _distinct_integers(values)
         if distinct is None:
             import pyarrow.compute as pc
 
@@ -141,7 +141,7 @@ class DistinctValues(Mergeable):
         return DistinctValues.from_array(pa.concat_arrays([self.values, other.values]))
 
 
-def _few_integers(values: Any) -> Any:
+def _distinct_integers(values: Any) -> Any:
     """Return the distinct values of an Arrow array if these are a few integers, else None.
 
     This takes less time than importing `pyarrow.compute`.
@@ -152,7 +152,7 @@ def _few_integers(values: Any) -> Any:
         return None
     remaining, distinct = from_arrow(values), list[Any]()
     while len(remaining):
-        if len(distinct) == FEW:
+        if len(distinct) == MAX_DISTINCT_INTEGERS:
             return None
         distinct.append(remaining[0])
         remaining = remaining[remaining != remaining[0]]

@@ -58,7 +58,12 @@ class DaskEngine(RemoteEngine):
         files: Sequence[str] = (),
         group_column: str | None = None,
     ) -> None:
-        self.frame, self.name, self.files, self._by = frame, name, tuple(files), group_column
+        self.frame, self.name, self.files, self._group_column = (
+            frame,
+            name,
+            tuple(files),
+            group_column,
+        )
         self.names = tuple(map(str, frame.columns))
         check_unique(name, self.names)
 
@@ -185,7 +190,7 @@ class DaskEngine(RemoteEngine):
         check_workers()
         # Sent once, and not with every partition.
         task = delayed(
-            PartitionTask(work, limit, streams.ROWS, self.name, tuple(columns), self._by),
+            PartitionTask(work, limit, streams.ROWS, self.name, tuple(columns), self._group_column),
             traverse=False,
         )
         merge = MergeTask(limit, self.name)
@@ -238,7 +243,9 @@ def check_workers() -> None:
         if address in versions
     }
     # A function that another Python has pickled may take a worker down.
-    compatible = [address for address, python in pythons.items() if remote.same_python(python)]
+    compatible = [
+        address for address, python in pythons.items() if remote.is_compatible_python(python)
+    ]
     answers = client.run(remote.describe_worker(), workers=compatible) if compatible else {}
     remote.check_workers("Dask", (remote.Worker(*answer) for answer in answers.values()))
     others = pythons.keys() - set(compatible)

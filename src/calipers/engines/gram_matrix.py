@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from calipers.statistics import FloatArray
 
 #: A number of a system: its name, and the measure.
-Asked: TypeAlias = "tuple[str, Measure]"
+Request: TypeAlias = "tuple[str, Measure]"
 
 #: A variance is looked for once more below this share of the parts that it is made of.
 CANCELS = 1e-10
@@ -35,7 +35,7 @@ def inner_products(columns: Sequence[FloatArray]) -> FloatArray:
     return out
 
 
-def _reference(request: Asked, requests: Iterable[Asked]) -> Asked:
+def _reference(request: Request, requests: Iterable[Request]) -> Request:
     """Return the first system with the same measure, which is the reference of the others.
 
     For the other systems, the difference from the reference is stored, because the difference of
@@ -44,7 +44,7 @@ def _reference(request: Asked, requests: Iterable[Asked]) -> Asked:
     return next(other for other in requests if other[1] == request[1])
 
 
-def gram_columns(influences: Mapping[Asked, Influence]) -> dict[Asked, FloatArray]:
+def gram_columns(influences: Mapping[Request, Influence]) -> dict[Request, FloatArray]:
     """Return the columns whose inner products are stored.
 
     For each measure these are the reference and the differences of the other systems from it.
@@ -57,7 +57,7 @@ def gram_columns(influences: Mapping[Asked, Influence]) -> dict[Asked, FloatArra
     return out
 
 
-def as_linear_combination(request: Asked, requests: Sequence[Asked]) -> FloatArray:
+def as_linear_combination(request: Request, requests: Sequence[Request]) -> FloatArray:
     """Return the coefficients that express a value by these columns."""
     reference = _reference(request, requests)
     return np.array([float(other in (request, reference)) for other in requests])
@@ -155,7 +155,11 @@ def sums_by_cluster(influence: Influence) -> FloatArray:
     )
     index = clusters.code + split * np.int64(clusters.size)
     weight = np.ones(len(index)) if space.weight is None else space.weight
-    columns = influence.influence_values, weight, weight if space.held is None else space.held
+    columns = (
+        influence.influence_values,
+        weight,
+        weight if space.denominator is None else space.denominator,
+    )
     return np.stack([np.bincount(index, column, 2 * clusters.size) for column in columns])
 
 
@@ -169,7 +173,7 @@ def cluster_influence(sums: FloatArray, name: str, *, pairs: bool) -> Influence:
         )
         clusters = ClusterIndex(np.arange(size, dtype=np.uint32), size, weight)
         return Influence(
-            influence_values, VarianceEstimator(weight, clusters, held=denominator), name
+            influence_values, VarianceEstimator(weight, clusters, denominator=denominator), name
         )
     index = np.arange(2 * size)
     clusters = ClusterIndex((index % size).astype(np.uint32), size, weight)

@@ -92,7 +92,7 @@ class _JudgeBatch:
         try:
             return self._judge(batch)
         except InputError as error:
-            raise InputError(f"{batch.where}: {error}") from None
+            raise InputError(f"{batch.origin}: {error}") from None
 
     def _judge(self, batch: Batch) -> JudgedTopics:
         import pyarrow as pa

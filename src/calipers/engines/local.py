@@ -79,9 +79,13 @@ class StreamEngine(LocalEngine):
     """
 
     def __init__(self, stream: Stream, group_column: str | None = None) -> None:
-        self.stream, self.by = stream, group_column
+        self.stream, self.group_column = stream, group_column
         self.name, self.names, self.rows = stream.name, stream.names, stream.rows
-        self.is_rereadable, self.files, self.stamps = stream.again, stream.files, stream.stamps
+        self.is_rereadable, self.files, self.stamps = (
+            stream.is_rereadable,
+            stream.files,
+            stream.stamps,
+        )
 
     def group_batches(self, group_column: str) -> StreamEngine:
         """Return an engine for the same rows, in batches that end where the value of a column does.
@@ -111,7 +115,9 @@ class StreamEngine(LocalEngine):
         wide = max(len(columns), FEW_COLUMNS)
         batches = self.stream.batches(columns, max(1, streams.ROWS * FEW_COLUMNS // wide))
         watched = track_rows(batches, description, self.rows, lambda batch: batch.rows)
-        watched = watched if self.by is None else _align_batches(watched, self.by)
+        watched = (
+            watched if self.group_column is None else _align_batches(watched, self.group_column)
+        )
         return self._sum(work, watched, limit, min(os.cpu_count() or 1, MOST_THREADS))
 
 
@@ -131,7 +137,7 @@ def _align_batches(batches: Iterable[Batch], group_column: str) -> Iterator[Batc
                 continue
             if first_rows.setdefault(value, row) != row and value is not None:
                 raise InputError(
-                    f"{batch.where}: {group_column} {format_value(value)} begins in row {first_rows[value]} and is "
+                    f"{batch.origin}: {group_column} {format_value(value)} begins in row {first_rows[value]} and is "
                     "there "
                     f"again in row {row}, after others; batches take the rows of a group one after "
                     f"the other: sort them by {group_column!r}, or take engine='memory'"

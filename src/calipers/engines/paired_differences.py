@@ -31,7 +31,7 @@ from calipers.systems.multioutput import StreamedOutputs
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from calipers.engines.gram_matrix import Asked
+    from calipers.engines.gram_matrix import Request
     from calipers.inference.variance_estimators import Influence
     from calipers.measures import Measure
     from calipers.systems.base import SystemOutput
@@ -57,7 +57,7 @@ class Pair:
     known_values: tuple[MajorityValue, ...] = ()
 
     @property
-    def requests(self) -> tuple[Asked, Asked]:
+    def requests(self) -> tuple[Request, Request]:
         """System and measure of both values."""
         first, second = self.systems
         return (first, self.measure), (second, self.measure)
@@ -113,16 +113,16 @@ class PairDifferences(Mergeable):
     """
 
     unit_differences: Mapping[int, UnitDifferences]
-    met: Mapping[int, JointConfusion]
+    joint_confusions: Mapping[int, JointConfusion]
 
     @classmethod
     def from_batch(
         cls,
         pairs: Sequence[Pair],
         systems: Mapping[str, SystemOutput],
-        influences: Mapping[Asked, Influence],
+        influences: Mapping[Request, Influence],
         total: float,
-        statistics: Mapping[Asked, Statistic],
+        statistics: Mapping[Request, Statistic],
     ) -> PairDifferences:
         """Compute the differences of the rows of a batch.
 
@@ -169,7 +169,7 @@ class PairDifferences(Mergeable):
     def __add__(self, other: PairDifferences) -> PairDifferences:
         return PairDifferences(
             {k: value + other.unit_differences[k] for k, value in self.unit_differences.items()},
-            {k: value + other.met[k] for k, value in self.met.items()},
+            {k: value + other.joint_confusions[k] for k, value in self.joint_confusions.items()},
         )
 
 
@@ -233,7 +233,7 @@ def _items(system: SystemOutput, measure: Measure) -> npt.NDArray[np.bool_] | No
 
 
 def _signs(
-    pair: Pair, systems: Mapping[str, SystemOutput], statistics: Mapping[Asked, Statistic]
+    pair: Pair, systems: Mapping[str, SystemOutput], statistics: Mapping[Request, Statistic]
 ) -> Signs | None:
     """Return the numbers of rows on which the first system is higher, equal and lower.
 

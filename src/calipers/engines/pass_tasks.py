@@ -10,7 +10,7 @@ import numpy as np
 
 from calipers.engines.accumulators import WeightMoments
 from calipers.engines.base import Mergeable
-from calipers.engines.gram_matrix import Asked, gram_columns, inner_products, sums_by_cluster
+from calipers.engines.gram_matrix import Request, gram_columns, inner_products, sums_by_cluster
 from calipers.engines.paired_differences import Pair, PairDifferences
 from calipers.estimation.counts import ClassCounts
 from calipers.inference.variance_estimators import Influence, TwoClassVariance
@@ -32,7 +32,7 @@ class BatchSystems:
     """Systems on the rows of a batch, and the number of dropped rows."""
 
     systems: Mapping[str, SystemOutput]
-    lost: int = 0
+    n_dropped: int = 0
     #: The numbers of its rows in the whole, where somebody looks at rows.
     numbers: IntArray | None = None
 
@@ -42,16 +42,16 @@ class FirstPassResult(Mergeable):
     """Result of the first pass.
 
     It has the statistics of all rows, the numbers of rows and of dropped rows, and the moments of
-    the weights. ``beside`` is an auxiliary result, and ``seen`` has the rows that were inspected.
+    the weights. ``auxiliary`` is an auxiliary result, and ``inspected_rows`` has the rows that were inspected.
     """
 
     statistics: Mapping[int, Statistic]
     rows: int
-    lost: int
+    n_dropped: int
     weight: WeightMoments
     clustered: bool
-    beside: Any
-    seen: Any = 0
+    auxiliary: Any
+    inspected_rows: Any = 0
 
     def __add__(self, other: FirstPassResult) -> FirstPassResult:
         statistics = {
@@ -60,14 +60,14 @@ class FirstPassResult(Mergeable):
         return FirstPassResult(
             statistics,
             self.rows + other.rows,
-            self.lost + other.lost,
+            self.n_dropped + other.n_dropped,
             self.weight + other.weight,
             self.clustered,
-            self.beside + other.beside,
-            self.seen + other.seen,
+            self.auxiliary + other.auxiliary,
+            self.inspected_rows + other.inspected_rows,
         )
 
-    def settled(self, bounded: Callable[[Any], Any]) -> FirstPassResult:
+    def finalize(self, bounded: Callable[[Any], Any]) -> FirstPassResult:
         """Return the result with final statistics, whose size is limited by ``bounded``."""
         return self._each(lambda statistic: bounded(statistic.finalize()))
 
@@ -90,11 +90,11 @@ class BoundStatistics:
 
 @dataclass(frozen=True, eq=False)
 class FirstPass:
-    """First pass: computes the statistics of a batch, under the numbers given in ``asked``."""
+    """First pass: computes the statistics of a batch, under the numbers given in ``request_numbers``."""
 
     build: Callable[[Any], BatchSystems]
-    asked: Mapping[Asked, int]
-    beside: Callable[[Mapping[str, SystemOutput]], Any]
+    request_numbers: Mapping[Request, int]
+    auxiliary_values: Callable[[Mapping[str, SystemOutput]], Any]
     looks: Callable[[BatchSystems], Any] | None = None
 
     def __call__(self, batch: Any) -> FirstPassResult:
@@ -103,7 +103,7 @@ class FirstPass:
         systems = built.systems
         first_system = next(iter(systems.values()))
         statistics: dict[int, Statistic] = {}
-        for (name, measure), number in self.asked.items():
+        for (name, measure), number in self.request_numbers.items():
             if number not in statistics:
                 statistic = systems[name].batch_statistic(measure)
                 assert statistic is not None
@@ -113,11 +113,11 @@ class FirstPass:
             first_system.clusters is not None,
         )
         inspected_rows = 0 if self.looks is None or built.numbers is None else self.looks(built)
-        auxiliary = self.beside(systems)
+        auxiliary = self.auxiliary_values(systems)
         return FirstPassResult(
             statistics,
             first_system.n_rows,
-            built.lost,
+            built.n_dropped,
             weight,
             clustered,
             auxiliary,
@@ -130,19 +130,19 @@ class InfluenceTask:
     """Influence values of the rows of a batch, given the statistics of all rows."""
 
     build: Callable[[Any], BatchSystems]
-    whole: Mapping[Asked, Statistic]
+    statistics: Mapping[Request, Statistic]
 
-    def __call__(self, batch: Any) -> dict[Asked, Influence]:
+    def __call__(self, batch: Any) -> dict[Request, Influence]:
         """Compute the influence values of a batch."""
-        return self.of(self.build(batch).systems)
+        return self.influences(self.build(batch).systems)
 
-    def of(
-        self, systems: Mapping[str, SystemOutput], requests: Container[Asked] | None = None
-    ) -> dict[Asked, Influence]:
+    def influences(
+        self, systems: Mapping[str, SystemOutput], requests: Container[Request] | None = None
+    ) -> dict[Request, Influence]:
         """Compute the influence values for the systems on a batch, or for ``requests`` values only."""
         influences = {
             (name, measure): systems[name].influence(measure, statistic)
-            for (name, measure), statistic in self.whole.items()
+            for (name, measure), statistic in self.statistics.items()
             if requests is None or (name, measure) in requests
         }
         return {
@@ -153,7 +153,7 @@ class InfluenceTask:
         """Return the statistics that values need from a second pass, by index of the value."""
         second_statistics = (
             systems[name].second(measure, statistic)
-            for (name, measure), statistic in self.whole.items()
+            for (name, measure), statistic in self.statistics.items()
         )
         return {
             index: statistic
@@ -165,8 +165,8 @@ class InfluenceTask:
         # Statistics travel as those that come back do, in a fraction of the bytes.
         return _make_influence_task, (
             self.build,
-            list(self.whole),
-            to_bytes(list(self.whole.values())),
+            list(self.statistics),
+            to_bytes(list(self.statistics.values())),
         )
 
     def norm(self, combination: FloatArray) -> Callable[[Any], SquaredNorm]:
@@ -175,7 +175,7 @@ class InfluenceTask:
 
 
 def _make_influence_task(
-    build: Callable[[Any], BatchSystems], requests: Sequence[Asked], serialized: bytes
+    build: Callable[[Any], BatchSystems], requests: Sequence[Request], serialized: bytes
 ) -> InfluenceTask:
     return InfluenceTask(build, dict(zip(requests, from_bytes(serialized), strict=True)))
 
@@ -232,11 +232,11 @@ class SecondPass:
     def __call__(self, batch: Any) -> SecondPassResult:
         """Compute the influence values and differences of a batch."""
         systems = self.moving.build(batch).systems
-        influences, seconds = self.moving.of(systems), self.moving.seconds(systems)
+        influences, seconds = self.moving.influences(systems), self.moving.seconds(systems)
         pairs = PairDifferences.from_batch(
-            self.pairs, systems, influences, self.total, self.moving.whole
+            self.pairs, systems, influences, self.total, self.moving.statistics
         )
-        index_by_request = {request: k for k, request in enumerate(self.moving.whole)}
+        index_by_request = {request: k for k, request in enumerate(self.moving.statistics)}
         spaces = {
             index_by_request[request]: _influence_kind(influence)
             for request, influence in influences.items()
@@ -251,13 +251,13 @@ class SecondPass:
         cubes = {
             index_by_request[request]: float(np.power(influence.corrected.column, 3).sum())
             for request, influence in influences.items()
-            if isinstance(self.moving.whole[request], ClassTables)
+            if isinstance(self.moving.statistics[request], ClassTables)
         }
         products = inner_products(list(gram_columns(influences).values()))
         return SecondPassResult(spaces, products, {}, pairs, cubes, {}, seconds)
 
     def _cells(
-        self, systems: Mapping[str, SystemOutput], influences: Mapping[Asked, Influence]
+        self, systems: Mapping[str, SystemOutput], influences: Mapping[Request, Influence]
     ) -> dict[int, FloatArray]:
         """Return the weights of the rows of each cluster in each cell of a confusion matrix.
 
@@ -265,7 +265,7 @@ class SecondPass:
         """
         visited: set[int] = set()
         cells_by_index: dict[int, FloatArray] = {}
-        for index, (request, statistic) in enumerate(self.moving.whole.items()):
+        for index, (request, statistic) in enumerate(self.moving.statistics.items()):
             if not isinstance(statistic, ConfusionMatrix) or statistic.classes < 3:
                 continue
             if request not in influences or id(statistic) in visited:
@@ -293,9 +293,9 @@ class PairTask:
         """Compute the differences of a batch."""
         systems = self.moving.build(batch).systems
         needed = {(name, pair.measure) for pair in self.pairs for name in pair.systems}
-        influences = self.moving.of(systems, needed)
+        influences = self.moving.influences(systems, needed)
         return PairDifferences.from_batch(
-            self.pairs, systems, influences, self.total, self.moving.whole
+            self.pairs, systems, influences, self.total, self.moving.statistics
         )
 
 

@@ -21,8 +21,8 @@ import numpy as np
 from calipers.caching import cached, cached_property
 from calipers.engines.base import Engine, identity
 from calipers.engines.gram_matrix import (
-    Asked,
     GramInfluence,
+    Request,
     as_linear_combination,
     cluster_influence,
 )
@@ -154,12 +154,12 @@ class TwoPassEvaluation:
     #: What is kept of the rows of a batch that are looked at.
     looks: Callable[[BatchSystems], Any] | None = None
     #: What else is added up in the first pass for measures that nobody asked for.
-    extra_requests: Sequence[Asked] = ()
+    extra_requests: Sequence[Request] = ()
     #: Of some rows, what each of all rows weighs where all weigh alike.
     unit_of_all: Callable[[], float] | None = None
     _computed: list[str] = field(default_factory=list)
     _pairs: dict[Any, Any] = field(default_factory=dict)
-    _cubes: dict[Asked, float] = field(default_factory=dict)
+    _cubes: dict[Request, float] = field(default_factory=dict)
     _cells: dict[int, FloatArray] = field(default_factory=dict)
 
     def point_estimate(
@@ -203,12 +203,12 @@ class TwoPassEvaluation:
             value, statistic = terms.combined_moments(applied_measure, statistic, second_statistic)
             applied_measure = applied_measure.plain
 
-        def moved() -> Influence | None:
+        def get_influence() -> Influence | None:
             influence = self.influences.get(request)
             return influence if influence is None or scale == 1 else scale * influence
 
         size = effective_size(passed.weight.total, passed.weight.squares)
-        looks = moved, partial(self._second, request)
+        looks = get_influence, partial(self._second, request)
         summary = RowSummary(passed.rows, size, passed.clustered, settings, *looks)
         estimate = self._statistic_estimate(delegate, applied_measure, statistic, summary)
         if estimate is None:
@@ -225,7 +225,7 @@ class TwoPassEvaluation:
             )
         sizes = estimate.sizes() or (size,)
         scale = self._scale(request, applied_measure, estimate.value)
-        by_cluster = moved() if passed.clustered else None
+        by_cluster = get_influence() if passed.clustered else None
         has_row_values = isinstance(delegate.sample_for(applied_measure), RowValues)
         joint_distribution = None
         by_cluster = (
@@ -236,7 +236,7 @@ class TwoPassEvaluation:
         if isinstance(statistic, Moments):
             formula, value_range = (
                 apply_measure(applied_measure, statistic),
-                getattr(delegate.sample_for(applied_measure), "ends", None),
+                getattr(delegate.sample_for(applied_measure), "value_range", None),
             )
             estimate = estimate_from_moments(
                 formula, statistic, settings, passed.rows, value_range, by_cluster
@@ -249,7 +249,9 @@ class TwoPassEvaluation:
                 units = UnitSummary(
                     statistic.mean,
                     statistic.effective_size,
-                    lambda: None if (influence := moved()) is None else (1 / rate) * influence,
+                    lambda: (
+                        None if (influence := get_influence()) is None else (1 / rate) * influence
+                    ),
                     has_weights=passed.weight.has_unequal_weights,
                 )
                 estimate = replace(estimate, units=units, value_is_unit_mean=is_mean(formula))
@@ -277,7 +279,7 @@ class TwoPassEvaluation:
         return replace(
             estimate,
             value=estimate.value if value is None else value,
-            influence=moved,
+            influence=get_influence,
             error=error,
             has_unequal_weights=passed.weight.has_unequal_weights,
             clusters=clusters,
@@ -291,7 +293,7 @@ class TwoPassEvaluation:
             jackknife=None,
         )
 
-    def _cell_interval(self, request: Asked, measure: Measure, level: float) -> Interval | None:
+    def _cell_interval(self, request: Request, measure: Measure, level: float) -> Interval | None:
         """Compute the interval of an average over classes from the weights of clusters in cells.
 
         It is None if these weights need too much memory.
@@ -306,7 +308,7 @@ class TwoPassEvaluation:
         cells = MultinomialCells.from_flat(cell_index.astype(np.int64), (k, k), weight, clusters)
         return effective_sample_size.class_average_interval(measure, statistic, cells, level)
 
-    def _skewness(self, request: Asked) -> float:
+    def _skewness(self, request: Request) -> float:
         """Return the skewness over √n of the influence values, if it was accumulated."""
         influence = self.influences.get(request)
         se = 0.0 if influence is None else influence.error.se
@@ -339,7 +341,7 @@ class TwoPassEvaluation:
             return first - second
         if self.first_result.clustered:
             return replace(first - second, signs=lambda: self._signs(pair, measure))
-        joint_counts = self._both(pair, measure, settings or self.like[pair[0]].settings)
+        joint_counts = self._joint_counts(pair, measure, settings or self.like[pair[0]].settings)
         applied_measure = self.like[pair[0]].delegate(measure)[1]
         difference = (
             first - second
@@ -414,10 +416,10 @@ class TwoPassEvaluation:
             return False
         return self._has_influence((system, measure))
 
-    def _has_influence(self, request: Asked) -> bool:
+    def _has_influence(self, request: Request) -> bool:
         """Return whether the influence function of a value is known."""
         system, measure = request
-        statistic = self.moving.whole[request]
+        statistic = self.moving.statistics[request]
         if isinstance(statistic, StatisticVector) and isinstance(statistic.parts[0], ScoreTable):
             return True  # in which the rows of the system at hand would have no place
         return self.like[system].influence(measure, statistic) is not None
@@ -429,7 +431,7 @@ class TwoPassEvaluation:
     # --- Pass one --------------------------------------------------------------------------------
 
     @cached_property
-    def numbers(self) -> Mapping[Asked, int]:
+    def numbers(self) -> Mapping[Request, int]:
         """Statistic number of each measure; measures with the same statistic have the same number.
 
         Measures that take several statistics are absent.
@@ -440,7 +442,7 @@ class TwoPassEvaluation:
         }
 
     @cached_property
-    def all_numbers(self) -> Mapping[Asked, int]:
+    def all_numbers(self) -> Mapping[Request, int]:
         """Numbers of all statistics, including the additional ones."""
         requests = [(name, measure) for name in self.like for measure in self.measures]
         requests += self.extra_requests
@@ -459,7 +461,7 @@ class TwoPassEvaluation:
         """First-pass result."""
         work = FirstPass(self.build, self.all_numbers, self.auxiliary_values, self.looks)
         result: FirstPassResult = self._reduced(work, BoundStatistics(self.bounded))
-        return result.settled(self.bounded)
+        return result.finalize(self.bounded)
 
     @cached_property
     def unit(self) -> float:
@@ -471,7 +473,7 @@ class TwoPassEvaluation:
         return weight.max_weight if has_equal_weights and weight.max_weight > 0 else 1.0
 
     @cached_property
-    def statistics(self) -> Mapping[Asked, Statistic]:
+    def statistics(self) -> Mapping[Request, Statistic]:
         """Statistic of all rows for each measure; equal weights are scaled to 1.
 
         Measures that take several statistics are absent.
@@ -483,7 +485,7 @@ class TwoPassEvaluation:
         }
 
     @cached_property
-    def all_statistics(self) -> Mapping[Asked, Statistic]:
+    def all_statistics(self) -> Mapping[Request, Statistic]:
         """Statistics of all rows, including the additional ones."""
         statistics, unit = self.first_result.statistics, self.unit
         if unit != 1:
@@ -498,14 +500,14 @@ class TwoPassEvaluation:
         }
 
     @cached_property
-    def _weighted_statistics(self) -> Mapping[Asked, Statistic]:
+    def _weighted_statistics(self) -> Mapping[Request, Statistic]:
         """Statistics with the weights as given."""
         return {
             request: self.first_result.statistics[number]
             for request, number in self.numbers.items()
         }
 
-    def _scale(self, request: Asked, measure: Measure, value: float) -> float:
+    def _scale(self, request: Request, measure: Measure, value: float) -> float:
         """Return the ratio of a value with the given weights to that with weights of 1.
 
         It scales influence values: totals are proportional to the weights, other values do not
@@ -525,7 +527,7 @@ class TwoPassEvaluation:
         )
 
     @cached_property
-    def values(self) -> dict[Asked, float]:
+    def values(self) -> dict[Request, float]:
         """Value of each measure."""
         return {request: self._value(*request) for request in self.statistics}
 
@@ -555,7 +557,7 @@ class TwoPassEvaluation:
         )
 
     @cached_property
-    def influences(self) -> Mapping[Asked, Influence]:
+    def influences(self) -> Mapping[Request, Influence]:
         """Influence function of each value; empty if a second pass is impossible."""
         if not self.engine.is_rereadable:
             return {}
@@ -655,7 +657,10 @@ class TwoPassEvaluation:
         if unsure:
             work = PairTask(self.moving, list(unsure.values()), self.first_result.weight.total)
             spread.update(zip(unsure, self._reduced(work).unit_differences.values(), strict=True))
-        met = {pair.table: differences.met.get(index) for index, pair in distinct_pairs(pairs)}
+        met = {
+            pair.table: differences.joint_confusions.get(index)
+            for index, pair in distinct_pairs(pairs)
+        }
         self._pairs.update({pair: {} for pair in systems})
         for index, pair in enumerate(pairs):
             by_measure = self._pairs[pair.systems]
@@ -678,7 +683,7 @@ class TwoPassEvaluation:
         result = self._pairs.get(pair, {}).get(measure, (None, None))
         return result
 
-    def _both(
+    def _joint_counts(
         self, pair: tuple[str, str], measure: Measure, settings: Settings
     ) -> PairedCounts | None:
         """Return the joint counts of truth and both predictions, if they determine the measure."""
@@ -689,7 +694,7 @@ class TwoPassEvaluation:
         if met is None or (uneven and self.first_result.rows <= MAX_DRAWN_ROWS):
             return None
 
-        def made() -> PairedCounts | None:
+        def make_counts() -> PairedCounts | None:
             cells = met.cells(first.classes, self.unit, uneven=uneven)
             together = tuple(
                 self.like[pair[0]].delegate(item)[1]
@@ -703,7 +708,7 @@ class TwoPassEvaluation:
             )
             return PairedCounts(first_counts, second_counts, cells)
 
-        return cached(self, ("both", pair, id(first), settings), made)
+        return cached(self, ("both", pair, id(first), settings), make_counts)
 
     @cached_property
     def _second_result(self) -> SecondPassResult:
@@ -717,7 +722,7 @@ class TwoPassEvaluation:
         self._cubes.update({requests[k]: sums for k, sums in result.cubes.items()})
         return result
 
-    def _second(self, request: Asked) -> Any:
+    def _second(self, request: Request) -> Any:
         """Return the statistic that a value has from the second pass, or None."""
         if not self.engine.is_rereadable:
             return None

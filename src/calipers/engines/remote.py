@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 
 #: Where the documentation says how Calipers gets there.
-_HOW = 'see "Calipers on the workers" in docs/large.md'
+_SETUP_HINT = 'see "Calipers on the workers" in docs/large.md'
 
 
 class Worker(NamedTuple):
     """Process that works on rows: host, Python executable and version, Calipers version.
 
-    ``wrong`` is the error if Calipers cannot be imported.
+    ``error`` is the error if Calipers cannot be imported.
     """
 
     host: str
     executable: str
     python: str
     calipers: str
-    wrong: str
+    error: str
 
 
 def describe_worker() -> Callable[[], tuple[str, ...]]:
@@ -74,19 +74,19 @@ def check_workers(engine: str, workers: Iterable[Worker]) -> None:
         subject = (
             f"{engine}'s worker on {worker.host} ({worker.executable}, Python {worker.python})"
         )
-        if worker.wrong:
-            missing = "No module named 'calipers'" in worker.wrong
-            problem = "has no Calipers" if missing else f"cannot load Calipers: {worker.wrong}"
+        if worker.error:
+            missing = "No module named 'calipers'" in worker.error
+            problem = "has no Calipers" if missing else f"cannot load Calipers: {worker.error}"
         elif worker.calipers != calipers.__version__:
             problem = f"has Calipers {worker.calipers}, and this process has {calipers.__version__}"
-        elif not same_python(worker.python):
+        elif not is_compatible_python(worker.python):
             problem = f"has another Python than this process, which has {platform.python_version()}"
         else:
             continue
         raise InputError(f"{subject} {problem}; {remedy(engine)}")
 
 
-def same_python(version: str) -> bool:
+def is_compatible_python(version: str) -> bool:
     """Return whether a Python version can unpickle functions of this one.
 
     Functions of another minor version cannot be unpickled.
@@ -99,7 +99,7 @@ def remedy(engine: str) -> str:
     python = {"Spark": "PYSPARK_PYTHON", "Dask": "the command that starts them"}[engine]
     return (
         f"have the workers take a Python {'.'.join(map(str, sys.version_info[:2]))} with Calipers "
-        f"{calipers.__version__} ({python}): {_HOW}"
+        f"{calipers.__version__} ({python}): {_SETUP_HINT}"
     )
 
 
@@ -108,7 +108,7 @@ class PartitionResult:
     """Serialized result of a partition, or the error in its rows."""
 
     data: bytes = b""
-    wrong: str = ""
+    error: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +138,7 @@ class PartitionTask:
                 sums.add(self.work(batch))
                 has_rows = True
         except InputError as error:
-            return PartitionResult(wrong=str(error))
+            return PartitionResult(error=str(error))
         return PartitionResult(serialize(sums.total)) if has_rows else None
 
     def _batches(self, origin: str, record_batches: Iterable[pa.RecordBatch]) -> Iterator[Batch]:
@@ -202,11 +202,11 @@ class MergeTask:
         sums: PairwiseSum[Any] = PairwiseSum(self.limit)
         try:
             for part in parts:
-                if part.wrong:
+                if part.error:
                     return part
                 sums.add(deserialize(part.data))
         except InputError as error:
-            return PartitionResult(wrong=str(error))
+            return PartitionResult(error=str(error))
         return PartitionResult(serialize(sums.total))
 
     def total(self, parts: Iterable[PartitionResult]) -> Any:
@@ -215,8 +215,8 @@ class MergeTask:
         if not parts:
             raise InputError(f"{self.name}: the table has no rows")
         all_of_them = parts[0] if len(parts) == 1 else self.merge(parts)
-        if all_of_them.wrong:
-            raise InputError(all_of_them.wrong)
+        if all_of_them.error:
+            raise InputError(all_of_them.error)
         return deserialize(all_of_them.data)
 
 
@@ -304,7 +304,7 @@ class TextTask:
     """
 
     read_batch: Callable[[str, int, bytes], pa.RecordBatch]
-    texts: tuple[str, ...]
+    text_columns: tuple[str, ...]
     numbers: str
 
     @property
@@ -313,7 +313,7 @@ class TextTask:
         import pyarrow as pa
 
         return pa.schema(
-            [*((name, pa.string()) for name in self.texts), (self.numbers, pa.float64())]
+            [*((name, pa.string()) for name in self.text_columns), (self.numbers, pa.float64())]
         )
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 #: What asks the workers: so many at most, each for so long that no process answers for another one;
 #: and so many where nobody says how many there are.
-_MOST_ASKED, _ASKS, _ASKED = 512, 0.3, 32
+_MAX_SLOTS, _ASK_SECONDS, _DEFAULT_SLOTS = 512, 0.3, 32
 #: Sessions, by the ids of their applications, whose workers were asked.
 _ABLE: set[str] = set()
 
@@ -131,7 +131,7 @@ def check_workers(session: SparkSession) -> None:
     n_checked = 0
     # Of a cluster that has just begun more are there after the first question than before.
     while (slots := _n_task_slots(session)) > n_checked:
-        ask = _make_query(remote.describe_worker(), _ASKS if slots > 1 else 0)
+        ask = _make_query(remote.describe_worker(), _ASK_SECONDS if slots > 1 else 0)
         try:
             answers = session.range(0, slots, 1, slots).mapInArrow(ask, _ANSWER).toArrow()
         except Exception as error:
@@ -151,7 +151,9 @@ def _application(session: SparkSession) -> str:
 def _n_task_slots(session: SparkSession) -> int:
     """Return the number of tasks that may run at a time, as far as known, within a limit."""
     context = getattr(session, "_sc", None)
-    return _ASKED if context is None else max(1, min(context.defaultParallelism, _MOST_ASKED))
+    return (
+        _DEFAULT_SLOTS if context is None else max(1, min(context.defaultParallelism, _MAX_SLOTS))
+    )
 
 
 @contextmanager
@@ -208,7 +210,7 @@ _SCHEMA = "place long, piece int, data binary, wrong string"
 _PIECE = 1 << 17
 #: So many meet in one process, which makes one of them, until few are left, or so few bytes that
 #: they may meet here.
-_MEET, _HERE = 32, 1 << 26
+_MEET, _MAX_LOCAL_BYTES = 32, 1 << 26
 #: Seconds after which it is looked how far Spark is.
 _LOOKS = 1.0
 
@@ -238,7 +240,12 @@ class SparkEngine(RemoteEngine):
         group_column: str | None = None,
     ) -> None:
         check_workers(frame.sparkSession)
-        self.frame, self.name, self.files, self._by = frame, name, tuple(files), group_column
+        self.frame, self.name, self.files, self._group_column = (
+            frame,
+            name,
+            tuple(files),
+            group_column,
+        )
         self.names = tuple(frame.columns)
         check_unique(name, self.names)
         if frame.isStreaming:
@@ -303,7 +310,9 @@ class SparkEngine(RemoteEngine):
             lines = reader.text(path).select(col("value").cast("binary"))
         except AnalysisException as error:
             raise InputError(f"{path}: {str(error).splitlines()[0]}") from None
-        columns = ", ".join([*(f"{name} string" for name in read.texts), f"{read.numbers} double"])
+        columns = ", ".join(
+            [*(f"{name} string" for name in read.text_columns), f"{read.numbers} double"]
+        )
         return cls(lines.mapInArrow(_read_lines(read, path), columns), path, [path])
 
     def select_columns(
@@ -357,7 +366,9 @@ class SparkEngine(RemoteEngine):
 
         from calipers.data import streams
 
-        task = PartitionTask(work, limit, streams.ROWS, self.name, tuple(columns), self._by)
+        task = PartitionTask(
+            work, limit, streams.ROWS, self.name, tuple(columns), self._group_column
+        )
         merge = MergeTask(limit, self.name)
         # Names of any letters are not for all of Spark.
         selected = [_column(name).alias(f"c{k}") for k, name in enumerate(columns)]
@@ -365,7 +376,7 @@ class SparkEngine(RemoteEngine):
         try:
             with check_late_workers(), _watch_progress(self.frame.sparkSession, description):
                 sizes = _sizes(results)
-            while len(sizes) > _MEET and sum(sizes) > _HERE:
+            while len(sizes) > _MEET and sum(sizes) > _MAX_LOCAL_BYTES:
                 before = results
                 group = f.floor(f.col("place") / _MEET).alias("group")
                 results = (
@@ -511,7 +522,7 @@ def _to_pieces(partition_id: int, part: PartitionResult) -> Iterator[pa.RecordBa
     names = [field.split()[0] for field in _SCHEMA.split(", ")]
     kinds = pa.int64(), pa.int32(), pa.binary(), pa.string()
     for piece, begin in enumerate(range(0, max(len(part.data), 1), _PIECE)):
-        values = partition_id, piece, part.data[begin : begin + _PIECE], part.wrong
+        values = partition_id, piece, part.data[begin : begin + _PIECE], part.error
         columns = [pa.array([value], kind) for value, kind in zip(values, kinds, strict=True)]
         yield pa.record_batch(columns, names)
 

@@ -101,7 +101,7 @@ def estimate_from_tables(
     measure: Any, tables: ClassTables, settings: Settings, rows: int
 ) -> PointEstimate:
     """Estimate an average over classes from the score tables of all classes."""
-    weights = class_weights(measure, tables.labels, tables.shares)
+    weights = class_weights(measure, tables.labels, tables.proportions)
     terms = [
         (weight, scores.estimate_from_table(measure.plain, table, settings, rows, together=True))
         for label, table in zip(tables.labels, tables.tables, strict=True)

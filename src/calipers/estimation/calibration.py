@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 #: Σwg² below this many of its units by chance goes by the noncentral χ² itself, above by a normal.
-_MANY = 1e4
+_MAX_CHI2 = 1e4
 
 #: Mean absolute gaps are at most, and where gaps are alike nearly, as large as their root mean
 #: square; the upper limit counts on no less than this share of it.
@@ -51,12 +51,12 @@ class Bins:
     weight: FloatArray
     rows: FloatArray
     probability: FloatArray
-    share: FloatArray
+    proportion: FloatArray
 
     @property
-    def gap(self) -> FloatArray:
+    def calibration_error(self) -> FloatArray:
         """Calibration error of each bin: the proportion of positives minus the mean probability."""
-        return self.share - self.probability
+        return self.proportion - self.probability
 
     def root_mean_square(self, level: float) -> Interval:
         """Return the interval of √Σwg² by the noncentral χ² distribution.
@@ -74,7 +74,7 @@ class Bins:
         >>> round(made.low, 3), round(made.high, 3)
         (0.085, 0.223)
         """
-        smoothed = (self.share * self.rows + 0.5) / (self.rows + 1)
+        smoothed = (self.proportion * self.rows + 0.5) / (self.rows + 1)
         tail = (1 - level) / 2
         lows, high = [], 0.0
         for proportion, is_upper in ((smoothed, True), (self.probability, False)):
@@ -100,7 +100,7 @@ class Bins:
         """
         interval = self.root_mean_square(level)
         root = math.sqrt(self._squares)
-        ratio = float(self.weight @ np.abs(self.gap)) / root if root > 0 else 1.0
+        ratio = float(self.weight @ np.abs(self.calibration_error)) / root if root > 0 else 1.0
         return Interval(
             interval.low * ratio, interval.high * max(ratio, LEAST_RATIO), interval.method
         )
@@ -121,13 +121,13 @@ class Bins:
 
     @property
     def _squares(self) -> float:
-        return float(self.weight @ np.square(self.gap))
+        return float(self.weight @ np.square(self.calibration_error))
 
     def _exact(self, tail: float) -> tuple[FloatArray, FloatArray]:
         """Return the Clopper-Pearson limits of the proportions of positives."""
         from scipy.special import betaincinv
 
-        hits = np.clip(self.share, 0.0, 1.0) * self.rows
+        hits = np.clip(self.proportion, 0.0, 1.0) * self.rows
         misses = self.rows - hits
         none, all_ = hits <= 1e-9, misses <= 1e-9
         low = betaincinv(np.where(none, 1.0, hits), misses + 1, tail)
@@ -147,7 +147,7 @@ def _noncentrality(statistic: float, degrees: float, probability: float) -> floa
 
     if chdtr(degrees, statistic) <= probability:
         return 0.0
-    if statistic > _MANY:  # normal with mean ν + λ and variance 2(ν + 2λ)
+    if statistic > _MAX_CHI2:  # normal with mean ν + λ and variance 2(ν + 2λ)
         z = float(ndtri(probability))
         spread = math.sqrt(4 * z * z - 2 * degrees + 4 * statistic) - 2 * z
         return max(0.0, (spread**2 - 2 * degrees) / 4)
@@ -297,7 +297,7 @@ def _bins_interval(
     assert definition.interval is not None
     binned = levels.merge_levels(definition.binned(levels, **measure.parameters))
     rows = binned.effective * counts_as
-    bins = Bins(binned.total / binned.weight, rows, binned.probability, binned.share)
+    bins = Bins(binned.total / binned.weight, rows, binned.probability, binned.proportion)
     return _NORMS[definition.interval](bins, level).clip(*definition.range)
 
 
@@ -317,7 +317,7 @@ def _cluster_bins_interval(rows: ScoredRows, measure: MeasureLike, level: float)
     binned = levels.merge_levels(bin_starts)
     level_index = len(levels) - 1 - rows.order.score_index.astype(np.intp)
     bin_index = np.searchsorted(bin_starts, level_index, side="right") - 1
-    residuals = rows.positive - rows.score - (binned.share - binned.probability)[bin_index]
+    residuals = rows.positive - rows.score - (binned.proportion - binned.probability)[bin_index]
     residuals = residuals if rows.weight is None else residuals * rows.weight
     row_squares = float(np.square(residuals).sum())
     design_effect = 1.0

@@ -104,12 +104,14 @@ class ClusterDispersion:
             lean = leans / size[:, None]
             spread = distances - np.einsum("ij,ij->i", deviations, lean[cluster])
             # What the distance of two centres does to their overlap, along the line of both.
-            center_distances = np.where(moments.gaps == 0, np.inf, moments.gaps)
+            center_distances = np.where(
+                moments.centroid_distances == 0, np.inf, moments.centroid_distances
+            )
             along = by_overlap * moments.overlaps / center_distances**2
             means = zip(along, moments.mean, strict=True)
             pull = np.stack([by_other @ (mean - moments.mean) for by_other, mean in means])
             each = (by_overlap / center_distances).sum(axis=1)
-            mean = (moments.apart / size)[cluster]
+            mean = (moments.summed_distances / size)[cluster]
             by_point = each[cluster] * (spread - mean)
             by_point -= np.einsum("ij,ij->i", deviations, pull[cluster])
             derivatives = derivatives + by_point / size[cluster]
@@ -267,7 +269,7 @@ class _PairedClusterings:
     #: How many points each of these stands for.
     point_counts: FloatArray | None = None
     #: Points that are gone, of which it is known how differences are spread.
-    gone: Any = None
+    streamed: Any = None
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """Return the difference of two point estimates on the same points."""
@@ -276,7 +278,7 @@ class _PairedClusterings:
             lazy_difference(first.influence, second.influence),
             second.joint_distribution.cluster,
         )
-        streamed, other_streamed = self.gone, second.joint_distribution.gone
+        streamed, other_streamed = self.streamed, second.joint_distribution.streamed
 
         def error() -> StandardError | Interval:
             point_influence = None if influence is None else influence()

@@ -109,7 +109,7 @@ class ClassCounts:
 
         None is returned for measures that are not the proportion of these rows.
         """
-        if not measure.definition.counts_hits or measure.viewed:
+        if not measure.definition.counts_hits or measure.has_view:
             return None
         truth, predicted = np.divmod(self.cells.flat, self.matrix.classes)
         return np.asarray(truth == predicted, np.float64)
@@ -280,7 +280,7 @@ class ClassCounts:
             denominator = self._among(measure, total)[self._row]
             denominator = denominator if weight is None else denominator * weight
         return Influence(
-            influence_values, VarianceEstimator(weight, self.clusters, held=denominator)
+            influence_values, VarianceEstimator(weight, self.clusters, denominator=denominator)
         )
 
     def _error(self, measure: Any, value: float) -> StandardError:
@@ -447,7 +447,7 @@ class PairedCounts:
         self, measure: Any, first: PointEstimate, second: PointEstimate
     ) -> PointEstimate:
         """Return the difference of two point estimates, the first minus the second."""
-        is_row_proportion = measure.definition.counts_hits is not None and not measure.viewed
+        is_row_proportion = measure.definition.counts_hits is not None and not measure.has_view
         is_defined = bool(np.isfinite(first.value - second.value))
 
         def error() -> StandardError | Interval:

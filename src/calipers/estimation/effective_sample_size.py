@@ -68,7 +68,7 @@ def interval(
     if isinstance(matrix, LabelMatrices):
         added_variance = float((added * np.square(by_row)).sum())
     else:
-        added_variance = _added_moves(by_row[rows > 0])
+        added_variance = _added_squares(by_row[rows > 0])
     variance = squares(derivatives) + added_variance
     proportion, rate = _range_proportion(float(measure.apply(likely)), *bounds)
     if not (variance > 0 and 0 < proportion < 1):
@@ -170,7 +170,7 @@ def class_average_interval(
     return interval(measure, matrix, units, squares, level, cells.clusters)
 
 
-def _added_moves(derivatives: FloatArray) -> float:
+def _added_squares(derivatives: FloatArray) -> float:
     """Return the sum of the squared influences of the added rows, each of which has one class.
 
     The wrong ones are spread evenly over all pairs of classes.

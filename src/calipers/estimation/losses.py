@@ -46,16 +46,16 @@ def skewed_t(
         return no_interval(method, "no_spread")
     t = t_quantile(level, degrees)
 
-    def turned(y: float, a: float) -> float:
+    def inverse_transform(y: float, a: float) -> float:
         root = float(np.cbrt(1 + 3 * a * (y - skewness / 6)))
         return 3 * (y - skewness / 6) / (root**2 + root + 1)
 
-    high = mean - se * turned(-t, skewness / 3)
+    high = mean - se * inverse_transform(-t, skewness / 3)
     if positive and mean > 0:
         relative = se / mean
-        low = mean * math.exp(-relative * turned(t, skewness / 3 - relative / 2))
+        low = mean * math.exp(-relative * inverse_transform(t, skewness / 3 - relative / 2))
     else:
-        low = mean - se * turned(t, skewness / 3)
+        low = mean - se * inverse_transform(t, skewness / 3)
     return Interval(low, high, method, se=se)
 
 
@@ -99,7 +99,7 @@ class RowLosses:
     clusters: ClusterIndex | None
     settings: Settings
     #: What values can be, where that is narrower than the range of the measure.
-    ends: tuple[float, float] | None = None
+    value_range: tuple[float, float] | None = None
 
     @cached_property
     def statistic(self) -> Moments:
@@ -112,7 +112,7 @@ class RowLosses:
         It includes a histogram of the values if the interval of the measure needs it.
         """
 
-        def made() -> SkewMoments:
+        def compute_statistic() -> SkewMoments:
             moments = SkewMoments.from_rows(self.values, self.weight)
             if self.clusters is not None or not (is_square or is_bounded):
                 return moments
@@ -120,15 +120,15 @@ class RowLosses:
             return replace(moments, spread=spread)
 
         is_square, definition = is_mean_square(measure), measure.definition
-        value_range = definition.range if self.ends is None else self.ends
+        value_range = definition.range if self.value_range is None else self.value_range
         is_bounded = bool(np.isfinite(value_range).all()) and definition.interval != "far_end"
         is_bounded &= is_mean(measure) and definition.counts_hits is None
-        return cached(self, ("added", is_square, is_bounded), made)
+        return cached(self, ("added", is_square, is_bounded), compute_statistic)
 
     def point_estimate(self, measure: MeasureLike, trials: float | None = None) -> PointEstimate:
         """Return the point estimate of a measure of the mean."""
         rows = self.values, self.weight, self.clusters, self.settings
-        return estimate_mean_loss(measure, *rows, trials, self.ends)
+        return estimate_mean_loss(measure, *rows, trials, self.value_range)
 
     def row_values(self, measure: MeasureLike) -> FloatArray:
         """Return the value of each row."""
@@ -234,7 +234,7 @@ def estimate_mean_loss(
         units=UnitValues(loss, weight, clusters),
         value_is_unit_mean=is_mean(measure),
         replicates=loss_intervals.replicates,
-        jackknife=loss_intervals.left_out,
+        jackknife=loss_intervals.jackknife_values,
         methods={
             **loss_intervals.methods(),
             **({} if trials is None else proportion_intervals(estimate.value, trials)),
@@ -536,7 +536,7 @@ class _LossIntervals(_MeanIntervals):
         interval = bayesian_bootstrap.lower_tail(values, self.bounds, level, weight)
         return self.annotate_clusters(interval)
 
-    def left_out(self) -> tuple[FloatArray, None]:
+    def jackknife_values(self) -> tuple[FloatArray, None]:
         """Return the jackknife values of rows or clusters."""
         w = np.ones(len(self.loss)) if self.weight is None else self.weight
         parts = np.column_stack([w * np.where(w > 0, self.loss, 0.0), w])

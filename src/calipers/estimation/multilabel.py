@@ -68,7 +68,7 @@ class LabelCounts:
         It is used for labels with few rows, and if resampling all labels takes too long, unless the
         bootstrap is requested.
         """
-        return not self.settings.prefers_bootstrap and (
+        return not self.settings.is_bootstrap_requested and (
             self._is_slow or _is_scarce(measure, self.matrices)
         )
 
@@ -172,7 +172,9 @@ class LabelCounts:
             undefined=undefined,
             is_conventional=bool(undefined) and bool(np.isfinite(value)),
             higher_is_better=definition.higher_is_better,
-            has_few_units=lambda: not settings.prefers_bootstrap and _is_scarce(measure, matrices),
+            has_few_units=lambda: (
+                not settings.is_bootstrap_requested and _is_scarce(measure, matrices)
+            ),
             methods={} if second is None else {"effective rows": interval},
         )
 
@@ -203,7 +205,7 @@ def _is_scarce(measure: Any, matrices: LabelMatrices) -> bool:
 class RowValues:
     """Sample of rows with a value each, NaN if undefined.
 
-    The estimate is a measure of the mean of the defined values. ``ends`` is as in
+    The estimate is a measure of the mean of the defined values. ``value_range`` is as in
     :class:`RowLosses`.
     """
 
@@ -211,7 +213,7 @@ class RowValues:
     weight: FloatArray | None
     clusters: ClusterIndex | None
     settings: Settings
-    ends: tuple[float, float] | None = None
+    value_range: tuple[float, float] | None = None
 
     @cached_property
     def defined_mask(self) -> Any:
@@ -223,7 +225,9 @@ class RowValues:
         """Sample of the rows with a defined value."""
         weight = None if self.weight is None else self.weight[self.defined_mask]
         clusters = None if self.clusters is None else self.clusters.take_rows(self.defined_mask)
-        return RowLosses(self.values[self.defined_mask], weight, clusters, self.settings, self.ends)
+        return RowLosses(
+            self.values[self.defined_mask], weight, clusters, self.settings, self.value_range
+        )
 
     @property
     def statistic(self) -> Moments:
@@ -264,7 +268,7 @@ class RowValues:
         return VarianceEstimator(
             self.weight,
             self.clusters,
-            held=denominator if self.weight is None else denominator * self.weight,
+            denominator=denominator if self.weight is None else denominator * self.weight,
         )
 
     def influence(self, measure: Any, total: Moments | None = None) -> Influence | None:
@@ -322,7 +326,7 @@ def reweighted_influence(influence: Influence) -> Influence:
     """Weight the clusters of influence values by the weight of their rows with a defined value."""
     space = influence.space
     assert space.clusters is not None
-    clusters = replace(space.clusters, weight=space.held)
+    clusters = replace(space.clusters, weight=space.denominator)
     return replace(influence, space=replace(space, clusters=clusters))
 
 

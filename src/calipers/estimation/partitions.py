@@ -29,7 +29,7 @@ _AT_ONCE = 2_000_000
 
 #: The prior goes to all cells where they are not more than this; else to so many others in each of
 #: so many turns.
-_ALL, _SOME, _TURNS = 125, 25, 40
+_ALL, _CELLS_PER_TURN, _TURNS = 125, 25, 40
 
 #: What the prior adds in all.
 _PRIOR = 1.0
@@ -41,7 +41,7 @@ MOST_SMOOTH = 10_000
 SURELY = 2.0
 
 #: Cells and contents of draws (b, C).
-Drawn = tuple[tuple[IntArray, ...], FloatArray]
+CellDraws = tuple[tuple[IntArray, ...], FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class OccupiedCells:
         axes = np.unravel_index(cell_index, tuple(shape))
         return cls(tuple(shape), tuple(axes), counts.astype(np.float64))
 
-    def likely(self, settings: Settings, draws: int | None = None) -> Iterator[Drawn]:
+    def likely(self, settings: Settings, draws: int | None = None) -> Iterator[CellDraws]:
         """Draw cell counts from their posterior.
 
         It is Dirichlet(counts + prior), times the number of points.
@@ -78,7 +78,9 @@ class OccupiedCells:
             codes, shape = self.codes, self.point_counts
             if not draws:
                 cell_index = (
-                    np.arange(cells) if covers_all_cells else random.integers(0, cells, _SOME)
+                    np.arange(cells)
+                    if covers_all_cells
+                    else random.integers(0, cells, _CELLS_PER_TURN)
                 )
                 codes, shape = self._add_cells(cell_index, _PRIOR / len(cell_index))
             n_draws = min(size, n_remaining)
@@ -132,7 +134,7 @@ TOO_LITTLE = 1.5
 METHOD = "Dirichlet, of the cells"
 
 #: Of so many points a share is what it is.
-_MANY = 1e12
+_ASYMPTOTIC_POINTS = 1e12
 
 #: Where the error of a difference is taken from draws, and where these are of a normal.
 _TAILS, _NORMAL = (0.025, 0.975), 1.959963984540054
@@ -246,17 +248,17 @@ class PartitionRows:
     def slopes(self, measure: MeasureLike, total: ContingencyTable | None = None) -> FloatArray:
         """Return the influence of a point of each entry, by numeric derivatives."""
         table = self.statistic if total is None else total
-        steps = STEP * np.eye(len(table.held)) * table.held
+        steps = STEP * np.eye(len(table.cell_counts)) * table.cell_counts
         shifted_values = [
             measure.apply(
                 ContingencyTable.from_cells(
-                    table.held + sign * steps, table.class_of, table.cluster_of, table
+                    table.cell_counts + sign * steps, table.class_of, table.cluster_of, table
                 )
             )
             for sign in (1, -1)
         ]
         slope = (shifted_values[0] - shifted_values[1]) / (2 * steps.diagonal())
-        slope -= float((slope * table.held).sum() / table.held.sum())
+        slope -= float((slope * table.cell_counts).sum() / table.cell_counts.sum())
         cell_index = table.class_of * len(self.clusters) + table.cluster_of
         cell = np.searchsorted(cell_index, self.truth * len(self.clusters) + self.cluster)
         return np.asarray(slope[cell])
@@ -271,7 +273,7 @@ class PartitionRows:
     def _spreads(self, measures: Sequence[Any]) -> dict[Any, PosteriorDraws]:
         table = self.statistic
         shape = len(self.classes), len(self.clusters)
-        cells = OccupiedCells(shape, (table.class_of, table.cluster_of), table.held)
+        cells = OccupiedCells(shape, (table.class_of, table.cluster_of), table.cell_counts)
         draws = self._values(measures, cells.likely(self.settings))
         # Draws about counts are off as counts are about the truth; without the prior, which is not
         # to be taken off with that.
@@ -291,7 +293,11 @@ class PartitionRows:
         return result
 
     def _values(
-        self, measures: Sequence[Any], draws: Iterable[Drawn], axis: int = 1, chance: float = 1.0
+        self,
+        measures: Sequence[Any],
+        draws: Iterable[CellDraws],
+        axis: int = 1,
+        chance: float = 1.0,
     ) -> dict[Any, FloatArray]:
         """Evaluate measures on cell counts whose clusters are along an axis.
 
@@ -329,7 +335,9 @@ class PartitionRows:
         counts = random.multinomial(n, flat_proportions, _OF_BIAS).astype(np.float64)
         sample_values = self._values(measures, [(codes, counts)])
         true_values = self._values(
-            measures, [(codes, flat_proportions[None] * _MANY)], chance=n / _MANY
+            measures,
+            [(codes, flat_proportions[None] * _ASYMPTOTIC_POINTS)],
+            chance=n / _ASYMPTOTIC_POINTS,
         )
         biases = {m: _nanmean(sample_values[m]) - float(true_values[m][0]) for m in measures}
         return {m: bias if math.isfinite(bias) else 0.0 for m, bias in biases.items()}
@@ -366,7 +374,7 @@ class PartitionRows:
         return {m: tuple(ours[m] - theirs[m] for ours, theirs in draws_by_prior) for m in measures}  # type: ignore[misc]
 
     def _interval(self, measure: MeasureLike, level: float) -> Interval:
-        if len(self.statistic.held) == 1 == len(self.classes) * len(self.clusters):
+        if len(self.statistic.cell_counts) == 1 == len(self.classes) * len(self.clusters):
             return intervals.no_interval(METHOD, "no_spread")  # no other table can be drawn
         posterior = self.posterior_draws(measure)
         if not np.isfinite(posterior.draws).all():
@@ -419,7 +427,7 @@ class _PartitionDistribution:
             low, high = low - max(0.0, *bias_differences), high - min(0.0, *bias_differences)
             return StandardError(max(value - low, high - value) / _NORMAL, METHOD)
 
-        def moved() -> Influence:
+        def influence() -> Influence:
             return self.partition.influence(measure) - other.influence(measure)
 
         def groups() -> UnitGroups:
@@ -431,7 +439,7 @@ class _PartitionDistribution:
 
         return first.difference(
             second,
-            influence=moved,
+            influence=influence,
             error=error,
             unit_groups=None if self.partition.point_counts is None else groups,
         )

@@ -32,7 +32,7 @@ MOST_CELLS, AT_A_TIME = 4096, 250_000
 #: times of 100 (in memory 90), max-F1 91 (92), EER 95 (96), recall@FPR=0.1 95 (96), Brier-skill 92
 #: (93) and ECE 91 (90; ±1.7); of 5,000 rows 90 to 95 (88 to 95; ±2.7); with weights 1 to 3 KS 89
 #: (92), max-F1 94 (94) and ECE 89 (89; ±2.8).
-DRAWN = ("maximum over thresholds", "measure of scores", "calibration")
+RESAMPLED_KINDS = ("maximum over thresholds", "measure of scores", "calibration")
 #: What it is called.
 NAME = "Poisson bootstrap [B]"
 
@@ -43,19 +43,19 @@ def add_replicates(
     """Add replicates to a point estimate from a table, if its kind uses them."""
     settings = estimate.settings
     pointless = settings.interval in ("none", "analytic") or not np.isfinite(estimate.value)
-    if pointless or estimate.kind not in DRAWN:
+    if pointless or estimate.kind not in RESAMPLED_KINDS:
         return estimate
     definition = measure.definition
     flat = definition.is_at_corner or definition.reads == "probabilities"
     if len(table.scores) > MOST_CELLS and not flat:
         return estimate  # a point of a curve is one of few where scores are put together
 
-    def drawn() -> FloatArray:
+    def replicates() -> FloatArray:
         return estimate.value + replicate_deviations(
             measure, table, settings.seed, settings.n_resamples
         )
 
-    estimate = replace(estimate, standalone_replicates=drawn, resampling_name=NAME)
+    estimate = replace(estimate, standalone_replicates=replicates, resampling_name=NAME)
     if definition.is_at_corner:
         size = min(intervals.class_sizes(table))
         methods = {"turned on logits": partial(_logit_interval, estimate, size)}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from calipers.inference.clusters import ClusterIndex
 
-_OF_SHARES = {
+_PROPORTION_METHODS = {
     "wilson": proportions.wilson,
     "clopper-pearson": proportions.clopper_pearson,
     "jeffreys": proportions.jeffreys,
@@ -32,7 +32,7 @@ def proportion_intervals(proportion: float, size: float) -> dict[str, Limits]:
     """Return the intervals of a proportion of ``size`` (effective) trials, by name."""
     return {
         name: lambda level, method=method: method(proportion, size, level)  # type: ignore[misc]
-        for name, method in _OF_SHARES.items()
+        for name, method in _PROPORTION_METHODS.items()
     }
 
 

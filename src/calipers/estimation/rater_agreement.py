@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from calipers.inference.settings import Settings
 
 #: Of more items those that were rated alike are one entry.
-MANY = 10_000
+MAX_UNGROUPED_ITEMS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class RatingSample:
         column[counted] = np.sqrt(ratings.weight_squares[counted]) * influence_values / total_weight
         denominator = None if self.clusters is None else weight_of_items(measure, ratings)
         return Influence(
-            column, VarianceEstimator(self.weight, self.clusters, held=denominator), "delta"
+            column, VarianceEstimator(self.weight, self.clusters, denominator=denominator), "delta"
         )
 
     def signs(self, other: RatingSample) -> Signs:
@@ -78,7 +78,7 @@ class RatingSample:
         """
         shared_mask = self.statistic.twice & other.statistic.twice
         first, second = (sample.statistic.agreeing[shared_mask] for sample in (self, other))
-        return count_signs(first - second, self.statistic.held[shared_mask])
+        return count_signs(first - second, self.statistic.item_counts[shared_mask])
 
     def point_estimate(self, measure: Any) -> PointEstimate:
         """Return the point estimate of a measure of agreement."""
@@ -90,7 +90,9 @@ class RatingSample:
             fields["methods"] = {"bayesian": lambda level: self._cluster_interval(measure, level)}
         return estimate_agreement(
             measure,
-            self.statistic.merge_equal_items if len(self.statistic) > MANY else self.statistic,
+            self.statistic.merge_equal_items
+            if len(self.statistic) > MAX_UNGROUPED_ITEMS
+            else self.statistic,
             self.settings,
             joint_distribution=_RaterDistribution(measure, self),
             influence=lambda: self.influence(measure),
@@ -144,7 +146,7 @@ def estimate_agreement(
             assert influence_values is not None
             sums = grouped.weight[counted_mask], grouped.weight_squares[counted_mask]
             units = Histogram.from_groups(
-                value + influence_values, *sums, int(grouped.held[counted_mask].sum())
+                value + influence_values, *sums, int(grouped.item_counts[counted_mask].sum())
             )
             return bayesian_bootstrap.lower_tail(units, bounds, level)
 
@@ -154,7 +156,7 @@ def estimate_agreement(
         "value": value,
         "kind": "agreement of raters",
         "settings": settings,
-        "n": round(float(ratings.held[counted].sum())),
+        "n": round(float(ratings.item_counts[counted].sum())),
         "n_total": ratings.n_items,
         "unit": "items",
         "bounds": bounds,
@@ -188,7 +190,7 @@ def difference_from_items(
         return difference
     influence = difference.influence
 
-    def moved() -> Influence | None:
+    def corrected_influence() -> Influence | None:
         uncorrected = influence()
         return None if uncorrected is None else np.sqrt(size / (size - 1)) * uncorrected
 
@@ -197,9 +199,9 @@ def difference_from_items(
         difference,
         n=unit_differences.spread.rows,
         sizes=lambda: (size,),
-        influence=moved,
+        influence=corrected_influence,
         units=UnitSummary(
-            difference.value, size, moved, has_weights=difference.has_unequal_weights
+            difference.value, size, corrected_influence, has_weights=difference.has_unequal_weights
         ),
         unit_spread=lambda: replace(unit_differences, spread=spread),
     )
@@ -275,7 +277,8 @@ class _RaterDistribution:
             lazy_difference(first.influence, second.influence),
         )
         item_counts, weight, squares = (
-            values[either_mask] for values in (ratings.held, ratings.weight, ratings.weight_squares)
+            values[either_mask]
+            for values in (ratings.item_counts, ratings.weight, ratings.weight_squares)
         )
 
         def groups() -> UnitGroups:

@@ -383,12 +383,14 @@ class _ScoreEstimate:
         if score_influence is None or self.measure.definition.area is None:
             return None
 
-        def both(table: ScoreTable, _: ScoreTable | None) -> FloatArray:
+        def values_and_errors(table: ScoreTable, _: ScoreTable | None) -> FloatArray:
             table_influence = influence(self.measure, table)
             assert table_influence is not None
             return np.stack([self.measure.apply(table), table_influence.error(table)])
 
-        replicates, errors = np.concatenate(list(self.rows.replicates.map_tables(both)), axis=1)
+        replicates, errors = np.concatenate(
+            list(self.rows.replicates.map_tables(values_and_errors)), axis=1
+        )
         return float(score_influence.error(self._table)), replicates, errors
 
 

@@ -87,15 +87,15 @@ class Silhouettes:
         minus one. A point is not among those to which its own distances are taken.
         """
         if cluster_index is not None:
-            return self._through(cluster_index)
+            return self._cached_influence(cluster_index)
         if len(self.sizes) > FEW_CLUSTERS:
-            return self._through(None)
-        return np.asarray(sum(self._through(int(k)) for k in np.flatnonzero(self.sizes)))
+            return self._cached_influence(None)
+        return np.asarray(sum(self._cached_influence(int(k)) for k in np.flatnonzero(self.sizes)))
 
-    def _through(self, cluster_index: int | None) -> FloatArray:
-        return cached(self, cluster_index, lambda: self._found_through(cluster_index))
+    def _cached_influence(self, cluster_index: int | None) -> FloatArray:
+        return cached(self, cluster_index, lambda: self._compute_influence(cluster_index))
 
-    def _found_through(self, cluster_index: int | None) -> FloatArray:
+    def _compute_influence(self, cluster_index: int | None) -> FloatArray:
         own_distances, other_distances, nearest_cluster = self.nearest
         cluster = self.cluster[self.point_indices]
         member_mask = (

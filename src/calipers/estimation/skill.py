@@ -44,7 +44,7 @@ class ConstantPrediction:
     """
 
     truth: npt.NDArray[np.intp]
-    shares: FloatArray
+    proportions: FloatArray
     losses: FloatArray
     weight: FloatArray | None
     clusters: ClusterIndex | None
@@ -52,11 +52,11 @@ class ConstantPrediction:
 
     def point_estimate(self, loss: MeasureLike) -> PointEstimate:
         """Return the point estimate of the loss of the best constant prediction."""
-        value = float(constant_loss(self.shares, str(loss)))
+        value = float(constant_loss(self.proportions, str(loss)))
 
         def replicates() -> FloatArray:
             """Return replicates with their own class proportions; NaN for a single class."""
-            present = np.flatnonzero(self.shares)
+            present = np.flatnonzero(self.proportions)
             at_once = max(1, _AT_ONCE // len(self.truth))
             blocks = [present[i : i + at_once] for i in range(0, len(present), at_once)]
             proportions = np.hstack([self._means(self.truth[:, None] == block) for block in blocks])
@@ -91,7 +91,7 @@ def estimate_skill(
     c, rows = constant, len(values)
     observed = estimate_mean_loss(loss, values, c.weight, c.clusters, c.settings)
     reference = c.point_estimate(loss)
-    reason = _undefined_reason(c.shares, observed.value)
+    reason = _undefined_reason(c.proportions, observed.value)
     slopes = [0.0, 0.0] if reason else _slopes(observed.value, reference.value)
     return apply_function(
         lambda observed, reference: 1 - observed / reference,
@@ -145,14 +145,14 @@ class SkillRows:
 
     def influence(self, total: ClassLosses) -> Influence | None:
         """Return the influence values of the skill score of all rows."""
-        mean_loss, proportions = total.lost.mean, total.shares
+        mean_loss, proportions = total.losses.mean, total.proportions
         if _undefined_reason(proportions, mean_loss):
             return None
         reference_loss = float(constant_loss(proportions, str(self.loss)))
         loss_slope, reference_slope = _slopes(mean_loss, reference_loss)
         column = loss_slope * self.values + reference_slope * self.constant(proportions)[self.truth]
         moments = replace(
-            total.lost, mean=loss_slope * mean_loss + reference_slope * reference_loss
+            total.losses, mean=loss_slope * mean_loss + reference_slope * reference_loss
         )
         return Influence(
             column, MeanVariance(self.weight, self.clusters, total_moments=moments), "delta"
@@ -163,9 +163,9 @@ def estimate_from_sums(
     measure: MeasureLike, sums: ClassLosses, settings: Settings, rows: int
 ) -> PointEstimate:
     """Estimate a skill score from sums over all rows."""
-    mean_loss, proportions, definition = sums.lost.mean, sums.shares, measure.definition
+    mean_loss, proportions, definition = sums.losses.mean, sums.proportions, measure.definition
     reason, skill_of = _undefined_reason(proportions, mean_loss), definition.skill_of
-    n_undefined = sums.lost.infinite if reason == "zero_probability" else rows
+    n_undefined = sums.losses.infinite if reason == "zero_probability" else rows
     value = (
         float("nan") if reason else 1 - mean_loss / float(constant_loss(proportions, str(skill_of)))
     )
@@ -177,5 +177,5 @@ def estimate_from_sums(
         bounds=definition.range,
         higher_is_better=True,
         undefined={} if reason is None else {reason: n_undefined},
-        sizes=lambda: (sums.lost.effective_size,),
+        sizes=lambda: (sums.losses.effective_size,),
     )

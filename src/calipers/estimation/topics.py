@@ -115,7 +115,9 @@ class TopicSummary:
             denominator = np.zeros(len(column))
             denominator[defined_mask] = columns[:, 1] * weights[defined_mask]
         clusters = defined_clusters(self.clusters, self.importance, defined_mask)
-        return Influence(column, VarianceEstimator(None, clusters, held=denominator), "Student t")
+        return Influence(
+            column, VarianceEstimator(None, clusters, denominator=denominator), "Student t"
+        )
 
 
 def defined_clusters(
@@ -683,7 +685,7 @@ class _EstimatePair:
         """Return the parts of a difference of means, or sums."""
         scale = len(units.values) if self.summary.kind == "sum" else 1
 
-        def studentised() -> tuple[float, FloatArray, FloatArray]:
+        def studentized() -> tuple[float, FloatArray, FloatArray]:
             means, errors = draws.get(index)
             return units.error.se, means[:, 0], errors[:, 0]
 
@@ -695,7 +697,7 @@ class _EstimatePair:
                 units.error.se * scale, "Student t", units.error.degrees
             ),
             "replicates": lambda: draws.get(index)[0][:, 0] * scale,
-            "studentized_replicates": studentised,
+            "studentized_replicates": studentized,
             "permutation_test": lambda alternative: signs.test(index, alternative),
         }
 
@@ -717,7 +719,7 @@ class _EstimatePair:
             first, second = means[:, :width], means[:, width:]
             return summary.summarize_means(first, n) - summary.summarize_means(second, n)
 
-        def moved() -> FloatArray:
+        def influence_differences() -> FloatArray:
             return topic_influence(summary, a, pair_values[0], importance) - topic_influence(
                 summary, b, pair_values[1], importance
             )
@@ -725,9 +727,9 @@ class _EstimatePair:
         value = pair_values[0] - pair_values[1]
         parts: dict[str, Any] = {
             "value": value,
-            "linear_units": lambda: self._units(value + moved()),
-            "error": lambda: replace(self._units(moved()).error, name="Student t"),
-            "jackknife": lambda: (self._units(moved()).influence_values, None),
+            "linear_units": lambda: self._units(value + influence_differences()),
+            "error": lambda: replace(self._units(influence_differences()).error, name="Student t"),
+            "jackknife": lambda: (self._units(influence_differences()).influence_values, None),
             "replicates": replicates,
         }
         if summary.kind == "geometric":

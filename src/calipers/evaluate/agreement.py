@@ -15,7 +15,7 @@ from calipers.data.ratings import Categories, distinct_ratings, rater_sets, read
 from calipers.data.streams import Stream
 from calipers.engines.accumulators import DistinctValues
 from calipers.estimation.counts import ClassCounts
-from calipers.estimation.rater_agreement import MANY
+from calipers.estimation.rater_agreement import MAX_UNGROUPED_ITEMS
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.availability import ROW_REASONS
 from calipers.evaluation.estimates import to_estimate
@@ -46,7 +46,7 @@ from calipers.systems.raters import Raters
 if TYPE_CHECKING:
     from calipers.data import streams
     from calipers.evaluation.batch import Batch
-    from calipers.evaluation.sample import Sample, Told
+    from calipers.evaluation.sample import EvaluationResults, Sample
     from calipers.evaluation.stream_columns import StreamColumns
     from calipers.inference.settings import Settings
     from calipers.results import Finding
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 SCALES = PARAMETERS["scale"].choices
 
-USUAL = ("Krippendorff-alpha", "percent-agreement")
+DEFAULT_MEASURES = ("Krippendorff-alpha", "percent-agreement")
 
 #: Cohen's κ of two raters; of numbers whose distances count there is none.
 OF_TWO = {"nominal": "kappa", "ordinal": "kappa(weights='quadratic')"}
@@ -250,7 +250,7 @@ class _RatingOptions:
         columns = [name for raters in self.sets.values() for name in flatten_names(raters)]
         if columns or not (isinstance(table, str | os.PathLike) and os.path.isfile(table)):  # noqa: PTH113
             return columns
-        return list(Stream.of(table).names)
+        return list(Stream.from_input(table).names)
 
     def evaluate(self, arguments: Mapping[str, Any]) -> Evaluation:
         """Evaluate all items in memory."""
@@ -307,7 +307,7 @@ class _RatingOptions:
             )
         elif not any(_is_number(engine.schema.field(name).type) for name in names):
             distinct = {str(value) for value in self.order}  # which are no numbers written as text
-        return Categories.of(distinct, self.order, f"{engine.name}: ")
+        return Categories.from_values(distinct, self.order, f"{engine.name}: ")
 
     def _problem(
         self, categories: Categories, raters: Sequence[str], sets: Mapping[str, list[int]]
@@ -389,7 +389,7 @@ class AgreementProblem(Problem):
 
     def measures(self, systems: Mapping[str, Any], options: Options) -> list[Measure]:
         """Return the requested measures, given the scale."""
-        return select_measures(options.measures, USUAL, self.task, {"scale": self.scale})
+        return select_measures(options.measures, DEFAULT_MEASURES, self.task, {"scale": self.scale})
 
     def template(
         self, columns: StreamColumns, settings: Settings, sizes: FloatArray | None = None
@@ -418,9 +418,13 @@ class AgreementProblem(Problem):
             first = next(iter(rows.values()))
             # (Where rows weigh differently, what is drawn for κ takes them.)
             is_weighted_or_clustered = first.weight is not None or first.clusters is not None
-            keeps_rows = first.n_rows <= MANY or is_weighted_or_clustered or first.order is not None
+            keeps_rows = (
+                first.n_rows <= MAX_UNGROUPED_ITEMS
+                or is_weighted_or_clustered
+                or first.order is not None
+            )
             summary = None if keeps_rows else self.summary(rows)
-            if summary is None or summary.many:
+            if summary is None or summary.has_too_many_rows:
                 return rows
         else:
             passes = sample.passes
@@ -429,7 +433,7 @@ class AgreementProblem(Problem):
                 return {}
             summary = summary.with_unit_weights(passes.unit)
         raters_by_set = self._sets(summary.codes, sample.settings, summary.weight)
-        item_counts, squares = summary.held, summary.weight_squares
+        item_counts, squares = summary.item_counts, summary.weight_squares
         systems = {
             n: replace(raters, item_counts=item_counts, weight_squares=squares)
             for n, raters in raters_by_set.items()
@@ -469,7 +473,7 @@ class AgreementProblem(Problem):
         )
         return (*_notes(sample), *order)
 
-    def findings(self, sample: Sample, results: Told) -> tuple[Finding, ...]:
+    def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
         """Return the findings on the raters."""
         return from_raters(sample, results, self.known(sample))
 

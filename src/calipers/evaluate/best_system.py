@@ -35,7 +35,7 @@ class OutOfBagValue(NamedTuple):
     chosen: FloatArray
 
 
-def left_out(
+def out_of_bag_value(
     values: Callable[[npt.NDArray[np.bool_]], FloatArray],
     units: int,
     *,
@@ -173,7 +173,7 @@ def best_system(
     units, values = _drawn_from(evaluation, by_name[name], list(apparent))
     if units < 3:
         raise InputError(f"there are {units} units, expected three or more")
-    out_of_bag = left_out(
+    out_of_bag = out_of_bag_value(
         lambda mask: sign * values(mask), units, level=level, draws=n_resamples, seed=seed
     )
     best = max(apparent, key=lambda system: sign * apparent[system].value)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers.data.binary_labels import names_two
+from calipers.data.binary_labels import is_binary_problem
 from calipers.data.class_labels import EncodedLabels, check_classes, encode_labels
 from calipers.data.class_probabilities import has_class_columns, is_distribution
 from calipers.data.confusion_matrices import check_rows, columns_from_matrix
@@ -280,7 +280,7 @@ def _problem_from_rows(
     Returns the problem, and the columns, of which labels are encoded if the problem is multiclass.
     """
     predicted, scores = columns["predicted"], (columns["score"], columns["probability"])
-    is_binary = labels is not None and names_two(labels, positive, *scores, threshold)
+    is_binary = labels is not None and is_binary_problem(labels, positive, *scores, threshold)
     if is_binary or (labels is None and (positive is not None or len(truth.labels) <= 2)):
         return BinaryProblem.from_columns(
             truth, positive, labels, threshold, undefined, predicted

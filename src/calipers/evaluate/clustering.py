@@ -305,7 +305,9 @@ def clustering(
     columns = source.rows.columns
     truth, cut_by = columns.get("truth"), columns["slices"]
     encoded, rows = _encode_clusterings(columns["labels"], noise, baseline)
-    repeats, notes, clusters = drop_noise(encoded, noise, RowRepeats.of(columns["count"], rows))
+    repeats, notes, clusters = drop_noise(
+        encoded, noise, RowRepeats.from_counts(columns["count"], rows)
+    )
     geometry = _read_geometry(columns["features"], distances, metric, rows, repeats)
     truth_fields: dict[str, Any] = {}
     if truth is not None:
@@ -348,7 +350,7 @@ def clustering(
         chosen,
         options,
         slices=repeats.sliced(cut_by),
-        row_info=repeats.about(source.rows),
+        row_info=repeats.row_info(source.rows),
         notes=[*source.rows.notes, *notes, *clustering_notes(systems, plain)],
     )
 
@@ -399,7 +401,7 @@ def _read_geometry(
         return {}
     matrix = to_distances(distances, "distances")
     check_length(matrix, rows, "distances")
-    if repeats.places is not None:
+    if repeats.row_indices is not None:
         raise InputError(
             "distances= are of single points, which have no count=, and of all that there are: "
             "leave noise out of the matrix yourself"

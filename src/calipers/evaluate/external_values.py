@@ -144,7 +144,7 @@ def from_values(
 
 
 #: The family of measures of which no formula is known.
-GIVEN = "given"
+EXTERNAL_FAMILY = "given"
 
 
 class _ExternalMeasure(Measure):
@@ -217,7 +217,7 @@ def _measure(name: str, higher_is_better: bool | None, values: FloatArray) -> Me
         return catalog_measure
     definition = Definition(
         name=name,
-        family=GIVEN,
+        family=EXTERNAL_FAMILY,
         statistic=Statistic,
         formula=_ExternalDefinition(name),
         higher_is_better=higher_is_better,

@@ -45,7 +45,7 @@ def join_evaluations(
             "two evaluations can be compared where the new one has rows and was not read from a "
             "file; else evaluate the new system with baseline="
         )
-    measure_name = new.named(measure)
+    measure_name = new.canonical_name(measure)
     measures = [m for m in source.measures if str(m) == measure_name]
     if not measures:
         raise InputError(f"{measure!r} is not among the measures: {', '.join(new.measures)}")

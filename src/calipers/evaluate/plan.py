@@ -93,7 +93,7 @@ class PlanTarget:
 
     def _units(self, n: float) -> float:
         """Return the number of independent units of the design among ``n`` units of the user."""
-        return n * self.known.share / self.effect
+        return n * self.known.unit_ratio / self.effect
 
     def half_width(self, n: float) -> float:
         """Return the expected half-width with ``n`` units."""
@@ -124,17 +124,17 @@ class PlanTarget:
             return NAN
         sign = -1.0 if self.difference < 0 else 1.0
 
-        def short(x: float) -> float:
+        def excess_power(x: float) -> float:
             return design.power(units, sign * x, self.level) - self.wanted_power
 
         high, largest = 1e-6, design.largest(sign)
-        while not short(min(high, largest)) >= 0:
+        while not excess_power(min(high, largest)) >= 0:
             if high >= largest or high > 1e12:
                 return NAN
             high *= 2
         from scipy.optimize import brentq
 
-        return float(brentq(short, 0.0, min(high, largest), xtol=1e-12))
+        return float(brentq(excess_power, 0.0, min(high, largest), xtol=1e-12))
 
     def search(self) -> int:
         """Find the smallest number of units that reaches the target."""
@@ -147,22 +147,24 @@ class PlanTarget:
         else:
             size = sample_size.smallest_n(lambda n: self.power(n) >= self.wanted_power)
         if size is None:
-            raise InputError(f"more than {sample_size.MOST:.0e} {self.known.unit} would be needed")
+            raise InputError(
+                f"more than {sample_size.MAX_UNITS:.0e} {self.known.unit} would be needed"
+            )
         return size
 
     def assured(self) -> int | None:
         """Find the number of units that reaches the half-width with the requested assurance."""
         width, design = self.targets["half_width"], self.known.design
 
-        def short(n: int) -> float:
+        def assurance(n: int) -> float:
             units = self._units(n)
             return design.assurance(units, width, self.level) if units >= 2 else 0.0
 
         if isinstance(design, MultiSystemVarianceModel) and not design.is_paired:
             return None
         if isinstance(design, ProportionVarianceModel) and not design.is_difference:
-            return sample_size.smallest_stable_n(short, self.assurance)
-        return sample_size.smallest_n(lambda n: short(n) >= self.assurance)
+            return sample_size.smallest_stable_n(assurance, self.assurance)
+        return sample_size.smallest_n(lambda n: assurance(n) >= self.assurance)
 
     def planned(self, n: int | None, *, level: float, n_resamples: int, seed: int) -> Plan:
         """Return the plan for ``n`` units, or for the required number of units."""
@@ -186,7 +188,7 @@ class PlanTarget:
             measure=known.measure,
             n=n,
             unit=known.unit,
-            targets=self._wanted(),
+            targets=self._requested_targets(),
             half_width=rows[n].half_width,
             power=rows[n].power,
             min_detectable=rows[n].min_detectable,
@@ -203,7 +205,7 @@ class PlanTarget:
             notes=(*known.notes, *self._notes(n)),
         )
 
-    def _wanted(self) -> dict[str, float]:
+    def _requested_targets(self) -> dict[str, float]:
         """Return the requested targets by name."""
         out = dict(self.targets)
         if self.equivalence:
@@ -223,8 +225,8 @@ class PlanTarget:
     def _notes(self, n: int) -> Iterator[str]:
         if self.effect != 1:
             yield f"Rows in clusters count for less: the design effect is {self.effect:.4g}."
-        if self.known.share != 1 and self.known.pilot is None:
-            counted = round(n * self.known.share)
+        if self.known.unit_ratio != 1 and self.known.pilot is None:
+            counted = round(n * self.known.unit_ratio)
             yield f"About {counted:,} of them count for {self.known.measure}."
         design = self.known.design
         widths = self.goal in ("half_width", "size") and self._units(n) >= 2
@@ -333,7 +335,7 @@ def _pair(
 def _find_pilot_measure(measure: str | Measure, pilot: Evaluation) -> str:
     """Return the name of the measure in the pilot."""
     name = str(measure)
-    if (match := pilot.named(name)) in pilot.measures:
+    if (match := pilot.canonical_name(name)) in pilot.measures:
         return match
     raise InputError(f"the pilot has no {name!r}; {did_you_mean(name, pilot.measures)}")
 
@@ -362,7 +364,11 @@ def _difference_design(name: str, pilot: Evaluation, system: str, baseline: str)
         return _unit_design(
             name, unit_differences[np.isfinite(unit_differences)], difference.unit, pair=True
         )
-    if _is_of_shares(difference) and difference.wins is not None and difference.losses is not None:
+    if (
+        _is_proportion_difference(difference)
+        and difference.wins is not None
+        and difference.losses is not None
+    ):
         discordant = (difference.wins + difference.losses) / difference.n
         if discordant == 0:
             raise InputError(f"{system} and {baseline} are right on the same rows: nothing differs")
@@ -373,7 +379,7 @@ def _difference_design(name: str, pilot: Evaluation, system: str, baseline: str)
     return _scaled_design(name, difference, pair=True)
 
 
-def _is_of_shares(difference: Difference) -> bool:
+def _is_proportion_difference(difference: Difference) -> bool:
     """Return whether every unit is right or wrong, so that wins and losses give the difference."""
     if (
         difference.wins is None

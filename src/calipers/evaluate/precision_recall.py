@@ -21,7 +21,7 @@ from calipers.evaluation.shared import (
     provenance,
 )
 from calipers.measures import Measure, UnknownMeasureError
-from calipers.measures.precision_recall import TASK, USUAL, measures_of_points
+from calipers.measures.precision_recall import DEFAULT_MEASURES, TASK, measures_of_points
 from calipers.results import Curve, Estimate, Evaluation
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import FloatArray
@@ -93,7 +93,7 @@ def precision_recall(
     collected = collect_columns(columns, data=data).columns
     points = _points(collected["precision"], collected["recall"], collected["system"])
     try:
-        chosen = measures_of_points(expand_defaults(measures, USUAL))
+        chosen = measures_of_points(expand_defaults(measures, DEFAULT_MEASURES))
     except UnknownMeasureError as error:
         raise InputError(str(error)) from None
     chosen = list(dict.fromkeys(chosen))
@@ -160,7 +160,9 @@ def _read(precision: Any, recall: Any, system: str) -> tuple[FloatArray, FloatAr
                 f"{column_label}: holds {column[invalid_rows[0]]:g} in row {invalid_rows[0]}, expected numbers from 0 to 1"
             )
         columns.append(column)
-    check_length(columns[1], len(columns[0]), column_name("recall", system), reference="precision has")
+    check_length(
+        columns[1], len(columns[0]), column_name("recall", system), reference="precision has"
+    )
     return columns[0], columns[1]
 
 

@@ -254,7 +254,7 @@ def _check_comparable(first: Evaluation, second: Evaluation) -> None:
 def _columns(evaluation: Evaluation, name: str) -> FloatArray:
     """Return the values of topics by systems (sorted by name), signed so that higher is better."""
     systems = sorted(evaluation.systems)
-    measure_name = evaluation.named(name)
+    measure_name = evaluation.canonical_name(name)
     if measure_name not in evaluation.measures:
         raise InputError(f"{name!r} is not among the measures: {', '.join(evaluation.measures)}")
     definition = parse_measure(measure_name, prefer=evaluation.task).definition

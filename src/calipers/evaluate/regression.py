@@ -16,7 +16,7 @@ from calipers.data.multioutput import (
     to_outputs,
 )
 from calipers.evaluation.arguments import validate_arguments
-from calipers.evaluation.models import are_estimators, check_inputs, predict_numbers
+from calipers.evaluation.models import check_inputs, has_estimators, predict_numbers
 from calipers.evaluation.options import MeasureNames
 from calipers.evaluation.problems.numbers import RegressionProblem
 from calipers.evaluation.problems.outputs import MultioutputProblem
@@ -195,7 +195,7 @@ def regression(
             predictions = columns_by_output(predicted, output_names)
 
     def of_models() -> Mapping[str, Any]:
-        if y is None and not are_estimators(truth):
+        if y is None and not has_estimators(truth):
             return {}
         check_inputs(truth, predicted, y, {"quantiles": quantiles, "data": data})
         return {"truth": y, "predicted": predict_numbers(truth, predicted)}
@@ -245,7 +245,9 @@ def _problem_from_stream(
     output_columns = {kind: dict(by_system) for kind, by_system in columns.output_columns.items()}
     is_multioutput = outputs is not None or len(flatten_names(columns.truth)) > 1
     _check_predictions(
-        output_columns.get("predicted"), output_columns.get("quantiles"), is_multioutput=is_multioutput
+        output_columns.get("predicted"),
+        output_columns.get("quantiles"),
+        is_multioutput=is_multioutput,
     )
     if is_multioutput:
         wide = replace(

@@ -85,7 +85,7 @@ class ValueRequirement:
     relation: str
     bound: float
 
-    def met(self, estimate: Estimate) -> bool:
+    def is_met(self, estimate: Estimate) -> bool:
         """Return whether the estimate meets the bound.
 
         An undefined value, or an absent interval, does not.
@@ -93,13 +93,13 @@ class ValueRequirement:
         value = estimate.value if self.end is None else getattr(estimate, self.end)
         return bool(_RELATIONS[self.relation](value, self.bound))
 
-    def of(
+    def results(
         self, evaluation: Evaluation, systems: Iterable[str], compared: Compared
     ) -> Iterator[RequirementResult]:
         """Yield the result for each system."""
         for system in systems:
             estimate = evaluation.exact(system, self.measure)
-            yield RequirementResult(self.text, system, self.met(estimate), str(estimate))
+            yield RequirementResult(self.text, system, self.is_met(estimate), str(estimate))
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class DifferenceRequirement:
     other: str
     margin: float | None
 
-    def met(self, difference: Difference) -> bool:
+    def is_met(self, difference: Difference) -> bool:
         """Return whether the difference meets the requirement.
 
         *Better* requires a significant difference, and with a margin an interval beyond it. *Not
@@ -149,7 +149,7 @@ class DifferenceRequirement:
         is_beyond_margin = self.margin is None or (difference.has_interval and ahead > self.margin)
         return outcome is verdict.Outcome.BETTER and is_beyond_margin
 
-    def of(
+    def results(
         self, evaluation: Evaluation, systems: Iterable[str], compared: Compared
     ) -> Iterator[RequirementResult]:
         """Yield the result for each system except the reference."""
@@ -170,7 +170,10 @@ class DifferenceRequirement:
                     difference,
                     requested_name=evaluation.requested_names.get(difference.measure, ""),
                 )
-                message, is_met = verdict.sentence(labeled, adjusted=adjusted), self.met(difference)
+                message, is_met = (
+                    verdict.sentence(labeled, adjusted=adjusted),
+                    self.is_met(difference),
+                )
                 if is_met and not self.better and self.margin is None:
                     message += verdict.rule_of_three(difference)
                 yield RequirementResult(self.text, difference.system, is_met, message)
@@ -218,7 +221,7 @@ def parse_requirement(text: str) -> Rule:
 
 def _resolve_names(rule: Rule, evaluation: Evaluation, baseline: str | None) -> Rule:
     """Replace the names of the measure and of the reference system by those of the evaluation."""
-    measure = evaluation.named(rule.measure)
+    measure = evaluation.canonical_name(rule.measure)
     if measure not in evaluation.measures:
         display_names = [evaluation.requested_names.get(name, name) for name in evaluation.measures]
         suggestion = did_you_mean(rule.measure, display_names)
@@ -302,5 +305,5 @@ def check_requirements(
         return evaluation.compare(other, margin=None if margin is None else dict([margin]))
 
     return tuple(
-        result for rule in parsed_rules for result in rule.of(evaluation, systems, differences)
+        result for rule in parsed_rules for result in rule.results(evaluation, systems, differences)
     )

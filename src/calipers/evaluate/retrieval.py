@@ -219,12 +219,12 @@ def _topic_notes(runs: Mapping[str, Run], systems: Mapping[str, Any]) -> list[st
     unjudged = {name: run.unjudged_topics for name, run in runs.items()}
     topics = max(map(len, retrieved.values()))
 
-    def named(name: str) -> str:
+    def list_topics(name: str) -> str:
         names, n_topics = runs[name].unjudged_topic_names[:3], unjudged[name]
         return f"{', '.join(names)}{', …' if n_topics > 3 else ''}"
 
-    def without(name: str) -> str:
-        return f"{unjudged[name]}: {named(name)}"
+    def count_topics(name: str) -> str:
+        return f"{unjudged[name]}: {list_topics(name)}"
 
     return [
         *_count_note(
@@ -238,11 +238,11 @@ def _topic_notes(runs: Mapping[str, Run], systems: Mapping[str, Any]) -> list[st
         *_count_note(
             unjudged,
             lambda name: (
-                f"{name} has {unjudged[name]} topics without judgments ({named(name)}); "
+                f"{name} has {unjudged[name]} topics without judgments ({list_topics(name)}); "
                 "they are left out."
             ),
             "have topics without judgments, which are left out",
-            without,
+            count_topics,
         ),
     ]
 
@@ -652,7 +652,7 @@ def retrieval(
     systems, against = add_stored_topics(systems, baseline, "retrieval", names, common)
     table = None if topic_table is None else read_topic_table(topic_table)
     source = TopicScores.from_systems(names, systems, chosen, settings, zero=zero, common=common)
-    source = source.with_columns(UnitColumns.of(names, table, **unit_options))
+    source = source.with_columns(UnitColumns.from_values(names, table, **unit_options))
     rankings = {
         name: value[JudgedRankings] for name, value in systems.items() if JudgedRankings in value
     }
@@ -713,7 +713,7 @@ def _curves(
         return ()
     return RankCurves(
         **source.curve_options(zero=zero),
-        whole=rankings,
+        full_rankings=rankings,
         rel=rel,
         judged_only=judged_only,
         topics=select_topics(topics, rankings, rel, collection_size),

@@ -63,20 +63,22 @@ class Scorer:
         self, estimator: Any, features: Any, truth: Any, sample_weight: Any = None
     ) -> float:
         """Compute the score of the model's predictions on the features."""
-        predictions, options = self.said(estimator, features, is_multioutput=np.ndim(truth) > 1)
+        predictions, options = self.get_predictions(
+            estimator, features, is_multioutput=np.ndim(truth) > 1
+        )
         return self.sign * self.value(truth, predictions, options, sample_weight)
 
     def value(
         self, truth: Any, predictions: Any, options: Mapping[str, Any], weight: Any = None
     ) -> float:
-        """Compute the measure, with its own sign, from predictions returned by :meth:`said`."""
+        """Compute the measure, with its own sign, from predictions returned by :meth:`get_predictions`."""
         if len(options.get("labels", ())) == 2 and not has_only_classes(options["labels"], truth):
             options = {}  # of rows that have classes which the model never saw
         return compute_value(
             self.measure, truth, predictions, weight=weight, positive=self.positive, **options
         )
 
-    def said(
+    def get_predictions(
         self, estimator: Any, features: Any, *, is_multioutput: bool = False
     ) -> tuple[Any, dict[str, Any]]:
         """Return the predictions that the measure needs, and options to read them.

@@ -115,7 +115,7 @@ def compute_value(
         return _regression_value(measure, truth, prediction, weight, count)
     if definition.reads == "distributions":
         target, distributions = read_distributions(truth, {"": prediction}, class_names(truth))
-        repeats = RowRepeats.of(count, len(target))
+        repeats = RowRepeats.from_counts(count, len(target))
         loss = repeats(measure.losses(target, distributions[""]))
         return float(measure.apply(Moments.from_rows(loss, repeats.weights(weight))))
     verb_name = _select_verb(measure, truth, prediction, positive, labels)
@@ -128,7 +128,7 @@ def compute_value(
         if labels is None and not truth.ordered:
             _check_order(measure, encoded.names)
         predicted_codes = encoded.codes_of(prediction, "predicted")
-        repeats = RowRepeats.of(count, len(encoded.codes))
+        repeats = RowRepeats.from_counts(count, len(encoded.codes))
         codes = repeats(encoded.codes), repeats(predicted_codes)
         class_matrix = confusion_matrix(*codes, encoded.names, repeats.weights(weight))
         return float(measure.apply(class_matrix))
@@ -137,7 +137,7 @@ def compute_value(
     if definition.task == "clustering":
         return _cluster_value(measure, truth, prediction, weight, count)
     classes_of = encode_binary(truth, positive, class_pair=labels)
-    repeats = RowRepeats.of(count, len(classes_of.positive))
+    repeats = RowRepeats.from_counts(count, len(classes_of.positive))
     weights, truth = repeats.weights(weight), repeats(classes_of.positive)
     if definition.statistic is ConfusionMatrix:
         positives = repeats(encode_predictions(prediction, classes_of, "predicted"))
@@ -225,7 +225,7 @@ def _one_column(
 # --- Several classes, several labels --------------------------------------------------------------
 
 #: What a verb calls that which a measure reads; else it is a score.
-_CALLED = {"labels": "predicted", "sets": "predicted", "probabilities": "probability"}
+_ARGUMENT_NAMES = {"labels": "predicted", "sets": "predicted", "probabilities": "probability"}
 
 
 def _select_verb(
@@ -248,7 +248,7 @@ def _select_verb(
     has_class_columns = is_table(prediction) and _n_columns(prediction) > 2
     return (
         "classification"
-        if has_class_columns or measure.viewed or definition.reads == "ranks"
+        if has_class_columns or measure.has_view or definition.reads == "ranks"
         else None
     )
 
@@ -256,7 +256,7 @@ def _select_verb(
 def _is_count_measure(measure: Measure) -> bool:
     """Return whether the measure is defined for confusion matrices of any number of classes."""
     d = measure.definition
-    return d.statistic is ConfusionMatrix and (measure.viewed or d.is_multiclass)
+    return d.statistic is ConfusionMatrix and (measure.has_view or d.is_multiclass)
 
 
 def _has_sets(truth: Any) -> bool:
@@ -293,7 +293,7 @@ def _verb_value(
     from calipers.evaluate.classification import classification
     from calipers.evaluate.multilabel import multilabel
 
-    output = {_CALLED.get(measure.definition.reads or "", "score"): prediction}
+    output = {_ARGUMENT_NAMES.get(measure.definition.reads or "", "score"): prediction}
     verb = multilabel if verb_name == "multilabel" else classification
     [estimate] = verb(truth, **output, measures=[measure], interval="none", curves=False, **options)
     return estimate.value
@@ -316,10 +316,10 @@ def _regression_value(
     measure: Measure, truth: Any, prediction: Any, weight: Any, count: Any
 ) -> float:
     """Compute the value from point predictions or quantiles."""
-    if measure.viewed or n_columns(truth) > 1:
+    if measure.has_view or n_columns(truth) > 1:
         return _multioutput_value(measure, truth, prediction, weight, count)
     target = to_quantities(truth, "truth", copy=False)
-    repeats = RowRepeats.of(count, len(target))
+    repeats = RowRepeats.from_counts(count, len(target))
     row_options = repeats.weights(weight), Settings()
     system: RegressionOutput | QuantileOutput
     if measure.definition.reads == "quantiles":

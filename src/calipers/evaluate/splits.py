@@ -176,7 +176,7 @@ def compare_split_values(
     """
     if not better:
         raise InputError("of none of the measures one value is better than another")
-    split_design = _SplitDesign.of(design, read, train, test)
+    split_design = _SplitDesign.from_values(design, read, train, test)
     notes = [*split_design.notes, *notes]
     pairs = list(system_pairs(tuple(read.values), baseline))
     first, n_other_tests = next(iter(better)), len(pairs) * (len(better) - 1)
@@ -188,7 +188,7 @@ def compare_split_values(
         # Intervals that hold together, by Bonferroni.
         simultaneous_level = 1 - (1 - level) / n_simultaneous
         split_tests = [
-            split_design.tested(read, (*pair, name), direction, simultaneous_level)
+            split_design.test_difference(read, (*pair, name), direction, simultaneous_level)
             for pair in pairs
         ]
         families[name != first].extend(
@@ -280,7 +280,7 @@ class _SplitDesign:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(
+    def from_values(
         cls, name: str, read: ExternalValues, train: float | None, test: float | None
     ) -> _SplitDesign:
         """Determine the design from the splits; raise an error if they do not match it."""
@@ -293,13 +293,16 @@ class _SplitDesign:
         if name == "k-fold" and sizes is None:
             if folds < 2:
                 raise InputError("each repetition has one split, expected two or more folds")
-            sizes, notes = (folds - 1, 1), (_taken_for(n_splits, folds, bool(read.repetition)),)
+            sizes, notes = (
+                (folds - 1, 1),
+                (_assumed_design_note(n_splits, folds, bool(read.repetition)),),
+            )
         if name in FIVE_BY_TWO and (n_splits != 10 or (read.repetition and folds != 2)):
             has = f"{n_splits // folds} times {folds}" if read.repetition else str(n_splits)
             raise InputError(f"design {name!r}: there are {has} splits, expected 5 times 2")
         return cls(name, order, n_splits // folds, sizes, notes)
 
-    def tested(
+    def test_difference(
         self, read: ExternalValues, names: tuple[str, str, str], alternative: str, level: float
     ) -> resampled_tests.SplitTest:
         """Test the difference of (system, baseline, measure)."""
@@ -340,7 +343,7 @@ def _repetition_order(design: str, read: ExternalValues) -> tuple[npt.NDArray[np
     return np.argsort(codes, kind="stable"), int(sizes[0])
 
 
-def _taken_for(n_splits: int, folds: int, has_repetitions: bool) -> str:
+def _assumed_design_note(n_splits: int, folds: int, has_repetitions: bool) -> str:
     """Return a note on the cross-validation that is assumed if sizes follow from folds."""
     sentence = f"Taken for {n_splits // folds} × " if has_repetitions else "Taken for one "
     sentence += f"{folds}-fold cross-validation, models trained on {folds - 1}/{folds} of the rows"
@@ -400,8 +403,11 @@ def _split_values(
     if split is None:
         raise InputError("split= is missing: the split of each row of the evaluation")
     if count is not None:
-        repeats = RowRepeats.of(count, len(to_array(count, "count")))
-        split, repetition = repeats.given(split, "split"), repeats.given(repetition, "repetition")
+        repeats = RowRepeats.from_counts(count, len(to_array(count, "count")))
+        split, repetition = (
+            repeats.repeat_column(split, "split"),
+            repeats.repeat_column(repetition, "repetition"),
+        )
     codes, names, repetitions = _splits(max(e.n_total for e in evaluation), split, repetition)
     plain = replace(source.settings, interval="none", methods=())
     values: dict[str, dict[str, FloatArray]] = {system: {} for system in source.by_name}

@@ -20,9 +20,9 @@ from calipers.statistics import ConfusionMatrix, FloatArray
 from calipers.systems.binary import BinaryOutput
 
 #: What a diagnostic test is reported by, where no measure is named.
-USUAL = ("sensitivity", "specificity", "PPV", "NPV", "LR+", "LR-")
+DEFAULT_MEASURES = ("sensitivity", "specificity", "PPV", "NPV", "LR+", "LR-")
 #: Of more distinct scores so many are taken, the rows between them as equal in number as can be.
-MOST = 200
+MAX_THRESHOLDS = 200
 #: Every distinct score is a cut-off.
 ALL = "all"
 
@@ -122,14 +122,14 @@ def threshold_table(
         default_settings.n_resamples if n_resamples is None else n_resamples,
         default_settings.seed if seed is None else seed,
     )
-    requested: list[str | Measure] = list(USUAL)
+    requested: list[str | Measure] = list(DEFAULT_MEASURES)
     if measures is not None:
         requested = [measures] if isinstance(measures, str | Measure) else list(measures)
     if prevalence is not None:
         requested = set_prevalence(requested, prevalence)
-    chosen = select_measures(requested, USUAL, "classification")
+    chosen = select_measures(requested, DEFAULT_MEASURES, "classification")
     for measure in chosen:
-        if measure.definition.statistic is not ConfusionMatrix or measure.viewed:
+        if measure.definition.statistic is not ConfusionMatrix or measure.has_view:
             raise InputError(f"{measure} is no measure of a cut-off; expected one of counts")
     notes: list[str] = []
     selected = {n: s for n, s in systems.items() if system in (None, n)}
@@ -174,10 +174,10 @@ def _select_thresholds(system: BinaryOutput, thresholds: Any, notes: list[str]) 
                 f"at is {format_value(thresholds)}, expected 'all' or numbers such as [0.2, 0.5]"
             )
         table = system.table
-        if len(table.scores) <= MOST:
+        if len(table.scores) <= MAX_THRESHOLDS:
             return np.asarray(table.scores, np.float64)
         weight = np.cumsum(table.positive + table.negative)
-        spread = np.searchsorted(weight, np.linspace(0, weight[-1], MOST + 1)[1:])
+        spread = np.searchsorted(weight, np.linspace(0, weight[-1], MAX_THRESHOLDS + 1)[1:])
         indices = np.unique(spread.clip(max=len(table.scores) - 1))
         notes.append(
             f"{system.name}: {len(indices)} of {len(table.scores):,} distinct scores are shown, "

@@ -24,7 +24,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 #: What arguments are called elsewhere, by what they are called here.
-ELSEWHERE: Mapping[str, str] = {
+FOREIGN_NAMES: Mapping[str, str] = {
     "truth": "y_true y target targets actual gold ground_truth labels_true label",
     "predicted": "y_pred y_hat pred preds prediction predictions labels_pred",
     "quantiles": "quantile y_quantiles y_pis prediction_intervals intervals",
@@ -108,7 +108,7 @@ def _instance(kind: Any) -> Callable[[Any], Any]:
     return take
 
 
-def _truth_value(value: Any) -> bool:
+def _to_bool(value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise TypeError
     return bool(value)
@@ -143,7 +143,7 @@ _KINDS: Mapping[str, _ArgumentType] = {
     "None": _ArgumentType("", _instance(type(None))),
     "int": _ArgumentType("a whole number", _to_int),
     "float": _ArgumentType("a number", _to_number),
-    "bool": _ArgumentType("True or False", _truth_value),
+    "bool": _ArgumentType("True or False", _to_bool),
     "str": _ArgumentType("text", _instance(str)),
     "Measure": _ArgumentType("a measure", _instance(Measure)),
     "MeasureNames": _ArgumentType(
@@ -292,7 +292,9 @@ def _unknown_message(function: str, name: str, known: list[str]) -> str:
     if reason is not None:
         return f"{function}() has no {name}={reason}"
     suggestions = [
-        f"{o}=" for o, others in ELSEWHERE.items() if name.lower() in others.split() and o in known
+        f"{o}="
+        for o, others in FOREIGN_NAMES.items()
+        if name.lower() in others.split() and o in known
     ]
     if suggestions:
         return f"{function}() has no {name}=; here it is {_INSTEAD.get(name, ' or '.join(suggestions))}"

@@ -53,7 +53,7 @@ class Batch:
     @property
     def counted_rows(self) -> Any:
         """Index of the given rows that count."""
-        indices = self.frequencies.places
+        indices = self.frequencies.row_indices
         return slice(None) if indices is None else indices
 
 
@@ -66,17 +66,17 @@ def constant_batch(
     instead.
     """
 
-    def of(names: str | Mapping[str, str]) -> Any:
+    def fill(names: str | Mapping[str, str]) -> Any:
         if isinstance(names, str):
             return values
         return dict.fromkeys(names, np.full(len(values), 1 / len(names)) if probability else values)
 
     predictions = {
-        kind: {n: of(name) for n, name in by_system.items()}
+        kind: {n: fill(name) for n, name in by_system.items()}
         for kind, by_system in columns.output_columns.items()
     }
     filled_columns = {
-        "truth": of(columns.truth),
+        "truth": fill(columns.truth),
         **{kind: unwrap_unnamed(by_system) for kind, by_system in predictions.items()},
     }
     return Batch(filled_columns, RowRepeats(len(values)))
@@ -96,7 +96,7 @@ class RowNames:
 
     def __call__(self, row: int) -> str:
         """Return the display name of a row."""
-        return self.gathered.named(self.frequencies.place(row))
+        return self.gathered.row_name(self.frequencies.input_row(row))
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ class Table:
     """All rows of an evaluation in memory, with their metadata."""
 
     batch: Batch
-    about: RowInfo = NOTHING
+    row_info: RowInfo = NOTHING
     notes: Sequence[str] = ()
     #: What a row is called.
     row_name: Callable[[int], str] = str
@@ -124,8 +124,8 @@ class Table:
         """Build the table of ``number`` rows from columns by role, as they were collected."""
         weight, cluster, time = map(columns.get, ("weight", "cluster", "time"))
         checked = to_weights(weight, number)
-        frequencies = RowRepeats.of(columns.get("count"), number, checked)
-        weights = frequencies.of_those(checked)
+        frequencies = RowRepeats.from_counts(columns.get("count"), number, checked)
+        weights = frequencies.repeat_weights(checked)
         batch = Batch(
             columns,
             frequencies,
@@ -136,7 +136,7 @@ class Table:
         )
         return cls(
             batch,
-            frequencies.about(gathered),
+            frequencies.row_info(gathered),
             (*gathered.notes, *notes),
             RowNames(replace(gathered, columns={}, costs=NO_COSTS), frequencies),
             of_systems,

@@ -13,8 +13,8 @@ from calipers.data.errors import InputError
 from calipers.data.points import to_points
 from calipers.engines.base import Engine, Mergeable
 from calipers.engines.gram_matrix import (
-    Asked,
     GramInfluence,
+    Request,
     as_linear_combination,
     gram_columns,
     inner_products,
@@ -99,7 +99,7 @@ class _PointReader:
             n_rows = len(next(iter(features.values())))
             points = to_points(features, "features") if n_rows else np.zeros((0, len(features)))
         except InputError as error:
-            raise batch.told(error) from None
+            raise batch.locate_error(error) from None
         clusters_by_name = {}
         for name, column in self.labels.items():
             clusters_by_name[name] = _label_codes(columns[column], *self.codes[name])
@@ -197,17 +197,17 @@ class _CentrePass(_Pass):
 class _InfluencePass(_Pass):
     """Third pass: the influence of each point on the values of measures, given the totals."""
 
-    requests: tuple[Asked, ...] = ()
+    requests: tuple[Request, ...] = ()
     #: All points by class and cluster, of each clustering.
     meetings: Mapping[str, PartitionRows] | None = None
     #: The commonest differences of points, where these are looked at anew to count them.
     known_values: Mapping[tuple[int, int], tuple[MajorityValue, ...]] = field(default_factory=dict)
 
-    def influence_columns(self, batch: Batch) -> dict[Asked, FloatArray]:
+    def influence_columns(self, batch: Batch) -> dict[Request, FloatArray]:
         """Return the influence columns whose inner products are accumulated."""
         return gram_columns(self._influences(batch))
 
-    def _influences(self, batch: Batch) -> dict[Asked, Influence]:
+    def _influences(self, batch: Batch) -> dict[Request, Influence]:
         samples_by_name, truth, clusters = self.samples(batch)
         influences = {}
         for name, measure in self.requests:
@@ -244,7 +244,7 @@ class _InfluencePass(_Pass):
         return InfluenceProducts(products, cubes, self._differing(list(influences.items())))
 
     def _differing(
-        self, influences: Sequence[tuple[Asked, Influence]]
+        self, influences: Sequence[tuple[Request, Influence]]
     ) -> dict[tuple[int, int], UnitDifferences]:
         """Return the unit differences of every two clusterings for each measure of points."""
         number = float(next(iter(self.sizes.values())).sum())
@@ -327,7 +327,7 @@ class StreamedClusterGeometry:
         return totals
 
     @cached_property
-    def requests(self) -> list[Asked]:
+    def requests(self) -> list[Request]:
         """Pairs (clustering, measure) with a finite value, whose influence values are computed."""
         return [
             (name, measure)
@@ -418,58 +418,58 @@ class StreamedClusterGeometry:
 class ClusterTotals:
     """Totals of the points of one clustering."""
 
-    lying: StreamedClusterGeometry
+    geometry: StreamedClusterGeometry
     name: str
 
     def sample_for(self, measure: Measure) -> _SummarySample:
         """Return the sample of a measure of points."""
-        return _SummarySample(self.lying, self.name, measure)
+        return _SummarySample(self.geometry, self.name, measure)
 
     def influence(self, measure: Measure) -> Influence | None:
         """Return the influence of points on the value of a measure."""
-        return self.lying.influence(self.name, measure)
+        return self.geometry.influence(self.name, measure)
 
 
 @dataclass(frozen=True, eq=False)
 class _SummarySample:
     """Sample of a measure of points that are not in memory: its statistic."""
 
-    lying: StreamedClusterGeometry
+    geometry: StreamedClusterGeometry
     name: str
     measure: Measure
 
     @property
     def statistic(self) -> Any:
         """Statistic that the measure is a formula over."""
-        return self.lying.statistic(self.name, self.measure)
+        return self.geometry.statistic(self.name, self.measure)
 
     @property
     def cluster(self) -> IntArray:
         """Cluster of each combination of equal points."""
-        return self.lying.systems[self.name].cluster
+        return self.geometry.systems[self.name].cluster
 
     @property
     def point_counts(self) -> FloatArray | None:
         """Number of points of each combination."""
-        return self.lying.systems[self.name].point_counts
+        return self.geometry.systems[self.name].point_counts
 
     def row_values(self, measure: Measure) -> None:
         """Return None, because points are not in memory."""
 
     def influence(self, measure: Measure, total: Any = None) -> Influence | None:
         """Return the influence of points on the value."""
-        return self.lying.influence(self.name, self.measure)
+        return self.geometry.influence(self.name, self.measure)
 
     def skewness(self, measure: Measure) -> float:
         """Return the skewness of the influence values, divided by √n."""
-        return self.lying.skewness(self.name, self.measure)
+        return self.geometry.skewness(self.name, self.measure)
 
     def differing(self, other: _SummarySample) -> UnitDifferences | None:
         """Return the distribution of the differences from another clustering."""
-        return self.lying.differing(self.measure, self.name, other.name)
+        return self.geometry.differing(self.measure, self.name, other.name)
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
         """Return the point estimate of the measure."""
-        settings = self.lying.systems[self.name].settings
-        n = int(self.lying.systems[self.name].sizes.sum())
+        settings = self.geometry.systems[self.name].settings
+        n = int(self.geometry.systems[self.name].sizes.sum())
         return estimate_geometry(measure.plain, self.statistic, n, settings, self)

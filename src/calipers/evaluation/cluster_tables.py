@@ -88,7 +88,7 @@ def drop_noise(
         )
     elif noise_codes:
         n_points = int(repeats(n_equal).sum())
-        indices = np.arange(repeats.rows) if repeats.places is None else repeats.places
+        indices = np.arange(repeats.rows) if repeats.row_indices is None else repeats.row_indices
         repeats = RowRepeats(repeats.rows, indices[~noise_mask[indices]])
         if not repeats.number:
             raise InputError(

@@ -25,7 +25,7 @@ from calipers.evaluation.options import MOST_RESAMPLES, inference_provenance, ma
 from calipers.evaluation.shared import ComparisonSource
 from calipers.inference import hypotheses, omnibus
 from calipers.inference.forecasts import DIEBOLD_MARIANO
-from calipers.inference.hypotheses import ALTERNATIVES, TESTS, USUAL, Hypothesis
+from calipers.inference.hypotheses import ALTERNATIVES, DEFAULT_HYPOTHESIS, TESTS, Hypothesis
 from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
 from calipers.inference.point_estimate import PointEstimate, UnitValues
 from calipers.inference.procedures import Procedure
@@ -145,9 +145,9 @@ def compare(
     check_option("alternative", alternative, ALTERNATIVES)
     check_option("adjust", adjust, WAYS)
     steps = _steps(test, horizon)
-    primary = None if primary is None else evaluation.named(primary)
+    primary = None if primary is None else evaluation.canonical_name(primary)
     if isinstance(margin, Mapping):
-        margin = {evaluation.named(name): value for name, value in margin.items()}
+        margin = {evaluation.canonical_name(name): value for name, value in margin.items()}
     if isinstance(source, FoldValues):
         unsupported = {
             "interval": requested_interval,
@@ -169,7 +169,12 @@ def compare(
         Hypothesis(test, alternative, horizon=steps),
         evaluation.comparison,
     )
-    is_default = (question, adjust, margin, settings) == (USUAL, JOINT, None, source_settings)
+    is_default = (question, adjust, margin, settings) == (
+        DEFAULT_HYPOTHESIS,
+        JOINT,
+        None,
+        source_settings,
+    )
     if (
         is_default
         and existing_comparison is not None
@@ -211,7 +216,7 @@ def paired_comparison(
     source: ComparisonSource,
     baseline: str | None,
     settings: Settings,
-    question: Hypothesis = USUAL,
+    question: Hypothesis = DEFAULT_HYPOTHESIS,
     *,
     primary: str | None = None,
     adjust: str = JOINT,
@@ -425,7 +430,7 @@ class LazyOmnibusTests(LazySequence[OmnibusTest]):
         self._make = make
 
     @cached_property
-    def _made(self) -> Sequence[OmnibusTest]:
+    def _items(self) -> Sequence[OmnibusTest]:
         return self._make()
 
     def __eq__(self, other: object) -> bool:

@@ -122,9 +122,9 @@ def add_streamed_costs(
     from calipers.evaluation.sums import StreamedSystems
 
     systems, settings = columns.systems, options.settings
-    costs = Costs.of(cost).by_system(systems)
+    costs = Costs.from_argument(cost).by_system(systems)
     if not costs.columns:
-        return add_costs(evaluation, Costs.of(cost), systems, settings, None)
+        return add_costs(evaluation, Costs.from_argument(cost), systems, settings, None)
     problem = SystemCosts(tuple(systems), tuple(costs.columns), costs.numbers)
     cost_columns = replace(
         columns,
@@ -228,7 +228,7 @@ def _significant_pairs(compared: Comparison | None, measure: str) -> set[tuple[s
     """Return the pairs of systems of which the first is significantly better by a measure."""
     pairs = set()
     for difference in compared or ():
-        if difference.measure == measure and outcome(difference).decided:
+        if difference.measure == measure and outcome(difference).is_significant:
             is_better = (difference.value > 0) is (difference.higher_is_better is not False)
             pairs.add(
                 (difference.system, difference.baseline)

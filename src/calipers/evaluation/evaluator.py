@@ -81,7 +81,7 @@ def evaluate_systems(
     system_names = tuple(systems)
     order, row_name = None, str
     if table is not None:
-        row_info, row_name = table.about, table.row_name  # type: ignore[assignment]
+        row_info, row_name = table.row_info, table.row_name  # type: ignore[assignment]
         order, slices = table.batch.order, table.batch.slices
     systems = {name: system.with_time_order(order) for name, system in systems.items()}
     if has_separate_rows:
@@ -110,7 +110,9 @@ def evaluate_systems(
     from calipers.evaluation.costs import add_costs
 
     rows = first.settings, first.weight, first.clusters
-    return add_costs(evaluation, row_info.costs, system_names, *rows, slice_definitions=slice_definitions)
+    return add_costs(
+        evaluation, row_info.costs, system_names, *rows, slice_definitions=slice_definitions
+    )
 
 
 def evaluate_stream(

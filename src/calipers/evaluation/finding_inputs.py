@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from calipers.data.trec import Run
-    from calipers.evaluation.sample import Sample, Told
+    from calipers.evaluation.sample import EvaluationResults, Sample
     from calipers.evaluation.topic_scores import TopicScores
     from calipers.inference.point_estimate import PointEstimate
     from calipers.measures import Measure
@@ -67,12 +67,12 @@ MOST_SUMS = 8
 MOST_CLASSES = 30
 
 
-def from_systems(sample: Sample, results: Told) -> tuple[Finding, ...]:
+def from_systems(sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
     """Return the findings of systems of which only estimates are known."""
     return _collect_findings(sample, dict.fromkeys(sample.systems, ()), (), results)
 
 
-def from_binary(sample: Sample, results: Told) -> tuple[Finding, ...]:
+def from_binary(sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
     """Return the findings of binary classifiers."""
     data_by_system: dict[str, tuple[Any, ...]] = {}
     rows = sample.rows or {}
@@ -139,7 +139,7 @@ def _present(*columns: npt.NDArray[Any] | None) -> list[npt.NDArray[Any]]:
     return [column for column in columns if column is not None]
 
 
-def from_multiclass(sample: Sample, results: Told) -> tuple[Finding, ...]:
+def from_multiclass(sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
     """Return the findings of multiclass classifiers."""
     rows, data_by_system = sample.rows or {}, {}
     truth = next(iter(rows.values())).problem.truth if rows else None
@@ -194,7 +194,7 @@ def _cells(sample: Sample, matrix: ConfusionMatrix, system: Any) -> ConfusionCel
     return (BinaryCells if k == 2 else MulticlassCells)(matrix, number, error)
 
 
-def from_multilabel(sample: Sample, results: Told) -> tuple[Finding, ...]:
+def from_multilabel(sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
     """Return the findings of multilabel classifiers."""
     visible = visible_rows(sample)
     if visible is None:
@@ -203,7 +203,7 @@ def from_multilabel(sample: Sample, results: Told) -> tuple[Finding, ...]:
     s = next(iter(rows.values()))
     counted = (lambda: s.usual_set), (lambda: s.n_sets)
     labels = MultilabelRows(
-        s.labels, s.truth, s.weight, s.clusters, s.shares, *counted, visible.is_complete
+        s.labels, s.truth, s.weight, s.clusters, s.class_proportions, *counted, visible.is_complete
     )
     predictions = {name: s.predicted for name, s in rows.items()}
     data_by_system = {
@@ -242,7 +242,7 @@ def _outputs(
     return (RowOutputs(truth, predictions, errors, clustered),) if has_all_rows else ()
 
 
-def from_regression(sample: Sample, results: Told) -> tuple[Finding, ...]:
+def from_regression(sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
     """Return the findings of systems that predict numbers."""
     visible = visible_rows(sample)
     if visible is None:
@@ -268,7 +268,9 @@ def from_regression(sample: Sample, results: Told) -> tuple[Finding, ...]:
     )
 
 
-def from_multioutput(outputs: Sequence[str], sample: Sample, results: Told) -> tuple[Finding, ...]:
+def from_multioutput(
+    outputs: Sequence[str], sample: Sample, results: EvaluationResults
+) -> tuple[Finding, ...]:
     """Return the findings of multi-output regression; ``outputs`` are examined one by one."""
     visible = visible_rows(sample)
     if visible is None:
@@ -292,7 +294,7 @@ def from_multioutput(outputs: Sequence[str], sample: Sample, results: Told) -> t
     return _collect_findings(sample, dict.fromkeys(rows, ()), row_outputs, results, visible, each)
 
 
-def from_quantiles(sample: Sample, results: Told) -> tuple[Finding, ...]:
+def from_quantiles(sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
     """Return the findings of systems that predict quantiles."""
     visible = visible_rows(sample)
     if visible is None:
@@ -308,7 +310,7 @@ def from_quantiles(sample: Sample, results: Told) -> tuple[Finding, ...]:
 MOST_DEALT = 10_000_000
 
 
-def from_clusterings(sample: Sample, results: Told) -> tuple[Finding, ...]:
+def from_clusterings(sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
     """Return the findings of clusterings."""
     rows = sample.rows
     if rows is None:
@@ -353,7 +355,9 @@ def from_clusterings(sample: Sample, results: Told) -> tuple[Finding, ...]:
     )
 
 
-def from_raters(sample: Sample, results: Told, rows: Mapping[str, Any]) -> tuple[Finding, ...]:
+def from_raters(
+    sample: Sample, results: EvaluationResults, rows: Mapping[str, Any]
+) -> tuple[Finding, ...]:
     """Return the findings of sets of raters, whose single raters may be known.
 
     Agreement is measured by the first measure that depends on the scale, as given by the user, or
@@ -412,7 +416,7 @@ def _permutation_p(system: Any) -> float:
 
 def from_runs(
     scores: TopicScores,
-    results: Told,
+    results: EvaluationResults,
     rankings: Mapping[str, JudgedRankings],
     runs: Mapping[str, Run],
     spelling: Callable[[str, str], str],
@@ -442,7 +446,7 @@ def from_runs(
 
 def from_rankings(
     scores: TopicScores,
-    results: Told,
+    results: EvaluationResults,
     rankings: Mapping[str, JudgedRankings],
     truth: npt.NDArray[Any],
     predictions: Mapping[str, npt.NDArray[Any]],
@@ -484,7 +488,7 @@ def _leading_measure(scores: TopicScores) -> Measure | None:
 
 def _topic_findings(
     scores: TopicScores,
-    results: Told,
+    results: EvaluationResults,
     ranked: Mapping[str, RunStatistics],
     ranking_data: list[object],
 ) -> tuple[Finding, ...]:
@@ -546,7 +550,7 @@ def _collect_findings(
     sample: Sample,
     data_by_system: Mapping[str, tuple[Any, ...]],
     data: tuple[object, ...],
-    results: Told,
+    results: EvaluationResults,
     visible: VisibleRows | None = None,
     outputs: Mapping[str, Mapping[str, tuple[Any, ...]]] = MappingProxyType({}),
 ) -> tuple[Finding, ...]:

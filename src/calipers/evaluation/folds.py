@@ -15,7 +15,7 @@ from calipers.measures import Measure
 from calipers.results import Comparison
 
 #: What may be asked of a comparison over folds.
-ASKED = ("baseline", "alternative", "adjust", "primary", "level")
+COMPARISON_OPTIONS = ("baseline", "alternative", "adjust", "primary", "level")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class FoldValues:
             If an option does not apply to comparisons over folds.
         """
         specified = {name: value for name, value in options.items() if value is not None}
-        unsupported = [name for name in specified if name not in ASKED]
+        unsupported = [name for name in specified if name not in COMPARISON_OPTIONS]
         if unsupported:
             raise InputError(
                 f"{unsupported[0]}= is nothing that a comparison over folds has: it is by the corrected "

@@ -121,7 +121,7 @@ class MissingCounts(Mergeable):
     """Number of rows, of dropped rows, and of missing values in each column."""
 
     rows: int
-    lost: int
+    n_dropped: int
     counts_by_system: Mapping[str, int]
 
     def __add__(self, other: MissingCounts) -> MissingCounts:
@@ -129,12 +129,18 @@ class MissingCounts(Mergeable):
             name: number + other.counts_by_system[name]
             for name, number in self.counts_by_system.items()
         }
-        return MissingCounts(self.rows + other.rows, self.lost + other.lost, counts_by_system)
+        return MissingCounts(
+            self.rows + other.rows, self.n_dropped + other.n_dropped, counts_by_system
+        )
 
     @property
     def notes(self) -> list[str]:
         """Note on dropped rows, if there are any."""
-        return [drop_incomplete(self.lost, self.rows, self.counts_by_system)] if self.lost else []
+        return (
+            [drop_incomplete(self.n_dropped, self.rows, self.counts_by_system)]
+            if self.n_dropped
+            else []
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,11 +259,11 @@ class _MeasureGroups:
         try:
             return self._measure_groups(batch)
         except InputError as error:
-            raise batch.told(error) from None
+            raise batch.locate_error(error) from None
 
     def _measure_groups(self, batch: Batch) -> _GroupScores:
         by_role, missing = self._complete(batch)
-        if missing.lost == batch.rows:
+        if missing.n_dropped == batch.rows:
             none = np.zeros(0)
             return _GroupScores(
                 (), {}, {}, {}, none, none, RowTable.from_columns({"group": []}), missing
@@ -436,7 +442,7 @@ def _columns(
     data: Any, column_names: Mapping[str, Any], options: Options
 ) -> tuple[StreamColumns, dict[str, dict[str, str]], Costs]:
     """Return the columns of the stream, the column of each role by system, and the costs."""
-    missing, costs = options.missing, Costs.of(options.cost)
+    missing, costs = options.missing, Costs.from_argument(options.cost)
     if missing not in MISSING:
         raise InputError(f"missing is {missing!r}, expected one of {', '.join(MISSING)}")
     if column_names["group"] is None:

@@ -31,7 +31,7 @@ def is_estimator(value: Any) -> bool:
     return any(callable(getattr(value, name, None)) for name in _METHODS)
 
 
-def are_estimators(value: Any) -> bool:
+def has_estimators(value: Any) -> bool:
     """Return whether the argument is a model, or a dict of models by name."""
     if isinstance(value, Mapping):
         return bool(value) and all(map(is_estimator, value.values()))
@@ -66,7 +66,7 @@ def check_inputs(
     estimators: Any, features: Any, target: Any, predictions: Mapping[str, Any]
 ) -> None:
     """Check that a model has features and a truth of the same length, and no predictions."""
-    if not are_estimators(estimators):
+    if not has_estimators(estimators):
         raise InputError(
             "y= is the truth beside a fitted model and its features, as in "
             "(model, X, y); a column of the truth is truth="
@@ -136,7 +136,7 @@ def predict_classes(
     has any, else scores with its labels, else labels. Labels are added to probabilities if they are
     not those of the highest probability, unless there is a threshold.
     """
-    if target is None and not are_estimators(truth):
+    if target is None and not has_estimators(truth):
         return ModelOutputs(truth, predicted, score, probability)
     check_inputs(truth, predicted, target, {"score": score, "probability": probability})
     estimators, features, cut = truth, predicted, threshold is not None
@@ -248,14 +248,14 @@ def predict_labels(
     This is :func:`predict_classes` for rows with several labels. Labels are added to probabilities
     if they are not those with a probability of at least 0.5, unless there is a threshold.
     """
-    if target is None and not are_estimators(truth):
+    if target is None and not has_estimators(truth):
         return ModelOutputs(truth, predicted, score, probability)
     check_inputs(truth, predicted, target, {"score": score, "probability": probability})
     estimators, features = truth, predicted
     outputs: dict[str, dict[str, Any]] = {"predicted": {}, "score": {}, "probability": {}}
     for name, model in named_estimators(estimators).items():
         labels = None if threshold is not None else _to_dense(_labels(model, features))
-        probabilities, scores = _label_shares(model, features), None
+        probabilities, scores = _label_probabilities(model, features), None
         if probabilities is not None:
             outputs["probability"][name] = probabilities
             if labels is not None and _is_half_threshold(probabilities, labels):
@@ -272,7 +272,7 @@ def predict_labels(
     return ModelOutputs(target, predicted, score, probability)
 
 
-def _label_shares(model: Any, features: Any) -> Any:
+def _label_probabilities(model: Any, features: Any) -> Any:
     """Return the probability of each label, of shape (n, n_labels), or None.
 
     If a model returns a list with an array for each label, ``classes_`` states which column is the

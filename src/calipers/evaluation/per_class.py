@@ -55,7 +55,7 @@ class LazyClassTables(LazySequence[LabelTable]):
         return tuple(n for n in self.sample.systems if measures_of_each(self.sample, n, self.names))
 
     @cached_property
-    def _made(self) -> tuple[LabelTable, ...]:
+    def _items(self) -> tuple[LabelTable, ...]:
         return tuple(map(self._table, self.systems))
 
     def __len__(self) -> int:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from calipers.statistics import FloatArray
 
 #: What was computed: estimates, the comparison, the slices.
-Told: TypeAlias = "tuple[Sequence[Estimate], Comparison | None, Slices | None]"
+EvaluationResults: TypeAlias = "tuple[Sequence[Estimate], Comparison | None, Slices | None]"
 
 
 class Problem:
@@ -179,7 +179,7 @@ class Problem:
         """Return notes on slices."""
         return ()
 
-    def findings(self, sample: Sample, results: Told) -> tuple[Finding, ...] | None:
+    def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...] | None:
         """Return the findings of the data and of the systems.
 
         Parameters

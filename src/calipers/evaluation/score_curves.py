@@ -111,7 +111,7 @@ def _score_data(
     # Rows that weigh differently or come in clusters cannot be drawn from a table.
     settings = replace(sample.settings, interval="none") if weighted else sample.settings
 
-    def made(name: str, label: str | None) -> ScoreData:
+    def make_data(name: str, label: str | None) -> ScoreData:
         like = sample.template[name].delegate(replace(parse("AUC", "scores"), label=label))[0]
         table: ScoreTable | None = tables.get((name, label))
         is_short = table is not None and len(table.scores) <= MOST_DRAWN and not table.shift
@@ -133,7 +133,7 @@ def _score_data(
             independent=not weighted,
         )
 
-    return [made(*pair) for pair in pairs]
+    return [make_data(*pair) for pair in pairs]
 
 
 @dataclass(frozen=True, eq=False)

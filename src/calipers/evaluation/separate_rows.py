@@ -40,7 +40,7 @@ NOTE = (
 )
 
 #: Between the seeds of systems, whose draws have nothing to do with each other.
-_APART = 0x9E3779B97F4A7C15
+_SEED_STEP = 0x9E3779B97F4A7C15
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,9 @@ class SeparateSystems(RowSystems):
     ) -> Iterator[tuple[tuple[str, str], Measure, PointEstimate]]:
         """Yield the difference of each pair of systems, as independent samples."""
         under = {
-            name: system.with_settings(replace(settings, seed=(settings.seed + k * _APART) % 2**63))
+            name: system.with_settings(
+                replace(settings, seed=(settings.seed + k * _SEED_STEP) % 2**63)
+            )
             for k, (name, system) in enumerate(self.by_name.items())
         }
         names, sizes = list(under), [system.n_rows for system in under.values()]

@@ -105,7 +105,7 @@ def to_time_order(values: Any, repeats: RowRepeats) -> TimeOrder | None:
 DEFAULT = "default"
 
 
-def includes_defaults(requested: MeasureNames | None) -> bool:
+def has_defaults(requested: MeasureNames | None) -> bool:
     """Return whether the default measures are among the requested ones."""
     return (
         requested is None
@@ -206,7 +206,7 @@ def requested_names(measures: Iterable[Measure]) -> dict[str, str]:
 
     A name that is that of another measure of the evaluation is omitted.
     """
-    names = {str(measure): measure.shown for measure in measures}
+    names = {str(measure): measure.display_name for measure in measures}
     return {
         canonical_name: requested_name
         for canonical_name, requested_name in names.items()

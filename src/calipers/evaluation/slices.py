@@ -123,7 +123,7 @@ class ComplementReplicates:
         times: FloatArray,
         filled: Callable[[], list[ConfusionReplicates]],
     ) -> ConfusionReplicates:
-        def whole() -> ConfusionMatrix:
+        def build_matrix() -> ConfusionMatrix:
             rows = self.subset_index != which
             occupied_cells, inverse = np.unique(self.cells.flat[rows], return_inverse=True)
             sums = [
@@ -133,7 +133,7 @@ class ComplementReplicates:
             cell_weights = np.stack(sums).astype(np.float64)
             return SparseConfusionMatrix(cell_weights, cell_weights, occupied_cells, self.labels)
 
-        replicates = ConfusionReplicates(sums, self.labels, whole, lambda: filled()[which])
+        replicates = ConfusionReplicates(sums, self.labels, build_matrix, lambda: filled()[which])
         return replicates.mark_whole_counts() if self.cells.weight is None else replicates
 
 
@@ -169,14 +169,14 @@ class Subsets:
     def deck(self, measure: Measure) -> PermutationPool | None:
         """Return all rows as a permutation pool, or None for a measure of several statistics."""
 
-        def made() -> PermutationPool | None:
+        def make_pool() -> PermutationPool | None:
             system, delegated_measure = self.system.delegate(measure)
             sample = system.sample_for(delegated_measure)
             return cached(
                 self, ("deck of", id(sample)), lambda: (sample, decks.permutation_pool(sample))
             )[1]
 
-        return cached(self, ("deck", measure), made)
+        return cached(self, ("deck", measure), make_pool)
 
     def __len__(self) -> int:
         return len(self.cut.names)
@@ -319,7 +319,9 @@ class Subsets:
         if sums is None or not any(other != part for other in mixed):
             return None
         levels = ProbabilityLevels.from_table(problem.table).clip(delta)
-        return sums[part].fit(levels.line if fits_slope else (levels.offset, 1.0), fit_slope=fits_slope)
+        return sums[part].fit(
+            levels.line if fits_slope else (levels.offset, 1.0), fit_slope=fits_slope
+        )
 
     def _sums(self, problem: BinaryOutput, delta: float) -> list[LogitSums] | None:
         assert problem.probability is not None
@@ -521,7 +523,7 @@ class Complement:
 
 
 #: How a slice is called that is compared with the rest, and the other way round.
-REST = "the rest"
+COMPLEMENT_NAME = "the rest"
 #: How p-values account for the number of slices.
 HOLM = ADJUSTMENTS["holm"]
 
@@ -710,7 +712,7 @@ def _compare_complement(
     return Difference(
         measure=estimate.measure,
         system=estimate.system,
-        baseline=REST,
+        baseline=COMPLEMENT_NAME,
         value=value,
         low=interval.low,
         high=interval.high,

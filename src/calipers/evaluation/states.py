@@ -23,7 +23,7 @@ from calipers.statistics import serialization
 KIND, VERSION, READ = "a state of an evaluation", 2, (1, 2)
 
 #: What has to be the same where states are added up, and what messages call it.
-_ALIKE = {
+_COMMON_PARAMETERS = {
     "task": "the task",
     "truth": "the column of the truth",
     "said": "the columns of the systems",
@@ -40,13 +40,13 @@ _ALIKE = {
 class EvaluationState:
     """Statistics accumulated over the rows of one stream, or of several.
 
-    ``plan`` describes how systems were made and what was measured, in plain values. ``asked`` maps
+    ``plan`` describes how systems were made and what was measured, in plain values. ``request_numbers`` maps
     (system, measure) to the number of its statistic. ``batch_names`` identify the streams that were
     added, and ``origins`` are their files.
     """
 
     plan: Mapping[str, Any]
-    asked: Mapping[tuple[str, str], int]
+    request_numbers: Mapping[tuple[str, str], int]
     first_pass: FirstPassResult
     origins: Sequence[InputOrigin] = ()
     batch_names: tuple[str, ...] = field(default_factory=lambda: (uuid4().hex,))
@@ -57,7 +57,7 @@ class EvaluationState:
     @property
     def measures(self) -> list[str]:
         """Names of the measures."""
-        return list(dict.fromkeys(measure for _, measure in self.asked))
+        return list(dict.fromkeys(measure for _, measure in self.request_numbers))
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file, atomically."""
@@ -68,7 +68,7 @@ class EvaluationState:
             "version": VERSION,
             "calipers": __version__,
             "plan": self.plan,
-            "asked": [[*request, number] for request, number in self.asked.items()],
+            "asked": [[*request, number] for request, number in self.request_numbers.items()],
             "passed": self.first_pass,
             "origins": [[origin.path or origin.name, origin.bytes] for origin in self.origins],
             "parts": list(self.batch_names),
@@ -145,9 +145,9 @@ class SummedRows(Engine):
         """Return the result of the first pass."""
         if not isinstance(work, FirstPass):
             raise InputError(f"{self.name}: rows that have been added up cannot be read again")
-        request_numbers, first_pass = self.state.asked, self.state.first_pass
+        request_numbers, first_pass = self.state.request_numbers, self.state.first_pass
         statistics = {}
-        for (name, measure), number in work.asked.items():
+        for (name, measure), number in work.request_numbers.items():
             if (name, str(measure)) not in request_numbers:
                 raise InputError(
                     f"{measure} has not been kept: {self.name} has {', '.join(self.state.measures)}"
@@ -184,15 +184,21 @@ def merge_checked(
         origins += state.origins
         statistics_by_number = state.first_pass.statistics
         statistics = {
-            number: statistics_by_number[state.asked[request]]
-            for request, number in first.asked.items()
+            number: statistics_by_number[state.request_numbers[request]]
+            for request, number in first.request_numbers.items()
         }
         sums.add(replace(state.first_pass, statistics=statistics))
     if first is None:
         raise InputError("states: expected at least one")
     location = first.location if number == 1 else f"{first.location} and {number - 1} more"
     return EvaluationState(
-        plan, first.asked, sums.total, origins, tuple(location_by_batch), location, number > 1
+        plan,
+        first.request_numbers,
+        sums.total,
+        origins,
+        tuple(location_by_batch),
+        location,
+        number > 1,
     )
 
 
@@ -200,7 +206,7 @@ def _check_mergeable(
     plan: Mapping[str, Any], first: EvaluationState, other: EvaluationState
 ) -> dict[str, bool]:
     """Check that two states may be added, and return which classes are positive in either."""
-    for name, label in _ALIKE.items():
+    for name, label in _COMMON_PARAMETERS.items():
         first_value, other_value = plan.get(name), other.plan.get(name)
         if first_value != other_value:
             hint = (
@@ -212,8 +218,10 @@ def _check_mergeable(
             raise InputError(
                 f"{other.location}: {label}: {other_value!r}, but {first.location} has {first_value!r}{hint}"
             )
-    if set(first.asked) != set(other.asked):
-        unshared_measures = sorted({measure for _, measure in set(first.asked) ^ set(other.asked)})
+    if set(first.request_numbers) != set(other.request_numbers):
+        unshared_measures = sorted(
+            {measure for _, measure in set(first.request_numbers) ^ set(other.request_numbers)}
+        )
         raise InputError(
             f"{other.location}: measures differ from those of {first.location}: {', '.join(unshared_measures)} "
             "in one of them only"

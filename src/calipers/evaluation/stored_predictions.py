@@ -226,8 +226,8 @@ class StoredSystem:
                 f"{self.location}: keeps confusion matrices, which have no rows to compare these "
                 "with; evaluate the rows of both, or the matrices"
             )
-        if set(self.outputs) != set(like.own):
-            stored_names, expected_names = ", ".join(self.outputs), ", ".join(like.own)
+        if set(self.outputs) != set(like.output_fields):
+            stored_names, expected_names = ", ".join(self.outputs), ", ".join(like.output_fields)
             raise FileError(
                 f"{self.location}: has {stored_names} of each system, here are {expected_names}"
             )
@@ -241,7 +241,7 @@ class StoredSystem:
             then = self._column(self.stored.truth, None, np.shape(truth)[1:])
             self._check_truth(np.asarray(truth), then[order], ids)
         outputs: dict[str, Any] = {}
-        for name, kind in like.own.items():
+        for name, kind in like.output_fields.items():
             value = self.outputs.get(name)
             if kind is not None and value is not None:
                 value = self._column(value, kind, like.output_shape(name, self.outputs))[order]
@@ -293,7 +293,7 @@ class StoredSystem:
         """
         statistics = self.statistics(like, topics)
         for kind, statistic in like.items():
-            if not _same_judgments(statistic, statistics[kind]):
+            if not _has_same_judgments(statistic, statistics[kind]):
                 raise FileError(
                     f"{self.location}: the judgments differ from today's; systems are compared by "
                     "the "
@@ -334,7 +334,7 @@ def _decode_statistic(kind: Any, text: Any) -> Any:
     return kind.from_bytes(zlib.decompress(base64.b64decode(text, validate=True)))
 
 
-def _same_judgments(first: Any, second: Any) -> bool:
+def _has_same_judgments(first: Any, second: Any) -> bool:
     """Return whether both have the same number of judged documents of each grade on each topic.
 
     For groups, all judgments must be equal.
@@ -350,7 +350,7 @@ def _same_judgments(first: Any, second: Any) -> bool:
 def row_predictions(systems: Mapping[str, SystemOutput], ids: Ids) -> StoredPredictions | None:
     """Return the predictions of systems on rows or other units, or None."""
     first = next(iter(systems.values()))
-    if not first.own:
+    if not first.output_fields:
         return None
     truth, common = first.shared_inputs()
     return StoredPredictions(

@@ -83,7 +83,7 @@ class MemoryLimit:
 #: So many rows are written at once, however often one counts.
 AT_ONCE = 1 << 19
 #: A row counts no more often: each of them takes its time.
-MOST = 10**9
+MAX_COUNT = 10**9
 
 
 class FrequencyWeightedRows(Engine):
@@ -179,11 +179,11 @@ class _RepeatRows:
         try:
             counts[present_mask] = present_counts = check_counts(column, "count")
         except InputError as error:
-            raise batch.told(error) from None
-        if len(present_counts) and present_counts.max() > MOST:
+            raise batch.locate_error(error) from None
+        if len(present_counts) and present_counts.max() > MAX_COUNT:
             row = batch.first + int(np.argmax(counts))
-            raise InputError(f"{batch.where}: count: is {present_counts.max():,.0f} in row {row}, expected "
-                             f"{MOST:,} at most")  # fmt: skip
+            raise InputError(f"{batch.origin}: count: is {present_counts.max():,.0f} in row {row}, expected "
+                             f"{MAX_COUNT:,} at most")  # fmt: skip
         return counts
 
     @staticmethod
@@ -214,7 +214,7 @@ def _to_arrow(mask: npt.NDArray[np.bool_]) -> Any:
 #: The engines that a verb may be told, and what they are.
 ENGINES = ("memory", "stream", "spark", "dask")
 #: What each process may take where nothing is said: nobody knows how much those of others have.
-_ELSEWHERE = 10**9
+_PROCESS_MEMORY = 10**9
 #: An evaluation in memory takes so many times as much as the columns that it reads: of two million
 #: weighted rows 4 to 8 times with one system, 6 to 11 times with two, beside Python itself.
 _OF_COLUMNS = 10
@@ -246,7 +246,7 @@ def is_streamed(
     max_bytes = memory_budget(memory)
     if os.path.exists(data) and not os.path.isfile(data):  # noqa: PTH110, PTH113
         return False  # nobody knows how large a pipe is
-    stream = Stream.of(data)
+    stream = Stream.from_input(data)
     requested_names = [name for column in columns for name in flatten_names(column)]
     # What is none of its columns is told where it is read.
     names = {name for text in requested_names for name in (text, *match_prefix(text, stream.names))}
@@ -290,14 +290,16 @@ def get_engine(data: Any, engine: str | None) -> Engine:
         from calipers.engines.dask import DaskEngine
 
         return DaskEngine.from_source(data)
-    return StreamEngine(Stream.of(data))
+    return StreamEngine(Stream.from_input(data))
 
 
 def process_memory(memory: int | str | None, rows: Engine) -> int:
     """Return the number of bytes that each process may use."""
     inner = rows.inner if isinstance(rows, FrequencyWeightedRows) else rows
     return (
-        _ELSEWHERE if memory is None and isinstance(inner, RemoteEngine) else memory_budget(memory)
+        _PROCESS_MEMORY
+        if memory is None and isinstance(inner, RemoteEngine)
+        else memory_budget(memory)
     )
 
 
@@ -346,7 +348,7 @@ class StreamColumns:
     #: Other columns that have a value in every row that is not left out.
     extra_columns: Sequence[str] = ()
     #: Columns of text of which a field without a value is empty text, and no value that is missing.
-    texts: Sequence[str] = ()
+    text_columns: Sequence[str] = ()
 
     @classmethod
     def from_arguments(
@@ -394,9 +396,10 @@ class StreamColumns:
             stream = FrequencyWeightedRows(stream, count, drop=missing == "drop")
         extra_columns = tuple(
             column
-            for name, by_system in Costs.of(options.cost).columns.items()
+            for name, by_system in Costs.from_argument(options.cost).columns.items()
             for system, requested in by_system.items()
-            if (column := _find_column(requested, cost_column_name(name, system), stream)) is not None
+            if (column := _find_column(requested, cost_column_name(name, system), stream))
+            is not None
         )
         cut_by = cuts, options.slice_bins
         return cls(

@@ -55,7 +55,7 @@ def assign_roles(columns: StreamColumns, separator: str | None) -> StreamColumns
     text_columns = [
         name for name in _list_columns(columns).values() if not is_list(_type(columns, name))
     ]
-    return replace(columns, texts=text_columns)
+    return replace(columns, text_columns=text_columns)
 
 
 def _is_csv(rows: Engine) -> bool:
@@ -178,7 +178,7 @@ class _LabelPass:
             try:
                 each, values = flatten_labels(column, display_name, self.separator)
             except InputError as error:
-                raise batch.told(error) from None
+                raise batch.locate_error(error) from None
             values = values if hasattr(values, "type") else pa.array(list(values))
             labels[display_name] = DistinctValues.from_array(values)
             has_equal_lengths = is_list(column.type) and bool((each == each[:1]).all())

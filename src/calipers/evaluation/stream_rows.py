@@ -64,7 +64,9 @@ class ReadBatch:
 
         The mask of the remaining rows is returned as well; it is None if all remain.
         """
-        text_columns = {name: _fill_nulls(batch.columns[name]) for name in self.columns.texts}
+        text_columns = {
+            name: _fill_nulls(batch.columns[name]) for name in self.columns.text_columns
+        }
         columns = {**batch.columns, **text_columns}
         row_mask = self._present_mask(columns) if self.columns.missing == "drop" else None
         if row_mask is not None:
@@ -104,15 +106,15 @@ class BuildSystems:
 
     def __call__(self, batch: streams.Batch) -> BatchSystems:
         """Return the systems on a batch."""
-        return self.both(batch)[1]
+        return self.rows_and_systems(batch)[1]
 
-    def both(self, batch: streams.Batch) -> tuple[Batch, BatchSystems]:
+    def rows_and_systems(self, batch: streams.Batch) -> tuple[Batch, BatchSystems]:
         """Return the rows of a batch, and the systems on them."""
         try:
             rows = self.read_batch(batch)
             plain_systems = self.problem.systems(rows, self.settings)
         except InputError as error:
-            raise batch.told(error) from None
+            raise batch.locate_error(error) from None
         systems = {
             name: system.with_measures(self.measures) for name, system in plain_systems.items()
         }

@@ -362,7 +362,7 @@ class SubsetSystems:
 
     def __call__(self, batch: Batch) -> list[BatchSystems]:
         """Return the systems on each subset of a batch."""
-        rows, all_systems = self.builds.both(batch)
+        rows, all_systems = self.builds.rows_and_systems(batch)
         codes = [cut.codes(rows.slices)[rows.counted_rows] for cut in self.cuts]
         insides = [
             code == k
@@ -544,7 +544,7 @@ class SlicePasses:
         )
         return self._passes(
             index + len(self._first_results) - 1,
-            lambda: reduce(add, (self._first_results[k].settled(identity) for k in others)),
+            lambda: reduce(add, (self._first_results[k].finalize(identity) for k in others)),
         )
 
     def _passes(self, index: int, first: Callable[[], FirstPassResult]) -> TwoPassEvaluation:

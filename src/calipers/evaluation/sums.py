@@ -33,7 +33,7 @@ from calipers.evaluation.stream_slices import (
     define_slices,
     single_use_engine,
 )
-from calipers.inference.policy import DRAWN
+from calipers.inference.policy import RESAMPLING_METHODS
 from calipers.measures import parse
 from calipers.progress import track
 from calipers.statistics import ClassTables, ScoreTable, StatisticVector
@@ -137,7 +137,9 @@ class StreamedSystems(Sample):
         column = self.columns.cluster
         if column is None or isinstance(self.engine, SummedRows):
             return None
-        distinct = self.engine.reduce(DistinctLabels(column), [column], description="finding clusters")
+        distinct = self.engine.reduce(
+            DistinctLabels(column), [column], description="finding clusters"
+        )
         return distinct.values.drop_null()
 
     # --- A number, and how it varies -------------------------------------------------------------
@@ -249,7 +251,7 @@ class StreamedSystems(Sample):
             if not self.is_rereadable:
                 return None
 
-        def made() -> StreamedSystems:
+        def make_sample() -> StreamedSystems:
             tables = len(systems) * len({measure.label for measure in measures})
             return replace(
                 self,
@@ -262,7 +264,7 @@ class StreamedSystems(Sample):
                 _bounds={},
             )
 
-        return cached(self, ("also", *systems, *measures), made)
+        return cached(self, ("also", *systems, *measures), make_sample)
 
     def with_settings(self, settings: Settings) -> StreamedSystems:
         """Return the sample with other settings of inference."""
@@ -282,7 +284,7 @@ class StreamedSystems(Sample):
         elif isinstance(statistic, StatisticVector):
             tables = [table for table in statistic.parts if isinstance(table, ScoreTable)]
         elif isinstance(statistic, ClassTables):
-            weights = class_weights(measure, statistic.labels, statistic.shares)
+            weights = class_weights(measure, statistic.labels, statistic.proportions)
             labeled_tables = zip(statistic.labels, statistic.tables, strict=True)
             tables = [table for label, table in labeled_tables if label in weights]
         if not tables:
@@ -331,7 +333,9 @@ class StreamedSystems(Sample):
 
     def check_drawn(self, settings: Settings) -> None:
         """Check that no interval is requested that resamples rows, which are not in memory."""
-        if settings.prefers_bootstrap or any(name in DRAWN for name in settings.methods):
+        if settings.is_bootstrap_requested or any(
+            name in RESAMPLING_METHODS for name in settings.methods
+        ):
             raise InputError(
                 f"interval={settings.requested!r} resamples rows, which requires engine='memory'; "
                 "expected 'auto', 'analytic', 'none' or an analytic method for a stream"
@@ -372,7 +376,7 @@ class StreamedSystems(Sample):
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on how the rows were read, and on dropped rows and merged scores."""
-        stream, n_dropped = self.engine, self.passes.first_result.lost
+        stream, n_dropped = self.engine, self.passes.first_result.n_dropped
         n_total = self.passes.first_result.rows + n_dropped
         dropped_note = f"{n_dropped:,} of {n_total:,} rows are left out because values are missing."
         origin = stream.origin_note if isinstance(stream, SummedRows) else "was read in batches"
@@ -408,7 +412,7 @@ class StreamedSystems(Sample):
         plan = {"truth": c.truth, "said": output_columns, "weight": c.weight, "cluster": c.cluster}
         plan |= {"task": self.problem.kind, **self.problem.plan}
         request_numbers = {(name, str(m)): number for (name, m), number in passes.numbers.items()}
-        first_pass = replace(passes.first_result, seen=0)  # rows stay where they are
+        first_pass = replace(passes.first_result, inspected_rows=0)  # rows stay where they are
         state = EvaluationState(
             plan, request_numbers, first_pass, self.origins, location=stream.name
         )

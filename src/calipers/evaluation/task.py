@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 #: More than any rank, grade or number of documents.
-MOST = 2**31 - 1
+MAX_INT = 2**31 - 1
 
 #: Ways in which several columns may stand for one: by the classes that ``labels`` names, by the
 #: outputs that the truth names, by a level before each, or by what stands for the * of ``p_*``.

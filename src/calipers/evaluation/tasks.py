@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from calipers.evaluation.task import MOST, Argument, Column, Task, split_commas
+from calipers.evaluation.task import MAX_INT, Argument, Column, Task, split_commas
 
 # --- What tasks share ---
 
@@ -352,7 +352,7 @@ REL = Argument(
     1,
     kind="whole",
     low=1,
-    high=MOST,
+    high=MAX_INT,
     description="Lowest grade that counts as relevant, for measures that do not state their own.",
 )
 
@@ -461,7 +461,7 @@ RETRIEVAL = Task(
             metavar="N",
             kind="whole",
             low=1,
-            high=MOST,
+            high=MAX_INT,
             description="Number of documents in the collection, for fall-out and other measures "
             "that count the documents which were not retrieved.",
         ),
@@ -567,7 +567,7 @@ RETRIEVAL = Task(
             metavar="N",
             kind="whole",
             low=0,
-            high=MOST,
+            high=MAX_INT,
             is_shown=True,
             description="With ``judgment_bounds``: maximum number of unjudged relevant documents "
             "per "
@@ -584,7 +584,7 @@ RETRIEVAL = Task(
             metavar="N",
             kind="whole",
             low=1,
-            high=MOST,
+            high=MAX_INT,
             is_shown=True,
             description="With ``judgment_bounds``: highest grade that an unjudged document may "
             "have; "

@@ -135,8 +135,10 @@ class TopicScores:
         Topics of weight or count 0 are dropped from everything but the values per topic.
         """
         weight = columns.weight
-        repeats = RowRepeats.of(columns.count, len(self.topics), weight)
-        topic_indices = np.arange(len(self.topics)) if repeats.places is None else repeats.places
+        repeats = RowRepeats.from_counts(columns.count, len(self.topics), weight)
+        topic_indices = (
+            np.arange(len(self.topics)) if repeats.row_indices is None else repeats.row_indices
+        )
         importance = None if weight is None else weight[topic_indices]
         importance = (
             None if importance is None or (importance == importance[0]).all() else importance
@@ -147,7 +149,7 @@ class TopicScores:
             clusters=None if cluster is None else to_clusters(cluster, importance, repeats),
             order=to_time_order(columns.time, repeats),
         )
-        if weight is None and repeats.places is None:
+        if weight is None and repeats.row_indices is None:
             return scores
         return replace(
             scores,
@@ -321,9 +323,11 @@ class TopicScores:
             return evaluation
         from calipers.evaluation.costs import add_costs
 
-        costs = costs if self.topic_indices is None else costs.taken(self.topic_indices)
+        costs = costs if self.topic_indices is None else costs.take(self.topic_indices)
         rows = self.settings, self.importance, self.clusters
-        return add_costs(evaluation, costs, costs.systems, *rows, slice_definitions=cut_by, unit=self.unit)
+        return add_costs(
+            evaluation, costs, costs.systems, *rows, slice_definitions=cut_by, unit=self.unit
+        )
 
     @property
     def _conventions(self) -> dict[str, Any]:

@@ -136,7 +136,7 @@ def kept_rows(sample: Any) -> tuple[Any, ...] | None:
     """
     if sample.rows is not None:
         return None
-    sampled = sample.passes.first_result.seen
+    sampled = sample.passes.first_result.inspected_rows
     return (
         sampled.parts
         if isinstance(sampled, StatisticVector) and len(sampled.parts[0].number)

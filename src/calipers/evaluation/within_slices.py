@@ -15,7 +15,7 @@ from calipers.evaluation.difference_families import (
     make_families,
 )
 from calipers.inference.available_methods import BY_REPLICATES
-from calipers.inference.hypotheses import USUAL
+from calipers.inference.hypotheses import DEFAULT_HYPOTHESIS
 from calipers.inference.method_limits import MOST_PAIRS_WITHIN
 from calipers.inference.procedures import no_procedure
 from calipers.results import Comparison, Difference, SliceDifference
@@ -37,7 +37,7 @@ def compare_within_slices(sample: Sample, comparison: Comparison) -> tuple[Slice
     statistics_by_measure: dict[Measure, list[DifferenceStatistics]] = {}
     for cut, name, part in sample.iterate_slices():
         # None leads: on several slices no difference is a family by itself.
-        options = ComparisonOptions(part, sample.settings, USUAL, None)
+        options = ComparisonOptions(part, sample.settings, DEFAULT_HYPOTHESIS, None)
         for measure, slice_statistics in options.statistics_by_measure(
             pairs, "", with_vectors=True
         ).items():

@@ -56,7 +56,7 @@ def imbalance(subject: Subject, classes: ClassSizes) -> Iterator[Claim]:
     tests = 1 if k == 2 else k
     proportions, p = {}, {}
     for code in range(k):
-        proportion = cells.share(ClassCellCounts(code).true, ALL_ROWS)
+        proportion = cells.proportion(ClassCellCounts(code).true, ALL_ROWS)
         proportions[cells.label(code)] = proportion(subject.level)
         p_value = p_of_level(is_below(proportion, RARE / k), subject.level)
         p[cells.label(code)] = min(1.0, tests * p_value)

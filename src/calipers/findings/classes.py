@@ -31,7 +31,7 @@ def low_recall_class(subject: Subject, cells: MulticlassCells) -> Iterator[Claim
     for code in range(cells.matrix.classes):
         counts = ClassCellCounts(code)
         recall, other_recall = (
-            cells.share(hit, rows)
+            cells.proportion(hit, rows)
             for hit, rows in ((counts.hit, counts.true), (counts.right_elsewhere, counts.others))
         )
         says = partial(_weak_class, subject, cells, code, recall, other_recall)
@@ -85,7 +85,7 @@ def confused_class(subject: Subject, cells: MulticlassCells) -> Iterator[Claim]:
             continue
 
         of_errors, of_rows = (
-            cells.share(single_cell(code, other), part, exact=True)
+            cells.proportion(single_cell(code, other), part, exact=True)
             for part in (ClassCellCounts(code).missed, ClassCellCounts(code).true)
         )
 

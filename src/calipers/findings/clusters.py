@@ -26,7 +26,7 @@ ENOUGH, SPREAD = 40, 0.28
 UNSTABLE, STABLE = 0.6, 0.75
 
 #: Singleton clusters are reported if clusters have this number of points on average.
-USUAL = 5
+MIN_MEAN_SIZE = 5
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class PointSilhouettes:
         return np.asarray(sums / np.maximum(self.sizes, 1.0))
 
     @property
-    def most_between(self) -> tuple[int, int, int]:
+    def most_overlapping_pair(self) -> tuple[int, int, int]:
         """Pair of clusters with the most points of either that are closer to the other.
 
         The third value is the number of these points.
@@ -82,7 +82,7 @@ class Bisections:
 
     names: tuple[str, ...]
     points: FloatArray
-    shares: FloatArray
+    proportions: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +156,7 @@ def negative_silhouettes(subject: Subject, clustering: PointSilhouettes) -> Iter
     """At least {SHARE} of the points have a negative silhouette."""
     proportion = float((clustering.silhouettes < 0).mean())
     if proportion >= SHARE:
-        first, second, points = clustering.most_between
+        first, second, points = clustering.most_overlapping_pair
         yield FindingDraft(
             f"{subject.title}: {proportion:.0%} of the points have a negative silhouette, that is, they are "
             "closer to another cluster than to their own. The most frequent pair of clusters is "
@@ -169,10 +169,10 @@ def negative_silhouettes(subject: Subject, clustering: PointSilhouettes) -> Iter
 
 @rule("singleton-clusters", "information", PointSilhouettes, cost="rows", counts=True)
 def singleton_clusters(subject: Subject, clustering: PointSilhouettes) -> Iterator[FindingDraft]:
-    """One or more clusters have a single point, and the mean size is {USUAL} or more."""
+    """One or more clusters have a single point, and the mean size is {MIN_MEAN_SIZE} or more."""
     sizes = clustering.sizes
     n_singletons = int(np.count_nonzero(sizes == 1))
-    if n_singletons and sizes.sum() >= USUAL * np.count_nonzero(sizes):
+    if n_singletons and sizes.sum() >= MIN_MEAN_SIZE * np.count_nonzero(sizes):
         clause = (
             "one cluster is a singleton; its silhouette is"
             if n_singletons == 1
@@ -229,7 +229,7 @@ def bimodal_cluster(subject: Subject, halves: Bisections) -> Iterator[Claim]:
     if not tested_mask.any():
         return
     p = np.ones(len(halves.points))
-    z = (halves.shares - 0.75) * np.sqrt(np.maximum(halves.points, 1)) / SPREAD
+    z = (halves.proportions - 0.75) * np.sqrt(np.maximum(halves.points, 1)) / SPREAD
     for index in np.flatnonzero(tested_mask):
         p[index] = min(1.0, np.count_nonzero(tested_mask) * math.erfc(z[index] / math.sqrt(2)) / 2)
     yield Claim(
@@ -239,13 +239,15 @@ def bimodal_cluster(subject: Subject, halves: Bisections) -> Iterator[Claim]:
 
 
 def _two_in_one(subject: Subject, halves: Bisections, indices: IntArray) -> FindingDraft:
-    ordered = indices[np.argsort(-halves.shares[indices], kind="stable")]
-    listed = format_first(f"{quote(halves.names[j])} ({halves.shares[j]:.0%})" for j in ordered)
+    ordered = indices[np.argsort(-halves.proportions[indices], kind="stable")]
+    listed = format_first(
+        f"{quote(halves.names[j])} ({halves.proportions[j]:.0%})" for j in ordered
+    )
     return FindingDraft(
         f"{subject.title}: {'a cluster appears' if len(indices) == 1 else f'{len(indices)} clusters appear'} "
         f"bimodal: splitting {listed} in two along the longest axis removes more of the variance "
         "than splitting uniformly distributed points (75%). Consider more clusters.",
-        {"clusters": float(len(indices)), "largest share": float(halves.shares[ordered[0]])},
+        {"clusters": float(len(indices)), "largest share": float(halves.proportions[ordered[0]])},
     )
 
 

@@ -61,7 +61,7 @@ def slices_differ(_: Subject, compared: ComparisonResults) -> Iterator[Claim]:
         p = {
             slice_estimate.slice: slice_estimate.vs_rest.p_adjusted
             for slice_estimate in estimates
-            if outcome(slice_estimate.vs_rest).decided
+            if outcome(slice_estimate.vs_rest).is_significant
         }
         has_p_values = any(
             not math.isnan(slice_estimate.vs_rest.p_adjusted) for slice_estimate in estimates
@@ -78,7 +78,10 @@ def _slices_differ(system: str, column: str, differing: Sequence[SliceEstimate])
     values: dict[str, float | IntervalNumber] = {}
     clauses: list[str] = []
     for slice_estimate in differing:
-        name, difference = quote(slice_estimate.slice), IntervalNumber.of(slice_estimate.vs_rest)
+        name, difference = (
+            quote(slice_estimate.slice),
+            IntervalNumber.from_estimate(slice_estimate.vs_rest),
+        )
         values |= {
             f"difference of {name}": difference,
             f"adjusted p of {name}": slice_estimate.vs_rest.p_adjusted,
@@ -130,9 +133,12 @@ def slices_reverse(_: Subject, compared: ComparisonResults) -> Iterator[Claim]:
 def _reversal_claim(
     difference: Difference, column: str, pairs: list[tuple[str, Estimate, Estimate]]
 ) -> Claim:
-    contrasts = [IntervalNumber.of(first) - IntervalNumber.of(second) for _, first, second in pairs]
+    contrasts = [
+        IntervalNumber.from_estimate(first) - IntervalNumber.from_estimate(second)
+        for _, first, second in pairs
+    ]
     if not (
-        outcome(difference).decided
+        outcome(difference).is_significant
         and all(contrast.value * difference.value < 0 for contrast in contrasts)
     ):
         return Claim(1.0)
@@ -175,7 +181,7 @@ def _reversal_message(
         f"{quote(name)} ({format_number(a.value)} and {format_number(b.value)})"
         for name, a, b in pairs
     )
-    overall = IntervalNumber.of(difference)
+    overall = IntervalNumber.from_estimate(difference)
     ahead, behind = (
         (overall, -mean_difference) if difference.value > 0 else (-overall, mean_difference)
     )
@@ -231,7 +237,7 @@ def _no_difference_message(difference: Difference) -> FindingDraft:
     The required number follows from a detectable difference proportional to 1/√n.
     """
     detectable = difference.min_detectable
-    observed = IntervalNumber.of(difference)
+    observed = IntervalNumber.from_estimate(difference)
     values: dict[str, float | IntervalNumber] = {
         "difference": observed,
         difference.unit: difference.n,

@@ -107,7 +107,7 @@ class ConfusionCells:
         """Return the name of a class as in a sentence."""
         return quote(self.matrix.labels[code])
 
-    def share(
+    def proportion(
         self, part: CellSelection, denominator: CellSelection, *, exact: bool = False
     ) -> AtLevel:
         """Return the proportion of the rows in the cells ``denominator`` that are in ``part``."""
@@ -131,13 +131,13 @@ class ConfusionCells:
         # As many independent rows as would vary as much (Korn and Graubard 1998).
         size = min(size, proportion * (1 - proportion) / se**2)
 
-        def at(level: float) -> IntervalNumber:
+        def interval_at(level: float) -> IntervalNumber:
             wider = intervals.t_quantile(level, df) / intervals.normal_quantile(level)
             return IntervalNumber.within(proportion, method(proportion, size / wider**2, level))
 
-        return at
+        return interval_at
 
-    def apart(self, first: CellSelection, second: CellSelection) -> AtLevel:
+    def difference(self, first: CellSelection, second: CellSelection) -> AtLevel:
         """Return the proportion of all rows in the cells ``first`` minus that in the cells ``second``.
 
         No cell is in both.
@@ -166,7 +166,7 @@ class ConfusionCells:
             value, proportions.paired_shares(high, low, n, level)
         )
 
-    def leaning(self, code: int) -> AtLevel:
+    def prediction_ratio(self, code: int) -> AtLevel:
         """Return the ratio of predictions of a class to rows of the class (two classes).
 
         Both are counts of the same rows; the interval is normal for the logarithm, by the delta
@@ -199,7 +199,7 @@ class ConfusionCells:
         else:
             se, df = math.sqrt(float((self.matrix.squares * influence**2).sum())), math.inf
 
-        def at(level: float) -> IntervalNumber:
+        def interval_at(level: float) -> IntervalNumber:
             width = (
                 intervals.t_quantile(level, df)
                 if self.clusters
@@ -207,7 +207,7 @@ class ConfusionCells:
             ) * se
             return IntervalNumber(value, value / math.exp(width), value * math.exp(width))
 
-        return at
+        return interval_at
 
     def _inside(self, part: CellSelection) -> FloatArray:
         """Return 1 for each cell that is in a part, and 0 for others, shape (K, K)."""

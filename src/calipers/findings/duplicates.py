@@ -38,20 +38,20 @@ DISTINCT = 0.5
 class RowOutputs:
     """Truth of each row, and the columns of each system: scores, predictions, or both.
 
-    ``wrong`` marks the errors of systems that have predictions only; ``clustered`` is whether rows
+    ``errors_by_name`` marks the errors of systems that have predictions only; ``clustered`` is whether rows
     come in clusters.
     """
 
     truth: Column
-    said: Mapping[str, Sequence[Column]]
-    wrong: Mapping[str, npt.NDArray[np.bool_]]
+    columns_by_name: Mapping[str, Sequence[Column]]
+    errors_by_name: Mapping[str, npt.NDArray[np.bool_]]
     clustered: bool
 
-    def tell(self, name: str) -> bool:
+    def is_distinctive(self, name: str) -> bool:
         """Return whether identical outputs of another system cannot be due to chance."""
-        if name in self.wrong:
-            return int(self.wrong[name].sum()) >= ENOUGH
-        return any(len(np.unique(x[:10_000])) >= ENOUGH for x in self.said[name])
+        if name in self.errors_by_name:
+            return int(self.errors_by_name[name].sum()) >= ENOUGH
+        return any(len(np.unique(x[:10_000])) >= ENOUGH for x in self.columns_by_name[name])
 
 
 @rule("identical-systems", "warning", RowOutputs, cost="rows", counts=True)
@@ -61,7 +61,13 @@ def identical_columns(subject: Subject, outputs: RowOutputs) -> Iterator[Finding
     There are at least {ENOUGH} distinct scores, errors, or judged documents below the first rank.
     """
     yield from _identical_systems(
-        subject, {name: outputs.said[name] for name in outputs.said if outputs.tell(name)}, "rows"
+        subject,
+        {
+            name: outputs.columns_by_name[name]
+            for name in outputs.columns_by_name
+            if outputs.is_distinctive(name)
+        },
+        "rows",
     )
 
 
@@ -156,9 +162,11 @@ def perfect_sets(subject: Subject, predictions: MultilabelPredictions) -> Iterat
     interval of the proportion correct exceeds {PERFECT:g}.
     """
     rows = predictions.rows
-    if rows.whole and np.array_equal(predictions.predicted, rows.truth):
+    if rows.is_complete and np.array_equal(predictions.predicted, rows.truth):
         n = effective_size_of(rows.weights)
-        varied = sum(ENOUGH <= n * proportion <= n - ENOUGH for proportion in rows.shares.tolist())
+        varied = sum(
+            ENOUGH <= n * proportion <= n - ENOUGH for proportion in rows.label_proportions.tolist()
+        )
         if varied:
             clusters = None if rows.clusters is None else rows.clusters.n_clusters
             yield from _perfect_score(
@@ -184,7 +192,7 @@ def duplicated_rows(subject: Subject, outputs: RowOutputs) -> Iterator[Claim]:
     Some of the outputs are continuous, and rows with equal outputs have the same truth
     significantly more often than rows with neighbouring outputs (sign test).
     """
-    columns = [x for columns in outputs.said.values() for x in columns]
+    columns = [x for columns in outputs.columns_by_name.values() for x in columns]
     ordered_rows = (
         None if outputs.clustered else next(filter(None, map(_find_repeats, columns)), None)
     )

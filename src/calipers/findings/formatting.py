@@ -32,7 +32,7 @@ class IntervalNumber:
     high: float
 
     @classmethod
-    def of(cls, estimate: Estimate | Difference) -> IntervalNumber:
+    def from_estimate(cls, estimate: Estimate | Difference) -> IntervalNumber:
         """Return the number of an estimate or a difference."""
         return cls(estimate.value, estimate.low, estimate.high)
 
@@ -51,10 +51,12 @@ class IntervalNumber:
     def __sub__(self, other: IntervalNumber) -> IntervalNumber:
         """Return the difference of two independent numbers."""
         a, b = self.value, other.value
-        return IntervalNumber.within(a - b, intervals.difference(a, self._made, b, other._made))
+        return IntervalNumber.within(
+            a - b, intervals.difference(a, self._interval, b, other._interval)
+        )
 
     @property
-    def _made(self) -> Interval:
+    def _interval(self) -> Interval:
         return Interval(self.low, self.high, "")
 
 

@@ -22,7 +22,7 @@ class LinearTrend:
     """Least squares line: its slope, the residuals, and the proportion of variance explained."""
 
     slope: float
-    rest: FloatArray
+    residuals: FloatArray
     explained: float
     error: Callable[[], tuple[float, float]]
 
@@ -81,7 +81,7 @@ def fit_line(
     explained = 1 - dot(by_weight(residuals), residuals) / of_y if of_y > 0 else 0.0
     del deviations
 
-    def moved(rows: slice) -> FloatArray:
+    def influence(rows: slice) -> FloatArray:
         """Compute the influence of rows on the slope, times their weight."""
         leverage = weighed[rows] * x[rows] / squares
         leverage += (1.0 if weight is None else weight[rows]) / total
@@ -96,10 +96,10 @@ def fit_line(
         for begin in range(0, len(x), BLOCK):
             rows = slice(begin, begin + BLOCK)
             if clusters is None:
-                of_each = np.square(moved(rows))
+                of_each = np.square(influence(rows))
                 variance, fourth = variance + of_each.sum(), fourth + dot(of_each, of_each)
             else:
-                sums += np.bincount(clusters.code[rows], moved(rows), clusters.size)
+                sums += np.bincount(clusters.code[rows], influence(rows), clusters.size)
         if clusters is not None:
             of_each = np.square(sums) * (number / (number - 1))
             variance, fourth = of_each.sum(), dot(of_each, of_each)

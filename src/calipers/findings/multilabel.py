@@ -38,18 +38,18 @@ MOST_LISTED = 10
 class MultilabelRows:
     """Labels of each row, shape (n_rows, n_labels), with their proportions.
 
-    ``usual`` returns the most frequent set of labels, and ``n_sets`` the number of distinct ones.
-    If rows are a sample, not the ``whole``, rules that count them do not apply.
+    ``most_frequent_set`` returns the most frequent set of labels, and ``n_sets`` the number of distinct ones.
+    Unless ``is_complete``, rows are a sample, and rules that count them do not apply.
     """
 
     labels: tuple[str, ...]
     truth: Rows
     weight: FloatArray | None
     clusters: ClusterIndex | None
-    shares: FloatArray
-    usual: Callable[[], Rows]
+    label_proportions: FloatArray
+    most_frequent_set: Callable[[], Rows]
     n_sets: Callable[[], int]
-    whole: bool = True
+    is_complete: bool = True
 
     @cached_property
     def weights(self) -> FloatArray:
@@ -60,7 +60,7 @@ class MultilabelRows:
         """Return the name of a label as in a sentence."""
         return quote(self.labels[code])
 
-    def some(self, number: int) -> str:
+    def format_n_labels(self, number: int) -> str:
         """Format a number of labels, as in ``3 of 50 labels``."""
         return f"{number:,} of {format_count(len(self.labels), 'labels')}"
 
@@ -71,7 +71,7 @@ class MultilabelRows:
         numbers = {f"{name} of {label}": value for label, value in items[:MOST_LISTED]}
         return {**numbers, count_name: len(items), "labels": len(self.labels)}
 
-    def share(self, part: Rows, denominator: Rows | None = None) -> AtLevel:
+    def proportion(self, part: Rows, denominator: Rows | None = None) -> AtLevel:
         """Return the proportion of (some of) the rows that are in ``part``, with an exact interval.
 
         For clustered rows the interval has an effective sample size.
@@ -99,7 +99,7 @@ class MultilabelRows:
             proportion, proportions.clopper_pearson(proportion, size, level)
         )
 
-    def apart(self, first: Rows, second: Rows) -> AtLevel:
+    def difference(self, first: Rows, second: Rows) -> AtLevel:
         """Return the proportion of the rows in ``first`` minus that in ``second``.
 
         No row is in both.
@@ -137,10 +137,10 @@ class MultilabelPredictions:
 @rule("absent-label", "information", MultilabelRows, cost="sums", counts=True)
 def labels_without_rows(_: Subject, rows: MultilabelRows) -> Iterator[FindingDraft]:
     """At least one evaluated label has no rows."""
-    absent = [rows.label(code) for code in np.flatnonzero(rows.shares == 0).tolist()]
-    if absent and rows.whole:
+    absent = [rows.label(code) for code in np.flatnonzero(rows.label_proportions == 0).tolist()]
+    if absent and rows.is_complete:
         yield FindingDraft(
-            f"{rows.some(len(absent))} {'has' if len(absent) == 1 else 'have'} no rows: "
+            f"{rows.format_n_labels(len(absent))} {'has' if len(absent) == 1 else 'have'} no rows: "
             f"{format_first(absent)}. Recall and AUC of such a label are undefined; averages over "
             "labels "
             "omit it unless it is predicted.",
@@ -157,10 +157,10 @@ def few_rows_of_labels(subject: Subject, rows: MultilabelRows) -> Iterator[Findi
     sums = (rows.truth.T @ w for w in (rows.weights, np.square(rows.weights)))
     sizes = [effective_size(w, q) for w, q in zip(*sums, strict=True)]
     small_labels = [(n, rows.label(code)) for code, n in enumerate(sizes) if 0 < n < FEW_ROWS]
-    if small_labels and rows.whole:
+    if small_labels and rows.is_complete:
         fewest = [(label, n) for n, label in sorted(small_labels, key=lambda pair: pair[0])]
         yield FindingDraft(
-            f"{rows.some(len(small_labels))} {'has' if len(small_labels) == 1 else 'have'} few rows: "
+            f"{rows.format_n_labels(len(small_labels))} {'has' if len(small_labels) == 1 else 'have'} few rows: "
             f"{format_first(f'{label} (n = {n:.3g})' for label, n in fewest)}. A single row "
             "changes "
             f"measures of such a label by up to {1 / fewest[0][1]:.2g}, and macro averages give it "
@@ -176,10 +176,12 @@ def rare_labels(subject: Subject, rows: MultilabelRows) -> Iterator[Claim]:
 
     The interval is corrected for the number of labels.
     """
-    codes = np.flatnonzero((rows.shares > 0) & (rows.shares < RARE_LABEL)).tolist()
+    codes = np.flatnonzero(
+        (rows.label_proportions > 0) & (rows.label_proportions < RARE_LABEL)
+    ).tolist()
     p, rare = [1.0], []
     for code in codes:
-        proportion = rows.share(rows.truth[:, code])
+        proportion = rows.proportion(rows.truth[:, code])
         p_value = p_of_level(is_below(proportion, RARE_LABEL), subject.level)
         p.append(min(1.0, len(rows.labels) * p_value))
         if p[-1] <= 1 - subject.level:
@@ -204,7 +206,7 @@ def _rare_labels(
             "macro averages, or measures by label."
         )
     return FindingDraft(
-        f"{rows.some(len(rare))} {'is' if len(rare) == 1 else 'are'} rare: {of_rows(rare)}."
+        f"{rows.format_n_labels(len(rare))} {'is' if len(rare) == 1 else 'are'} rare: {of_rows(rare)}."
         f"{advice}",
         rows.listed(rare, "share", "rare labels"),
         tuple(blind),
@@ -218,14 +220,14 @@ def unpredicted_labels(
     """At least one label that has rows is predicted for no row."""
     rows = predictions.rows
     ever = predictions.predicted if rows.weight is None else predictions.predicted[rows.weight > 0]
-    codes = np.flatnonzero((rows.shares > 0) & ~ever.any(axis=0))
-    sizes = rows.shares[codes] * float(rows.weights.sum())
-    order = np.argsort(-rows.shares[codes], kind="stable")
+    codes = np.flatnonzero((rows.label_proportions > 0) & ~ever.any(axis=0))
+    sizes = rows.label_proportions[codes] * float(rows.weights.sum())
+    order = np.argsort(-rows.label_proportions[codes], kind="stable")
     have = [(rows.label(codes[index]), float(sizes[index])) for index in order]
-    if have and rows.whole:
+    if have and rows.is_complete:
         listed = format_first(f"{label} (n = {format_number(n)})" for label, n in have)
         yield FindingDraft(
-            f"{subject.title} never predicts {rows.some(len(have))}: {listed}. The recall of such a "
+            f"{subject.title} never predicts {rows.format_n_labels(len(have))}: {listed}. The recall of such a "
             "label "
             "is 0, and its precision is undefined; check its threshold.",
             rows.listed(have, "rows", "labels never predicted"),
@@ -255,10 +257,10 @@ def subset_and_constant(subject: Subject, predictions: MultilabelPredictions) ->
     if not subject.shown_among("subset-accuracy"):
         return
     rows = predictions.rows
-    frequent_set = rows.usual()
+    frequent_set = rows.most_frequent_set()
     constant = (rows.truth == frequent_set).all(axis=1)
     right = (rows.truth == predictions.predicted).all(axis=1)
-    difference = rows.apart(right & ~constant, constant & ~right)
+    difference = rows.difference(right & ~constant, constant & ~right)
     accuracy, constant_accuracy = (
         float(np.average(x, weights=rows.weight)) for x in (right, constant)
     )
@@ -293,7 +295,7 @@ def confused_labels(subject: Subject, predictions: MultilabelPredictions) -> Ite
         weighted *= rows.weight[:, None]
     confusions = weighted.T @ false_positives.astype(kind)
     min_weights = np.maximum(
-        weighted.sum(axis=0) / 2, rows.shares * float(rows.weights.sum()) * CONFUSED
+        weighted.sum(axis=0) / 2, rows.label_proportions * float(rows.weights.sum()) * CONFUSED
     )
     for code in range(len(rows.labels)):
         other = int(confusions[code].argmax())
@@ -301,12 +303,12 @@ def confused_labels(subject: Subject, predictions: MultilabelPredictions) -> Ite
             yield Claim(1.0)
             continue
         instead = missed[:, code] & false_positives[:, other]
-        of_errors = rows.share(instead, missed[:, code])
-        of_all = rows.share(instead, truth[:, code])
+        of_errors = rows.proportion(instead, missed[:, code])
+        of_all = rows.proportion(instead, truth[:, code])
         # A label that is predicted everywhere does not replace this one in particular.
         lacks_other = ~truth[:, other]
-        missed_rate = rows.share(false_positives[:, other], lacks_other & missed[:, code])
-        other_rate = rows.share(false_positives[:, other], lacks_other & ~missed[:, code])
+        missed_rate = rows.proportion(false_positives[:, other], lacks_other & missed[:, code])
+        other_rate = rows.proportion(false_positives[:, other], lacks_other & ~missed[:, code])
         p = max(
             p_of_level(is_above(of_errors, 0.5), subject.level),
             p_of_level(is_above(of_all, CONFUSED), subject.level),

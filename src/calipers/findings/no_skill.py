@@ -68,7 +68,7 @@ def j_below_chance(subject: Subject, cells: BinaryCells) -> Iterator[Claim]:
     """
     if subject.get(ScoreTable) is not None:
         return
-    recall, fpr = (cells.share(single_cell(code, 1), class_cells(code)) for code in (1, 0))
+    recall, fpr = (cells.proportion(single_cell(code, 1), class_cells(code)) for code in (1, 0))
     p = p_of_level(is_below(subtract(recall, fpr), 0.0), subject.level)
     yield Claim(p, partial(_answers_wrongly, subject, recall(subject.level), fpr(subject.level)))
 
@@ -108,7 +108,7 @@ def compare_with_constant(
     """
     gain, measure = difference(subject.level), name.replace(" ", "-")
 
-    def said(kind: str, verb: str) -> FindingDraft:
+    def make_draft(kind: str, verb: str) -> FindingDraft:
         return FindingDraft(
             f"{subject.title}: {name} {value} {verb} {format_number(constant_value)}, the {name} of always "
             "predicting "
@@ -125,8 +125,8 @@ def compare_with_constant(
     if math.isnan(gain.low):
         return
     p = min(1.0, n_constants * p_of_level(is_below(difference, 0.0), subject.level))
-    like = partial(said, "not-above", "is not significantly above")
-    yield Claim(p, partial(said, "below", "is below"), None if gain.low > 0 else like)
+    like = partial(make_draft, "not-above", "is not significantly above")
+    yield Claim(p, partial(make_draft, "below", "is below"), None if gain.low > 0 else like)
 
 
 #: The correction of the interval for the choice of the constant.
@@ -151,7 +151,7 @@ def accuracy_and_constant(subject: Subject, cells: ConfusionCells) -> Iterator[C
     m = cells.matrix
     frequent = int(m.truth.argmax())
     counts = ClassCellCounts(frequent)
-    difference = cells.apart(counts.right_elsewhere, counts.missed)
+    difference = cells.difference(counts.right_elsewhere, counts.missed)
     constant_accuracy, constant = float(m.truth[frequent] / m.total), cells.label(frequent)
     accuracy = subject.estimate_of("accuracy")
     yield from compare_with_constant(
@@ -198,7 +198,7 @@ def error_and_constant(subject: Subject, predictions: NumericPredictions) -> Ite
     )
     losses_name = "squared errors" if measure.interval == "root_mean" else "losses"
 
-    def said(kind: str, verb: str) -> FindingDraft:
+    def make_draft(kind: str, verb: str) -> FindingDraft:
         return FindingDraft(
             f"{subject.title}: {shorten_name(name)} {format_number(system_value)} {verb} "
             f"{format_number(constant_value)}, "
@@ -219,8 +219,8 @@ def error_and_constant(subject: Subject, predictions: NumericPredictions) -> Ite
     verb = "equals" if same else "is not significantly below"
     yield Claim(
         p_of_mean(value, se, n - 1) / 2 if difference.low > 0 else 1.0,
-        partial(said, "above", "is above"),
-        partial(said, "not-below", verb) if interval.high >= 0 or same else None,
+        partial(make_draft, "above", "is above"),
+        partial(make_draft, "not-below", verb) if interval.high >= 0 or same else None,
     )
 
 

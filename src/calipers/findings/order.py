@@ -10,7 +10,7 @@ from calipers.findings.rules import Claim, FindingDraft, Subject, rule
 from calipers.statistics import FloatArray
 
 #: The smallest number of rows, and the smallest lag-1 autocorrelation, that are reported.
-ENOUGH, LEAST = 50, 0.2
+ENOUGH, MIN_AUTOCORRELATION = 50, 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class UnorderedInfluence:
 def neighbouring_rows(subject: Subject, data: UnorderedInfluence) -> Iterator[Claim]:
     """Rows next to each other are correlated, and neither times nor clusters of rows are given.
 
-    The influence of rows on the first measure has a lag-1 autocorrelation of {LEAST:g} or more,
+    The influence of rows on the first measure has a lag-1 autocorrelation of {MIN_AUTOCORRELATION:g} or more,
     with at least {ENOUGH} rows (tests of the lag-1 autocorrelation and of the sum of the first
     ten).
     """
@@ -35,7 +35,7 @@ def neighbouring_rows(subject: Subject, data: UnorderedInfluence) -> Iterator[Cl
         return
     from calipers.inference import serial
 
-    if serial.autocorrelations(influence, 1)[0] < LEAST:
+    if serial.autocorrelations(influence, 1)[0] < MIN_AUTOCORRELATION:
         yield Claim(1.0)
     else:
         yield Claim(serial.p_value(influence), partial(_neighbor_message, subject, data, influence))

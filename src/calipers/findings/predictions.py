@@ -128,8 +128,8 @@ def one_sided_rule(subject: Subject, cells: BinaryCells) -> Iterator[Claim]:
     The lower limit of the {firm} exceeds {RELIABLE:g}, that of the {loose} does not, and the
     intervals of {firm} minus {loose} and of recall minus the false positive rate lie above 0.
     """
-    ppv, npv = (cells.share(single_cell(code, code), predicted_as(code)) for code in (1, 0))
-    recall, fpr = (cells.share(single_cell(code, 1), class_cells(code)) for code in (1, 0))
+    ppv, npv = (cells.proportion(single_cell(code, code), predicted_as(code)) for code in (1, 0))
+    recall, fpr = (cells.proportion(single_cell(code, 1), class_cells(code)) for code in (1, 0))
     informed = p_of_level(is_above(subtract(recall, fpr), 0.0), subject.level)
     # Only one of the two can be larger, and the tests are one-sided, so both directions together
     # have the error rate of an interval.
@@ -218,7 +218,7 @@ def overpredicted_class(subject: Subject, cells: BinaryCells) -> Iterator[Claim]
     strongest = Claim(1.0)
     for code in range(2):  # at most one of which is over-predicted
         occurs, answered = proportions if code else (1 - proportion for proportion in proportions)
-        ratio = cells.leaning(code)
+        ratio = cells.prediction_ratio(code)
         p = p_of_level(is_above(ratio, LEANING), subject.level)
         says = partial(
             _overprediction_message,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
 
 #: The smallest difference in coverage between extreme quintiles that is reported.
-APART = 0.1
+MIN_DIFFERENCE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,16 +35,16 @@ class QuantilePredictions:
     """
 
     truth: FloatArray
-    said: QuantileRows
+    quantiles: QuantileRows
     weight: FloatArray | None
     clusters: ClusterIndex | None
-    named: Callable[[int], str] | None = "row {}".format
+    row_name: Callable[[int], str] | None = "row {}".format
 
 
 @rule("miscoverage", "caution", QuantilePredictions, cost="rows")
 def coverage_off(subject: Subject, predictions: QuantilePredictions) -> Iterator[Claim]:
     """Coverage of a central prediction interval is not nominal: its interval excludes the level."""
-    for nominal in interval_levels(predictions.said.levels):
+    for nominal in interval_levels(predictions.quantiles.levels):
         name = f"interval-coverage@{nominal:.10g}"
         yield Claim(subject.p(name, nominal), partial(_coverage_off, subject, name, nominal))
 
@@ -66,11 +66,11 @@ def _coverage_off(subject: Subject, name: str, nominal: float) -> FindingDraft:
 def conditional_miscoverage(subject: Subject, predictions: QuantilePredictions) -> Iterator[Claim]:
     """Coverage of the widest central prediction interval depends on the prediction.
 
-    With {ENOUGH} rows or more, it differs by {APART:g} or more between the lowest and the highest
+    With {ENOUGH} rows or more, it differs by {MIN_DIFFERENCE:g} or more between the lowest and the highest
     quintile of the midpoints, and depends significantly on the rank of the midpoint (linear trend,
     HC3).
     """
-    for nominal in interval_levels(predictions.said.levels)[:1]:
+    for nominal in interval_levels(predictions.quantiles.levels)[:1]:
         used = slice(None) if predictions.weight is None else predictions.weight > 0
         weight = None if predictions.weight is None else predictions.weight[used]
         rows = np.arange(len(predictions.truth))[used]
@@ -79,13 +79,13 @@ def conditional_miscoverage(subject: Subject, predictions: QuantilePredictions) 
         size = Moments.from_rows(np.zeros(len(rows)), weight).effective_size
         if min(size, np.inf if clusters is None else clusters.effective_number) < ENOUGH:
             return
-        hits = covered_rows(predictions.truth, predictions.said, nominal)[used]
-        ranks = midranks(np.mean(predictions.said.interval_limits(nominal), axis=0)[used], w)
+        hits = covered_rows(predictions.truth, predictions.quantiles, nominal)[used]
+        ranks = midranks(np.mean(predictions.quantiles.interval_limits(nominal), axis=0)[used], w)
         trend = fit_line(ranks, hits, weight, clusters)
         if trend is None or math.isnan(trend.p):
             return
         extreme_means = quintile_means(hits, ranks, weight, clusters, subject.level, (0, 1))
-        notable = abs(extreme_means[1].value - extreme_means[0].value) >= APART
+        notable = abs(extreme_means[1].value - extreme_means[0].value) >= MIN_DIFFERENCE
         yield Claim(
             trend.p if notable else 1.0,
             partial(_miscoverage_message, subject, nominal, extreme_means, trend.p),
@@ -116,12 +116,16 @@ def crossing_quantiles(
     subject: Subject, predictions: QuantilePredictions
 ) -> Iterator[FindingDraft]:
     """At least one quantile of a higher level is below one of a lower level in the same row."""
-    cross = (np.diff(predictions.said.values, axis=1) < 0).any(axis=1)
+    cross = (np.diff(predictions.quantiles.values, axis=1) < 0).any(axis=1)
     if predictions.weight is not None:
         cross &= predictions.weight > 0
     rows = np.flatnonzero(cross)
     if len(rows):
-        first = "" if predictions.named is None else f", first in {predictions.named(int(rows[0]))}"
+        first = (
+            ""
+            if predictions.row_name is None
+            else f", first in {predictions.row_name(int(rows[0]))}"
+        )
         of_rows = format_count(len(predictions.truth), "rows" if first else "examined rows")
         yield FindingDraft(
             f"{subject.title}: the predicted quantiles cross in {len(rows):,} of {of_rows}{first}. Sort "

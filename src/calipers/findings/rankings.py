@@ -53,7 +53,7 @@ class RunStatistics:
     by_id: bool
 
     @property
-    def none_judged(self) -> bool:
+    def is_unjudged(self) -> bool:
         """Whether documents are retrieved, none of which is judged."""
         return not len(self.rankings.rank) and bool(self.rankings.retrieved.any())
 
@@ -86,7 +86,7 @@ class TopicValues:
     unit: str = "topics"
 
     @property
-    def one(self) -> str:
+    def unit_name(self) -> str:
         """Name of a unit, in the singular."""
         return self.unit.removesuffix("s")
 
@@ -98,7 +98,7 @@ class TopicValues:
 @rule("no-judged-documents", "warning", RunStatistics, cost="rows", counts=True)
 def no_judged_documents(subject: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
     """No document that a run retrieves for judged topics is judged."""
-    if not run.none_judged:
+    if not run.is_unjudged:
         return
     retrieved = int(run.rankings.retrieved.sum())
     advice = run.spelling("documents") or "Compare the document ids of the run and the judgments."
@@ -138,7 +138,7 @@ def low_judged_fraction(subject: Subject, runs: RunStatisticsByName) -> Iterator
     """
     low_fractions = {}
     for name, run in runs.by_name.items():
-        if not run.none_judged:
+        if not run.is_unjudged:
             nonempty_rankings = run.rankings.take(np.flatnonzero(run.rankings.retrieved))
             judged = runs.judged.apply(nonempty_rankings)
             fraction = float(judged.mean()) if len(judged) else 1.0
@@ -234,12 +234,12 @@ def topic_carries(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
         remaining_mean = float(np.delete(contributions, max_index).sum()) / remaining_weight
         yield FindingDraft(
             f"More than half of the mean {shorten_name(table.measure)} of {system_name(name)} "
-            f"({format_number(mean)}) is due to {table.one} {quote(table.topics[topic_index])}; without it "
+            f"({format_number(mean)}) is due to {table.unit_name} {quote(table.topics[topic_index])}; without it "
             "the "
             f"mean is {format_number(remaining_mean)}.",
             {
                 table.measure: mean,
-                f"value of the {table.one}": float(values[topic_index]),
+                f"value of the {table.unit_name}": float(values[topic_index]),
                 f"{table.measure} without it": remaining_mean,
                 table.unit: n,
             },
@@ -278,7 +278,10 @@ def topic_decides(subject: Subject, table: TopicValues) -> Iterator[Claim]:
             estimate[0], intervals.student(*estimate, level)
         )
         p = min(1.0, n * p_of_mean(estimate[0], estimate[1], estimate[2] - 1))
-        if remaining_difference.value * difference.value < 0 or not outcome(difference).decided:
+        if (
+            remaining_difference.value * difference.value < 0
+            or not outcome(difference).is_significant
+        ):
             yield Claim(
                 p,
                 partial(
@@ -324,14 +327,14 @@ def _decisive_topic_message(
     return FindingDraft(
         f"The difference in {shorten_name(table.measure)} between {first_} and {second} depends on "
         "one "
-        f"{table.one}, {quote(table.topics[topic_index])}: it is {IntervalNumber.of(difference):+} with this "
-        f"{table.one}; "
-        f"without it {ahead} scores higher than {behind} by {amount:+}. Check the {table.one}, "
+        f"{table.unit_name}, {quote(table.topics[topic_index])}: it is {IntervalNumber.from_estimate(difference):+} with this "
+        f"{table.unit_name}; "
+        f"without it {ahead} scores higher than {behind} by {amount:+}. Check the {table.unit_name}, "
         f"where the difference is {format_number(topic_difference)}.",
         {
-            "difference": IntervalNumber.of(difference),
-            f"difference without the {table.one}": remaining_difference,
-            f"difference on the {table.one}": topic_difference,
+            "difference": IntervalNumber.from_estimate(difference),
+            f"difference without the {table.unit_name}": remaining_difference,
+            f"difference on the {table.unit_name}": topic_difference,
         },
         (table.measure,),
         level,

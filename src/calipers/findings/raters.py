@@ -16,7 +16,7 @@ from calipers.report.safe_names import shorten_name
 ENOUGH = 0.667
 
 #: The smallest gain in alpha without a rater that is reported.
-APART = 0.05
+MIN_GAIN = 0.05
 
 #: The smallest proportion of all ratings of a category that is reported.
 COMMON = 0.8
@@ -26,14 +26,14 @@ COMMON = 0.8
 class RaterPanel:
     """Raters, the measure of their agreement, and its gains without each of them at a level.
 
-    ``commonest`` is the most frequent category, and ``share`` its proportion of the ratings.
+    ``commonest`` is the most frequent category, and ``proportion`` its proportion of the ratings.
     """
 
     raters: Sequence[str]
     measure: str
-    without: Callable[[float], Sequence[IntervalNumber]]
+    leave_one_out_gains: Callable[[float], Sequence[IntervalNumber]]
     commonest: str
-    share: float
+    proportion: float
 
 
 @rule("low-agreement", "caution", RaterPanel, cost="rows")
@@ -61,12 +61,12 @@ def _low_agreement_message(
 def outlying_rater(subject: Subject, panel: RaterPanel) -> Iterator[Claim]:
     """Krippendorff's alpha is higher without one of three or more raters.
 
-    The difference is {APART:g} or more, and its interval excludes 0.
+    The difference is {MIN_GAIN:g} or more, and its interval excludes 0.
     """
     if len(panel.raters) < 3:
         return
-    for name, gain in zip(panel.raters, panel.without(subject.level), strict=True):
-        notable = gain.value >= APART and gain.low > 0
+    for name, gain in zip(panel.raters, panel.leave_one_out_gains(subject.level), strict=True):
+        notable = gain.value >= MIN_GAIN and gain.low > 0
         p = p_of_limits(gain, 0.0, subject.level) / 2 if notable else 1.0
         if not math.isnan(gain.low):
             yield Claim(p, partial(_outlying_rater_message, subject, panel, name, gain))
@@ -93,12 +93,12 @@ def dominant_category(subject: Subject, panel: RaterPanel) -> Iterator[FindingDr
     {ENOUGH:g}.
     """
     alpha, agree = subject.estimate_of(panel.measure), subject.estimate_of("percent-agreement")
-    if panel.share >= COMMON and agree.value >= COMMON and alpha.value < ENOUGH:
+    if panel.proportion >= COMMON and agree.value >= COMMON and alpha.value < ENOUGH:
         yield FindingDraft(
             f"{subject.title}: {agree} of the pairs of ratings agree, but alpha is only {alpha}. As "
-            f"{format_percent(panel.share)} of the ratings are {quote(panel.commonest)}, most "
+            f"{format_percent(panel.proportion)} of the ratings are {quote(panel.commonest)}, most "
             "pairs are "
             "expected to agree by chance; rate more items of the other categories.",
-            {"agreement": agree, "alpha": alpha, "share": panel.share},
+            {"agreement": agree, "alpha": alpha, "share": panel.proportion},
             subject.shown_among(panel.measure, "percent-agreement"),
         )

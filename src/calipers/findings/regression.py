@@ -40,7 +40,7 @@ class NumericPredictions:
     predicted: FloatArray
     weight: FloatArray | None
     clusters: ClusterIndex | None
-    named: Callable[[int], str] | None = "row {}".format
+    row_name: Callable[[int], str] | None = "row {}".format
     largest: LargestResiduals | None = None
 
     @cached_property
@@ -80,7 +80,7 @@ class Residuals:
         return np.arange(len(self.predicted)) if self._used is None else self._used
 
     @property
-    def enough(self) -> bool:
+    def is_usable(self) -> bool:
         """Whether there are enough rows for findings, and residuals are not constant."""
         return self.size >= ENOUGH and self._moments.m2 > ROUNDING**2 * self._moments.weight
 

@@ -32,7 +32,7 @@ NOTABLE = 0.01
 #: The smallest ratio of the mean absolute residuals of the extreme quintiles that is reported.
 GROWN = 1.5
 #: The largest proportion of rows that are reported as influential.
-FEW = 0.01
+MAX_PROPORTION = 0.01
 _NORMAL = math.sqrt(math.pi / 2)
 #: √n times the standard deviation of the ratio of mean absolute to standard deviation (normal).
 _OF_NORMAL = math.sqrt(1 - 3 / math.pi)
@@ -48,7 +48,7 @@ def heavy_tails(subject: Subject, predictions: NumericPredictions) -> Iterator[C
     absolute deviation, significantly more than for normal ones.
     """
     residuals = predictions.residuals
-    if not residuals.enough:
+    if not residuals.is_usable:
         return
     size = np.abs(residuals.centred)
     ratio = residuals.mean(size) / residuals.deviation
@@ -81,7 +81,7 @@ def skewed_residuals(subject: Subject, predictions: NumericPredictions) -> Itera
     than {UNEVEN:g} away from one half.
     """
     residuals = predictions.residuals
-    if not residuals.enough:
+    if not residuals.is_usable:
         return
     below = (residuals.centred < 0).astype(np.float64)
     proportion_below = residuals.mean(below)
@@ -132,7 +132,7 @@ def residual_trend(subject: Subject, predictions: NumericPredictions) -> Iterato
     the number of rows).
     """
     residuals = predictions.residuals
-    trend = residuals.line if residuals.enough else None
+    trend = residuals.line if residuals.is_usable else None
     if trend is None or math.isnan(trend.p):
         return
     # With few degrees of freedom a few rows in the tail determine the slope.
@@ -144,7 +144,7 @@ def _trend_message(subject: Subject, residuals: Residuals, trend: LinearTrend) -
     low, high = residuals.at_ends(residuals.values, subject.level)
     mse = residuals.mean(np.square(residuals.values))
     now, then = (
-        residuals.unit * math.sqrt(x) for x in (mse, residuals.mean(np.square(trend.rest)))
+        residuals.unit * math.sqrt(x) for x in (mse, residuals.mean(np.square(trend.residuals)))
     )
     tendency = "too extreme" if trend.slope > 0 else "too moderate"
     return FindingDraft(
@@ -174,21 +174,21 @@ def heteroscedastic_errors(subject: Subject, predictions: NumericPredictions) ->
     is significant.
     """
     residuals = predictions.residuals
-    trend = residuals.line if residuals.enough else None
+    trend = residuals.line if residuals.is_usable else None
     if trend is None:
         return
     if not math.isfinite(trend.se):
         return
-    low, high = residuals.at_ends(np.abs(trend.rest), subject.level)
+    low, high = residuals.at_ends(np.abs(trend.residuals), subject.level)
     small, large = sorted((low.value, high.value))
     if large < GROWN * small:
         yield Claim(1.0)
         return
     # Center the signs: else they correlate with the error of the line (Im 2000).
-    sign = np.sign(trend.rest)
+    sign = np.sign(trend.residuals)
     glejser = fit_line(
         residuals.ranks,
-        trend.rest * (sign - residuals.mean(sign)),
+        trend.residuals * (sign - residuals.mean(sign)),
         residuals.weight,
         residuals.clusters,
     )
@@ -223,14 +223,14 @@ def _heteroscedasticity_message(
 def rows_carry(subject: Subject, predictions: NumericPredictions) -> Iterator[FindingDraft]:
     """Few rows account for half of the squared error.
 
-    With {ENOUGH} rows or more, they are at most {FEW:g} of the rows, or a single one (in batches,
+    With {ENOUGH} rows or more, they are at most {MAX_PROPORTION:g} of the rows, or a single one (in batches,
     at most {MOST_LARGEST:,} rows).
     """
     residuals = predictions.residuals
     if residuals.size < ENOUGH:
         return
-    if predictions.named is not None:
-        influential = _largest_rows(residuals, predictions.named)
+    if predictions.row_name is not None:
+        influential = _largest_rows(residuals, predictions.row_name)
     else:
         influential = (
             None if predictions.largest is None else _largest_streamed_rows(predictions.largest)
@@ -239,7 +239,7 @@ def rows_carry(subject: Subject, predictions: NumericPredictions) -> Iterator[Fi
         return
     k, unit, proportion = (
         influential.number,
-        residuals.unit if predictions.named else 1.0,
+        residuals.unit if predictions.row_name else 1.0,
         influential.squares / influential.of_squares,
     )
     remaining = (
@@ -295,13 +295,13 @@ def _largest_rows(residuals: Residuals, row_name: Callable[[int], str]) -> _Infl
     total, weight = dot(w, squares), float(w.sum())
     rows = np.zeros(0, np.intp)
     while n_sorted < len(squares):
-        n_sorted = min(max(4 * n_sorted, int(FEW * len(squares)) + 1), len(squares))
+        n_sorted = min(max(4 * n_sorted, int(MAX_PROPORTION * len(squares)) + 1), len(squares))
         threshold = np.partition(squares, len(squares) - n_sorted)[len(squares) - n_sorted]
         rows = np.flatnonzero(squares >= threshold)
         rows = rows[np.argsort(-squares[rows], kind="stable")]
         running = np.cumsum(w[rows] * squares[rows])
         rows = rows[: int(np.searchsorted(running, total / 2)) + 1]
-        if float(w[rows].sum()) > FEW * weight:
+        if float(w[rows].sum()) > MAX_PROPORTION * weight:
             row_names = (row_name(int(row)) for row in residuals.rows[rows])
             first_name = next(row_names)  # repeats of one row have one name
             if any(name != first_name for name in row_names):
@@ -315,13 +315,13 @@ def _largest_rows(residuals: Residuals, row_name: Callable[[int], str]) -> _Infl
 
 def _largest_streamed_rows(largest: LargestResiduals) -> _InfluentialRows | None:
     """Return the same for rows in batches; None if the stored rows do not account for half."""
-    running = np.cumsum(largest.held * np.square(largest.size))
+    running = np.cumsum(largest.row_weights * np.square(largest.size))
     number = int(np.searchsorted(running, largest.squares / 2)) + 1
     if number > len(running):
         return None
-    weight = float(largest.held[:number].sum())
+    weight = float(largest.row_weights[:number].sum())
     names = [f"row {row}" for row in dict.fromkeys(largest.number[:number].tolist())]
-    if len(names) > 1 and weight > FEW * largest.weight:
+    if len(names) > 1 and weight > MAX_PROPORTION * largest.weight:
         return None
     totals = weight, float(running[number - 1])
     return _InfluentialRows(number, names, *totals, largest.rows, largest.weight, largest.squares)

@@ -202,7 +202,7 @@ class Subject:
     def estimate_of(self, measure: str) -> IntervalNumber:
         """Return the estimate of a measure with its interval."""
         assert self.estimate is not None
-        return IntervalNumber.of(self.estimate(measure))
+        return IntervalNumber.from_estimate(self.estimate(measure))
 
     def p(self, measure: str, value: float) -> float:
         """Compute the two-sided p-value of a measure against the value ``value``.
@@ -274,13 +274,13 @@ class Rule:
     counts: bool
     cost: str
 
-    def asked(self, subject: Subject) -> Iterator[FindingDraft | Claim]:
+    def apply(self, subject: Subject) -> Iterator[FindingDraft | Claim]:
         """Yield the findings on a subject, and the tests made."""
         parts = [subject.get(kind) for kind in self.needs]
         if all(part is not None for part in parts) and (self.counts or subject.inference):
             yield from self.says(subject, *parts)
 
-    def of(self, subject: Subject) -> Iterator[Finding]:
+    def findings(self, subject: Subject) -> Iterator[Finding]:
         """Yield the findings on a subject, as if this were the only rule and the only subject."""
         yield from _decide_claims([(subject, self)])
 
@@ -395,7 +395,7 @@ def find_all(subjects: Iterable[Subject]) -> tuple[Finding, ...]:
 
 def _decide_claims(pairs: Iterable[tuple[Subject, Rule]]) -> Iterator[Finding]:
     """Yield the findings of rules on subjects, the p-values of all claims adjusted together."""
-    results = [(subject, rule, result) for subject, rule in pairs for result in rule.asked(subject)]
+    results = [(subject, rule, result) for subject, rule in pairs for result in rule.apply(subject)]
     # Functions of one kind test the same claim on different systems and share its error rate.
     tested: dict[str, dict[int, float]] = {}
     for index, (_, rule, result) in enumerate(results):

@@ -335,11 +335,11 @@ class _Differences:
         return values.rows if isinstance(values, Histogram) else len(values)
 
     @property
-    def ends(self) -> FloatArray:
+    def extreme_values(self) -> FloatArray:
         """Smallest and largest value."""
         values = self.values
         if isinstance(values, Histogram):
-            return np.array([values.least, values.most])
+            return np.array([values.min_value, values.max_value])
         return values if self.counts is None else values[self.counts > 0]
 
     @property
@@ -456,8 +456,8 @@ def _unit_procedure(reading: PointEstimate) -> Procedure | None:
             units = replace(units, differing=units.n if units.counts is None else n)
         else:
             units = units.zero
-    endpoints = bayesian_bootstrap.ends_about(
-        units.ends,
+    endpoints = bayesian_bootstrap.endpoints_about_mean(
+        units.extreme_values,
         reading.value,
         units.differing,
         max_difference if units.exact or not units.differing else math.inf,
@@ -746,7 +746,7 @@ def _posterior_procedure(reading: PointEstimate) -> Procedure | None:
     if reading.posterior_draws is None or "Jeffreys of the cells" not in reading.methods:
         return None
     draws = reading.posterior_draws()
-    if nothing_differs(reading):  # what they may differ by is as likely either way
+    if has_no_differences(reading):  # what they may differ by is as likely either way
         draws = np.concatenate([draws, -draws])
     interval = reading.methods["Jeffreys of the cells"](0.95)
     method = interval.method if interval is not None else "Jeffreys of the cells"
@@ -755,7 +755,7 @@ def _posterior_procedure(reading: PointEstimate) -> Procedure | None:
     return _replicate_procedure(reading, draws, method, method)
 
 
-def nothing_differs(reading: PointEstimate) -> bool:
+def has_no_differences(reading: PointEstimate) -> bool:
     """Check that no row has more influence on one of two values than on the other."""
     error = reading.standard_error
     if isinstance(error, StandardError) and np.isfinite(error.se):
@@ -828,7 +828,7 @@ def _location_procedure(
     if not n_differing:
         return kind(**{**shared, "value": 0.0}, units=values, reason="nothing_differs")
     if not reading.is_unit_mean:
-        return PValueProcedure(**shared, made=test, reason="no_interval_of_test")
+        return PValueProcedure(**shared, compute_test=test, reason="no_interval_of_test")
     return kind(**shared, units=values)
 
 
@@ -842,7 +842,11 @@ def _randomization_procedure(reading: PointEstimate) -> Procedure | None:
         name = compute_test("two-sided").name
         reason = "no_interval_of_test"
         return PValueProcedure(
-            **_shared_fields(reading), method=name, name=name, made=compute_test, reason=reason
+            **_shared_fields(reading),
+            method=name,
+            name=name,
+            compute_test=compute_test,
+            reason=reason,
         )
     assert isinstance(units, UnitValues)
     if not np.isfinite(units.values).all():

@@ -182,8 +182,8 @@ class _AugmentedValues:
             histogram.mean,
             unit_weight / end,
             histogram.sums / unit_weight,
-            histogram.least,
-            histogram.most,
+            histogram.min_value,
+            histogram.max_value,
         )
 
     def mean(self, endpoints: tuple[float, ...]) -> _DirichletMean | None:
@@ -213,7 +213,7 @@ class AugmentedMean:
     """Distribution of the mean of differences on units and half a unit at either of two ends.
 
     Units have Dirichlet weights. The half units are placed about the mean difference, not about 0,
-    so that they widen the distribution without shifting it (:func:`ends_about`). ``counts`` is the
+    so that they widen the distribution without shifting it (:func:`endpoints_about_mean`). ``counts`` is the
     number of units with each value, ``weight`` the weight of each unit, or of the units with each
     value.
 
@@ -227,7 +227,7 @@ class AugmentedMean:
     """
 
     def __init__(self, distribution: _DirichletMean) -> None:
-        self._of = distribution
+        self._distribution = distribution
         # Either side of a test asks for the same tails, and tables for the same limits once more.
         self._quantiles: dict[bytes, FloatArray] = {}
         self._tails: dict[float, tuple[float, float]] = {}
@@ -258,13 +258,13 @@ class AugmentedMean:
     @property
     def standard_deviation(self) -> float:
         """Standard deviation of the mean."""
-        return self._of.spread
+        return self._distribution.spread
 
     def quantiles(self, q: FloatArray) -> FloatArray:
         """Return the quantiles at the given proportions."""
         key = q.tobytes()
         if key not in self._quantiles:
-            self._quantiles[key] = self._of.quantiles(q)
+            self._quantiles[key] = self._distribution.quantiles(q)
         return self._quantiles[key]
 
     def tails(self, value: float) -> tuple[float, float]:
@@ -277,11 +277,14 @@ class AugmentedMean:
         function is K(s) = −Σa·log(1 − sw(x − t)), where a are the shapes of the g.
         """
         if value not in self._tails:
-            self._tails[value] = self._found_tails(value)
+            self._tails[value] = self._compute_tails(value)
         return self._tails[value]
 
-    def _found_tails(self, value: float) -> tuple[float, float]:
-        distribution, t = self._of, (value - self._of.low) / self._of.length
+    def _compute_tails(self, value: float) -> tuple[float, float]:
+        distribution, t = (
+            self._distribution,
+            (value - self._distribution.low) / self._distribution.length,
+        )
         deviations = distribution.weight * (distribution.x - t)
         if not deviations.min() < 0:
             return 0.0, 1.0
@@ -308,7 +311,7 @@ class AugmentedMean:
         return (1 - tail, tail) if saddle > 0 else (tail, 1 - tail)
 
 
-def ends_about(
+def endpoints_about_mean(
     values: FloatArray, mean: float, n_differing: int, max_difference: float = math.inf
 ) -> tuple[float, float] | None:
     """Return the positions of the half units about the mean of differences, or None.

@@ -42,13 +42,15 @@ def cell_gradient(
     the four counts of each class; a row of class i that is predicted as j is a false negative of i,
     a false positive of j, and a true negative of all other classes.
     """
-    if not measure.viewed:
+    if not measure.has_view:
         if isinstance(matrix, SparseConfusionMatrix):
             try:
                 return margin_gradient(measure, matrix, truth, predicted)
             except _NotMarginalError:
                 cell_index = truth.astype(np.int64) * matrix.classes + predicted
-                return _cell_derivatives(measure, matrix)[np.searchsorted(matrix.place, cell_index)]
+                return _cell_derivatives(measure, matrix)[
+                    np.searchsorted(matrix.cell_index, cell_index)
+                ]
         return np.asarray(
             _partial_derivatives(measure.apply, matrix, matrix.counts)[truth, predicted]
         )
@@ -98,11 +100,11 @@ def _partial_derivatives(
 ) -> FloatArray:
     """Return central differences by each non-empty cell."""
 
-    def of(shifted_counts: FloatArray) -> FloatArray:
+    def evaluate(shifted_counts: FloatArray) -> FloatArray:
         shifted_counts = shifted_counts.reshape(len(shifted_counts), *counts.shape)
         return apply(replace(matrix, counts=shifted_counts, squares=shifted_counts))
 
-    return numerical_derivatives(of, counts.ravel(), _AT_ONCE).reshape(counts.shape)
+    return numerical_derivatives(evaluate, counts.ravel(), _AT_ONCE).reshape(counts.shape)
 
 
 def _partial_of_each(apply: Callable[[Any], FloatArray], each: ConfusionMatrix) -> FloatArray:
@@ -167,9 +169,9 @@ def margin_gradient(
 
 def _cell_derivatives(measure: Any, matrix: SparseConfusionMatrix) -> FloatArray:
     """Return central differences by each of the non-empty cells."""
-    at_once = _AT_ONCE * len(matrix.held) // matrix.classes**2
+    at_once = _AT_ONCE * len(matrix.cell_counts) // matrix.classes**2
     return numerical_derivatives(
-        lambda cell_counts: measure.apply(matrix.holding(cell_counts)), matrix.held, at_once
+        lambda cell_counts: measure.apply(matrix.holding(cell_counts)), matrix.cell_counts, at_once
     )
 
 

@@ -141,7 +141,7 @@ class Hypothesis:
         return "greater" if better == (higher_is_better is not False) else "less"
 
 
-USUAL = Hypothesis()
+DEFAULT_HYPOTHESIS = Hypothesis()
 
 #: The tests that can be asked for; each is used where it applies.
 TESTS: Mapping[str, str] = {
@@ -180,7 +180,7 @@ def minimum_detectable(
 # --- Tests ----------------------------------------------------------------------------------------
 
 
-def procedure(reading: PointEstimate, question: Hypothesis = USUAL) -> Procedure:
+def procedure(reading: PointEstimate, question: Hypothesis = DEFAULT_HYPOTHESIS) -> Procedure:
     """Return the procedure, interval and tests in one, of a hypothesis about a difference.
 
     Parameters
@@ -211,7 +211,7 @@ def procedure(reading: PointEstimate, question: Hypothesis = USUAL) -> Procedure
     )
 
 
-def interval(reading: PointEstimate, question: Hypothesis = USUAL) -> Interval:
+def interval(reading: PointEstimate, question: Hypothesis = DEFAULT_HYPOTHESIS) -> Interval:
     """Return the interval of a difference: that of the requested test, or the default one.
 
     Parameters
@@ -235,7 +235,7 @@ def interval(reading: PointEstimate, question: Hypothesis = USUAL) -> Interval:
     return procedure(reading, question).interval(reading.settings.level)
 
 
-def test(reading: PointEstimate, question: Hypothesis = USUAL) -> TestResult:  # noqa: PT028
+def test(reading: PointEstimate, question: Hypothesis = DEFAULT_HYPOTHESIS) -> TestResult:  # noqa: PT028
     """Return the requested or default test of no difference; undefined if it does not apply.
 
     Parameters

@@ -407,12 +407,12 @@ def lazy_difference(
     if first is None or second is None:
         return None
 
-    def made() -> Any:
+    def difference() -> Any:
         a, b = first(), second()
         with np.errstate(invalid="ignore"):  # of two infinite ones
             return None if a is None or b is None else a - b
 
-    return made
+    return difference
 
 
 def apply_function(

@@ -22,7 +22,7 @@ from calipers.inference import intervals
 from calipers.inference.available_methods import (
     OF_TESTS,
     available_intervals,
-    nothing_differs,
+    has_no_differences,
     procedure_by_name,
 )
 from calipers.inference.intervals import ROUNDING, Interval
@@ -44,7 +44,14 @@ from calipers.inference.variance_estimators import StandardError
 from calipers.plugins import NameTakenError
 
 #: The methods that draw rows or clusters anew.
-DRAWN = ("percentile", "turned", "turned on logits", "bca", "stratified", "studentised")
+RESAMPLING_METHODS = (
+    "percentile",
+    "turned",
+    "turned on logits",
+    "bca",
+    "stratified",
+    "studentised",
+)
 
 
 # --- Intervals of numbers -----------------------------------------------------------------------
@@ -95,35 +102,35 @@ def _is_simple_sample(reading: PointEstimate) -> bool:
     return not _has_weights(reading) and reading.clusters is None
 
 
-def _several_clusters(reading: PointEstimate) -> bool:
+def _has_multiple_clusters(reading: PointEstimate) -> bool:
     return reading.clusters is None or reading.clusters.n_clusters > 1
 
 
-def _few_rows(reading: PointEstimate) -> bool:
+def _has_few_rows(reading: PointEstimate) -> bool:
     return reading.sizes()[0] < FEW_ROWS
 
 
-def _enough_positives(reading: PointEstimate) -> bool:
+def _has_enough_positives(reading: PointEstimate) -> bool:
     return not _has_weights(reading) and reading.sizes()[1] >= FEW_POSITIVES
 
 
-def _without_ends(reading: PointEstimate) -> bool:
+def _is_unbounded(reading: PointEstimate) -> bool:
     """Check whether the range of the measure is unbounded."""
     return not np.isfinite(reading.bounds).all()
 
 
-def _weighted_positives(reading: PointEstimate) -> bool:
+def _has_weighted_positives(reading: PointEstimate) -> bool:
     return _has_weights(reading) and reading.sizes()[1] >= FEW_POSITIVES
 
 
-def _few_decide(reading: PointEstimate) -> bool:
+def _has_few_influential_rows(reading: PointEstimate) -> bool:
     """Check whether a few rows have most of the influence on an area."""
     return reading.skewness > FEW_DECIDE
 
 
 def _few_or_none_decide(reading: PointEstimate) -> bool:
     at_end = min(abs(reading.value - end) for end in reading.bounds) <= reading.tolerance
-    return at_end or _few_decide(reading)
+    return at_end or _has_few_influential_rows(reading)
 
 
 def _caution_heavy_tail(reading: PointEstimate, interval: Interval) -> Interval:
@@ -191,8 +198,8 @@ CLUSTERED = (
 # Boyd's error does not know how scores lie: it held the truth up to 100 times of 100, where that of
 # influence did 93 to 97 times (with weights, 88 times).
 _OF_PRECISION = (
-    MethodRule("delta", _enough_positives, tries=True),
-    MethodRule("area", _weighted_positives, tries=True),
+    MethodRule("delta", _has_enough_positives, tries=True),
+    MethodRule("area", _has_weighted_positives, tries=True),
     MethodRule("of positives"),
 )
 # Where scores separate the classes, or nearly so, every replicate has one value, or has none.
@@ -206,14 +213,18 @@ _OF_SCORES = (
 # both are as long, and hold it 94 to 98 times; of 0.99 with 75 or 100 rows of either class
 # effective rows are 1.2 to 1.4 times as long, with 20 positives 2.4 times, and hold it 98 to 99
 # times: of what 20 positives do not show, they tell no more.
-_OF_PAIRS = (MethodRule("effective rows", _few_decide), MethodRule("area"), *_OF_SCORES)
+_OF_PAIRS = (
+    MethodRule("effective rows", _has_few_influential_rows),
+    MethodRule("area"),
+    *_OF_SCORES,
+)
 
 # The Bayesian bootstrap whose limits count half a topic at their own end each (of 20 to 100 topics,
 # ±0.5) held the truth 98 to 99 times of 100 where values lie close to one end, about .01 or .99
 # (with both half topics at both limits 85 to 93, bootstrap-t 94 to 95), RR near-perfect 98 to 99
 # (bootstrap-t 44 to 91), nDCG 97 to 99 and 1.06 to 1.12 times as long as bootstrap-t. Of few topics
 # about .01 it is long upward: a topic could be 1.
-_OF_TOPICS = (MethodRule("studentised", _without_ends, tries=True), MethodRule("bayesian"))
+_OF_TOPICS = (MethodRule("studentised", _is_unbounded, tries=True), MethodRule("bayesian"))
 
 _OF_RANKS = (
     MethodRule("delta", caution=_caution_heavy_tail, tries=True),
@@ -246,7 +257,7 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
     # The best of all thresholds flatters, and its replicates do once more: percentiles held the
     # truth 75 to 90 times of 100.
     "maximum over thresholds": (
-        MethodRule("turned on logits", _several_clusters, _caution_maximum, tries=True),
+        MethodRule("turned on logits", _has_multiple_clusters, _caution_maximum, tries=True),
         *_OF_SCORES,
     ),
     "interpolated precision": (
@@ -311,7 +322,7 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
         MethodRule("percentile", tries=True),
         MethodRule("of terms"),
     ),
-    "skill": (MethodRule("percentile", _few_rows), MethodRule("delta")),
+    "skill": (MethodRule("percentile", _has_few_rows), MethodRule("delta")),
     "share by rank": (MethodRule("wilson"), MethodRule("percentile")),
     # With 300 rows of 20 or 50 labels, 6 to 15 rows each, the bootstrap with added rows held the
     # truth of macro-F1 82 to 98 times of 100 (±2.7), as what is added to all labels moves their
@@ -351,7 +362,7 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
 }
 
 
-def _enough_for_pairs(reading: PointEstimate) -> bool:
+def _has_enough_positives_for_pairs(reading: PointEstimate) -> bool:
     min_positives = FEW_POSITIVES_OF_PAIRS.get(reading.kind, FEW_POSITIVES_OF_OTHERS)
     return reading.clusters is not None or reading.sizes()[1] >= min_positives
 
@@ -376,7 +387,7 @@ def _has_unit_summary(reading: PointEstimate) -> bool:
     return isinstance(reading.units, UnitSummary)
 
 
-def _clusters_with_error(reading: PointEstimate) -> bool:
+def _has_cluster_error(reading: PointEstimate) -> bool:
     return reading.clusters is not None and _has_error(reading)
 
 
@@ -385,7 +396,7 @@ def _clusters_with_error(reading: PointEstimate) -> bool:
 # make them take its place.
 _PAIRED_COUNTS = (
     MethodRule("units", _has_row_differences, tries=True),
-    MethodRule("by error", _clusters_with_error, tries=True),
+    MethodRule("by error", _has_cluster_error, tries=True),
     MethodRule("percentile", tries=True),
     MethodRule("Jeffreys of the cells"),
 )
@@ -400,7 +411,9 @@ _BY_UNITS = (
 # apart they may be.)
 _PAIRED_AREAS = (
     MethodRule(
-        "units", lambda reading: _enough_for_pairs(reading) and _has_spread(reading), tries=True
+        "units",
+        lambda reading: _has_enough_positives_for_pairs(reading) and _has_spread(reading),
+        tries=True,
     ),
     *_PAIRED_SCORES,
 )
@@ -444,7 +457,7 @@ DIFFERENCES: Mapping[str, tuple[MethodRule, ...]] = {
     "independent samples": (MethodRule("two samples"),),
     "average over labels": (
         MethodRule("units", lambda reading: reading.has_few_units(), tries=True),
-        MethodRule("by error", _clusters_with_error, tries=True),
+        MethodRule("by error", _has_cluster_error, tries=True),
         MethodRule("percentile"),
     ),
 }
@@ -528,7 +541,7 @@ BOOTSTRAP = (
 _MEANS_OF_UNITS = ("share of topics", "mean over topics")
 
 #: What has no interval: a count of the data themselves, a p-value, and what single rows decide.
-WITHOUT = {
+ABSENT_INTERVALS = {
     "count": intervals.no_interval("count", "exact_count"),
     "p-value": intervals.no_interval("none", "p_value"),
     "extremes of distances": intervals.no_interval("none", "two_pairs"),
@@ -597,7 +610,7 @@ def _default_interval(reading: PointEstimate, level: float) -> Interval:
     """Return the interval by the tables, or the reason why there is none."""
     settings = reading.settings
     if reading.kind == "count":
-        return WITHOUT["count"]
+        return ABSENT_INTERVALS["count"]
     if settings.interval == "none" and not (settings.methods and np.isfinite(reading.value)):
         return intervals.no_interval("none", "not_requested")
     if not np.isfinite(reading.value):
@@ -606,8 +619,8 @@ def _default_interval(reading: PointEstimate, level: float) -> Interval:
         return intervals.no_interval("none", "conventional_value")
     if settings.interval == "none":
         return intervals.no_interval("none", "not_requested")
-    if reading.kind in WITHOUT:
-        return WITHOUT[reading.kind]
+    if reading.kind in ABSENT_INTERVALS:
+        return ABSENT_INTERVALS[reading.kind]
     row, interval = _select_method(reading, level)
     interval = _add_cautions(reading, row, interval.clip(*reading.bounds))
     return interval.extend_to_value(reading.value)
@@ -632,7 +645,9 @@ def _get_caution(
     if method_cautions:
         return method_cautions[0]
     others = dict.fromkeys(
-        row.caution for row in rules if method in DRAWN or row.method not in DRAWN
+        row.caution
+        for row in rules
+        if method in RESAMPLING_METHODS or row.method not in RESAMPLING_METHODS
     )
 
     def caution(reading: PointEstimate, interval: Interval) -> Interval:
@@ -647,7 +662,7 @@ def _caution_few_clusters(reading: PointEstimate, method: str, interval: Interva
     """Add a caution to an interval with a small effective number of clusters."""
     if reading.clusters is None:
         return interval
-    if method in DRAWN:
+    if method in RESAMPLING_METHODS:
         has_few_clusters = reading.clusters.effective_number < FEW_CLUSTERS
     else:
         error = reading.standard_error
@@ -664,7 +679,7 @@ _NOTHING = MethodRule(""), intervals.no_interval("none", "no_analytic_interval")
 
 def _select_method(reading: PointEstimate, level: float) -> tuple[MethodRule, Interval]:
     """Return the applicable method and its interval, cached for the test."""
-    return cached(reading, ("found", level), lambda: _first_applicable(reading, level))
+    return cached(reading, ("method", level), lambda: _first_applicable(reading, level))
 
 
 def _first_applicable(reading: PointEstimate, level: float) -> tuple[MethodRule, Interval]:
@@ -728,12 +743,16 @@ def _select_procedure(reading: PointEstimate, test: str) -> tuple[MethodRule, Pr
     last = None
     for row in method_rules(reading):
         # Replicates of what differs nowhere differ nowhere.
-        if last is not None and last.reason == "nothing_differs" and row.method in DRAWN:
+        if (
+            last is not None
+            and last.reason == "nothing_differs"
+            and row.method in RESAMPLING_METHODS
+        ):
             continue
         procedure = _make_procedure(reading, row)
         if procedure is None:
             continue
-        if not (row.tries and _says_nothing(reading, procedure)):
+        if not (row.tries and _is_uninformative(reading, procedure)):
             return row, procedure
         last = procedure
     return _NOTHING[0], last or no_procedure("no_analytic_interval", reading.value)
@@ -750,7 +769,7 @@ def _make_procedure(reading: PointEstimate, row: MethodRule) -> Procedure | None
     return procedure_by_name(reading, row.method)
 
 
-def _says_nothing(reading: PointEstimate, procedure: Procedure) -> bool:
+def _is_uninformative(reading: PointEstimate, procedure: Procedure) -> bool:
     """Check whether a procedure has no interval, or one without length."""
     if procedure.reason is not None:
         return True
@@ -794,7 +813,7 @@ def _limits_procedure(reading: PointEstimate) -> Procedure | None:
         bounds=reading.bounds,
         method=interval.method,
         name=interval.method,
-        differing=0 if nothing_differs(reading) else None,
+        differing=0 if has_no_differences(reading) else None,
         limits=lambda level: worst_case_difference(reading, level),
     )
 
@@ -816,7 +835,7 @@ def worst_case_difference(reading: PointEstimate, level: float) -> Interval:
     if first.reason or second.reason:
         return first if first.reason else second
     low, high, method = first.low - second.high, first.high - second.low, "limits of both"
-    if nothing_differs(reading):
+    if has_no_differences(reading):
         pairs, (lower_bound, upper_bound) = _n_pairs(reading), reading.operands[0].bounds
         far = (1 - ((1 - level) / 2) ** (1 / pairs)) * (upper_bound - lower_bound)
         if far < max(-low, high):
@@ -853,7 +872,7 @@ def method_rules(reading: PointEstimate) -> Sequence[MethodRule]:
             paired and has_no_rows
         ):  # whose units are known by their mean and its error, or their spread
             first = (*first, *_summary_rules(rules, settings.interval))
-    elif settings.prefers_bootstrap:
+    elif settings.is_bootstrap_requested:
         first, tried = (), BOOTSTRAP[paired or reading.kind in _MEANS_OF_UNITS]
     else:
         return [*first, *rules]

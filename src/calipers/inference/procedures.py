@@ -308,11 +308,11 @@ class ReplicateProcedure(Procedure):
         return len(self.replicates) - int(np.searchsorted(self.replicates, null_value, side="left"))
 
     def _beyond(self, null_value: float, side: int) -> float:
-        return self._share(
+        return self._p_from_proportion(
             (self._count_beyond(null_value, side) + 1) / (len(self.replicates) + 1), side
         )
 
-    def _share(self, reached: float, side: int) -> float:
+    def _p_from_proportion(self, reached: float, side: int) -> float:
         """Return the p-value from the proportion of replicates that are reached."""
         return reached
 
@@ -345,7 +345,7 @@ class BcaProcedure(ReplicateProcedure):
     bias: float
     acceleration: float
 
-    def _share(self, reached: float, side: int) -> float:
+    def _p_from_proportion(self, reached: float, side: int) -> float:
         from statistics import NormalDist
 
         if not 0 < reached < 1:
@@ -591,11 +591,11 @@ class SignedRankProcedure(Procedure):
 class PValueProcedure(Procedure):
     """Test of no difference that is not defined for other values, hence without an interval."""
 
-    made: Callable[[str], TestResult]
+    compute_test: Callable[[str], TestResult]
 
     def p(self, null_value: float = 0.0, alternative: str = "two-sided") -> float:
         """Return the p-value against 0; NaN against any other value."""
-        return self.made(alternative).p if null_value == 0 else NAN
+        return self.compute_test(alternative).p if null_value == 0 else NAN
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

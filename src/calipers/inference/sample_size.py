@@ -14,10 +14,10 @@ from calipers.inference.intervals import hanley_mcneil
 NAN = float("nan")
 
 #: More units than anybody will judge; the search for a size ends here.
-MOST = 10**12
+MAX_UNITS = 10**12
 
 
-def smallest_n(holds: Callable[[int], bool], min_n: int = 2, max_n: int = MOST) -> int | None:
+def smallest_n(holds: Callable[[int], bool], min_n: int = 2, max_n: int = MAX_UNITS) -> int | None:
     """Return the smallest n for which a monotonic condition holds.
 
     Power increases with n and half-widths decrease. If discrete data make the condition a sawtooth,

@@ -452,13 +452,13 @@ class MultiSystemVarianceModel(VarianceModel):
 class DesignEffect:
     """Variance model of a measure with the units that the user counts.
 
-    ``share`` is the number of units of the model for each unit that the user counts.
+    ``unit_ratio`` is the number of units of the model for each unit that the user counts.
     """
 
     measure: str
     design: VarianceModel
     unit: str
-    share: float = 1.0
+    unit_ratio: float = 1.0
     assumptions: Mapping[str, float] = field(default_factory=dict)
     pilot: int | None = None
     values: FloatArray | None = None

@@ -164,12 +164,12 @@ class ScoreReplicates:
         areas, curve = _core.bootstrap_coarse(
             *self.ranked_rows, settings.seed, settings.n_resamples, step
         )
-        stops = self._ends
+        stops = self._n_predicted_positive
         block = np.searchsorted(stops, np.arange(0, rows + step, step).clip(max=rows), "right") - 1
         return CoarseCurves(areas, curve.reshape(settings.n_resamples, 2, -1), stops[block], block)
 
     @cached_property
-    def _ends(self) -> npt.NDArray[np.int64]:
+    def _n_predicted_positive(self) -> npt.NDArray[np.int64]:
         """Cumulative number of rows that are predicted positive, by threshold."""
         return np.append(0, np.flatnonzero(self.ranked_rows.last_mask) + 1)
 
@@ -227,7 +227,7 @@ class ScoreReplicates:
         """Positives and negatives of each replicate, shape (B, 2)."""
         return self.coarse.curve[..., -1]
 
-    def left_out(self, threshold_index: npt.NDArray[np.int64]) -> FloatArray:
+    def out_of_bag_counts(self, threshold_index: npt.NDArray[np.int64]) -> FloatArray:
         """Return the cells TN, FP, FN and TP of the out-of-bag rows of each replicate.
 
         The shape is (B, 4); ``threshold_index`` is the index of a threshold for each replicate.
@@ -235,7 +235,7 @@ class ScoreReplicates:
         from calipers import _core
 
         return _core.bootstrap_left_out(
-            *self.ranked_rows, self.settings.seed, self._ends[threshold_index]
+            *self.ranked_rows, self.settings.seed, self._n_predicted_positive[threshold_index]
         )
 
     @cached_property
@@ -269,8 +269,8 @@ class ScoreReplicates:
             *self.ranked_rows,
             self.settings.seed,
             self.settings.n_resamples,
-            self._ends[runs],
-            np.repeat(self.table.scores, np.diff(self._ends)),
+            self._n_predicted_positive[runs],
+            np.repeat(self.table.scores, np.diff(self._n_predicted_positive)),
         ).reshape(self.settings.n_resamples, -1, 3)
         positive, total = sums[..., 0], sums[..., 1]
         with np.errstate(invalid="ignore"):

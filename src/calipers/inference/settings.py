@@ -151,6 +151,6 @@ class Settings:
         return ", ".join((*self.methods, self.interval))
 
     @property
-    def prefers_bootstrap(self) -> bool:
+    def is_bootstrap_requested(self) -> bool:
         """Whether the bootstrap was requested in place of the default method."""
         return self.interval == "bootstrap"

@@ -15,14 +15,14 @@ class Transformation:
     """Transformation of an interval of values: the function, its derivative and its inverse."""
 
     name: str
-    ends: tuple[float, float]
+    domain: tuple[float, float]
     forward: Callable[[Any], Any]
     slope: Callable[[Any], Any]
     back: Callable[[float], float]
 
     def is_defined(self, value: float) -> bool:
         """Check whether the value is inside the domain."""
-        return self.ends[0] < value < self.ends[1]
+        return self.domain[0] < value < self.domain[1]
 
     def symmetric_limits(self, value: float, half: float) -> tuple[float, float]:
         """Return the limits at a half-width about the value, symmetric on this scale.

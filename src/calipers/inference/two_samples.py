@@ -219,8 +219,8 @@ def compare_samples(
     larger one and not significant although the interval excludes 0, the interval is the hull of
     both. Proportions of small counts use Fisher's exact test.
     """
-    if first.kind in policy.WITHOUT:
-        return policy.WITHOUT[first.kind], _NO_TEST
+    if first.kind in policy.ABSENT_INTERVALS:
+        return policy.ABSENT_INTERVALS[first.kind], _NO_TEST
     interval, test = _two_sample_result(first, second, of_second, permuted_difference)
     return align_with_test(interval, test, first.value - second.value, first.settings.level)
 
@@ -243,7 +243,9 @@ def _two_sample_result(
     ):
         return _clip_to_range(permuted_interval, first), test
     independent_interval, independent_test = _compare_independent(first, second, of_second)
-    is_resampled = "[B]" in independent_interval.method and not first.settings.prefers_bootstrap
+    is_resampled = (
+        "[B]" in independent_interval.method and not first.settings.is_bootstrap_requested
+    )
     if independent_interval.reason is not None or (
         is_resampled and permuted_interval.reason is None
     ):
@@ -278,7 +280,7 @@ def _exact_shares(
     """
     if first.kind not in ("share of rows", "share of topics") or first.clusters is not None:
         return None
-    if first.settings.prefers_bootstrap:
+    if first.settings.is_bootstrap_requested:
         return None
     (n,), (m,) = first.sizes(), second.sizes()
     test = fisher(first.value, n, second.value, m) if min(n, m) <= FEW_DEALT else None
@@ -297,7 +299,7 @@ def _compare_independent(
 ) -> tuple[Interval, TestResult]:
     settings, clusters = first.settings, first.clusters
     value = first.value - second.value
-    if not settings.prefers_bootstrap:
+    if not settings.is_bootstrap_requested:
         result = (
             _analytic_result(first, second)
             if clusters is None
@@ -318,7 +320,7 @@ def _compare_independent(
                 return interval, replace(
                     paired_tests.bootstrap(differences), name=name.removesuffix(" [B]")
                 )
-    if interval is not None and settings.prefers_bootstrap:
+    if interval is not None and settings.is_bootstrap_requested:
         return interval, _NO_TEST
     limits, test = _result_from_limits(first, second, of_second())
     return limits if limits.reason is None or interval is None else interval, test
@@ -335,7 +337,11 @@ def _draw_differences(first: PointEstimate, second: PointEstimate) -> tuple[Floa
     draw_difference = lazy_difference(
         lambda: first.interval_replicates, lambda: second.interval_replicates
     )
-    if first.posterior_draws and second.posterior_draws and not first.settings.prefers_bootstrap:
+    if (
+        first.posterior_draws
+        and second.posterior_draws
+        and not first.settings.is_bootstrap_requested
+    ):
         draw_difference, name = (
             lazy_difference(first.posterior_draws, second.posterior_draws),
             "Jeffreys, of the cells",
@@ -386,11 +392,13 @@ def _result_from_limits(
     itself.
     """
 
-    def at(level: float) -> Interval:
+    def combined_interval(level: float) -> Interval:
         return _combine_intervals(first, second, alone, level)
 
-    interval = at(first.settings.level)
-    return interval, _NO_TEST if interval.reason else invert_interval(at, interval.method)
+    interval = combined_interval(first.settings.level)
+    return interval, _NO_TEST if interval.reason else invert_interval(
+        combined_interval, interval.method
+    )
 
 
 def _errors(first: PointEstimate, second: PointEstimate) -> tuple[float, float] | None:
@@ -458,11 +466,11 @@ def _area_result(
         )
     limits = first_limits.interval_function, second_limits.interval_function
 
-    def at(confidence: float) -> Interval:
+    def difference_interval(confidence: float) -> Interval:
         area_intervals = limits[0](confidence), limits[1](confidence)
         return intervals.difference(first.value, area_intervals[0], second.value, area_intervals[1])
 
-    return at(level), invert_interval(at, "MOVER")
+    return difference_interval(level), invert_interval(difference_interval, "MOVER")
 
 
 @dataclass(frozen=True)
@@ -480,12 +488,12 @@ def _limits(reading: PointEstimate) -> _AreaLimits | None:
     the measure if there are too few rows for that.
     """
 
-    def usual(level: float) -> Interval:
+    def default_interval(level: float) -> Interval:
         interval = reading.methods["area"](level)
         assert interval is not None
         return interval.clip(*reading.bounds)
 
-    interval = usual(0.95)
+    interval = default_interval(0.95)
     if interval.reason is not None:
         return None
     if reading.kind in ("AUC", "Gini"):
@@ -495,9 +503,9 @@ def _limits(reading: PointEstimate) -> _AreaLimits | None:
     error = reading.standard_error if enough else None
     se = error.se if isinstance(error, StandardError) else 0.0
     if not se > 0:
-        return _AreaLimits(usual)
+        return _AreaLimits(default_interval)
     if reading.kind == "Gini":
-        return _AreaLimits(usual, se)
+        return _AreaLimits(default_interval, se)
     value = reading.value
     return _AreaLimits(lambda level: intervals.logit_normal(value, se, level, "logit"), se)
 
@@ -512,7 +520,7 @@ def _combine_intervals(
     second_interval = policy.interval(alone, level)
     if np.isnan(second_interval.low):
         return intervals.no_interval("none", second_interval.reason or "no_analytic_interval")
-    if _share_clusters(first, second):
+    if _has_common_clusters(first, second):
         return intervals.no_interval("none", "no_analytic_interval")
     return intervals.difference(first.value, first_interval, second.value, second_interval)
 
@@ -605,21 +613,21 @@ def _two_sample_procedure(
         return None
 
     @cache
-    def at(level: float) -> tuple[Interval, TestResult]:
+    def compare_at_level(level: float) -> tuple[Interval, TestResult]:
         first_sample, second_sample = (
             replace(r, settings=replace(r.settings, level=level)) for r in (first, second)
         )
         interval, test = compare_samples(first_sample, second_sample, lambda: second_sample)
         return interval.extend_to_value(value), test
 
-    interval, test = at(first.settings.level)
+    interval, test = compare_at_level(first.settings.level)
     return TwoSampleProcedure(
         **shared,
         method=f"{interval.method}, {INDEPENDENT}",
         name=f"{test.name}, {INDEPENDENT}",
         error=error,
         reason=interval.reason,
-        limits=lambda level: at(level)[0],
+        limits=lambda level: compare_at_level(level)[0],
         p_of_none=test.p,
         is_resampled=any(word in interval.method for word in ("[B]", "of the cells")),
     )
@@ -668,7 +676,7 @@ class TwoSampleProcedure(LimitsProcedure):
         return half if self.value * side > 0 else 1 - half
 
 
-def _share_clusters(first: PointEstimate, second: PointEstimate) -> bool:
+def _has_common_clusters(first: PointEstimate, second: PointEstimate) -> bool:
     """Check whether a cluster has rows in both subsets."""
     if first.clusters is None or second.clusters is None:
         return False

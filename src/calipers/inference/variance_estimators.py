@@ -45,13 +45,13 @@ class VarianceEstimator:
 
     In this class a column is weight times the influence of each row, and the norm is √ΣI²; for
     clusters it is the CR2 error of the sums by cluster (:func:`calipers.inference.clusters.cr2`).
-    ``held`` is the contribution of each row to the denominator of the value, by default its weight:
+    ``denominator`` is the contribution of each row to the denominator of the value, by default its weight:
     for example 1 if it is in TP + FP + FN, and 0 otherwise.
     """
 
     weight: FloatArray | None = None
     clusters: ClusterIndex | None = None
-    held: FloatArray | None = field(kw_only=True, default=None)
+    denominator: FloatArray | None = field(kw_only=True, default=None)
 
     def standard_error(self, column: FloatArray) -> float:
         """Return the norm of a column."""
@@ -62,7 +62,7 @@ class VarianceEstimator:
     def cluster_error(self, column: FloatArray) -> StandardError:
         """Return the standard error of clustered rows, with its degrees of freedom."""
         assert self.clusters is not None
-        return _cluster_error(*self.clusters.sum_error(column, self.held))
+        return _cluster_error(*self.clusters.sum_error(column, self.denominator))
 
     @property
     def df(self) -> float | None:
@@ -89,7 +89,7 @@ class VarianceEstimator:
     def cluster_sums(self, column: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the influence of each cluster and its contribution to the denominator."""
         assert self.clusters is not None
-        return self.clusters.cluster_sums(self.influence_values(column), self.held)
+        return self.clusters.cluster_sums(self.influence_values(column), self.denominator)
 
     def is_compatible(self, other: VarianceEstimator) -> bool:
         """Check whether columns of both estimators can be added."""
@@ -100,13 +100,19 @@ class VarianceEstimator:
 
         Each row contributes to the denominator what it contributes in both, relative to the totals.
         """
-        if self.clusters is None or (self.held is None and other.held is None):
+        if self.clusters is None or (self.denominator is None and other.denominator is None):
             return self
-        return replace(self, held=self._shares() + other._shares())
+        return replace(
+            self, denominator=self._denominator_proportions() + other._denominator_proportions()
+        )
 
-    def _shares(self) -> FloatArray:
+    def _denominator_proportions(self) -> FloatArray:
         assert self.clusters is not None
-        denominator = self.held if self.held is not None and self.held.any() else self.weight
+        denominator = (
+            self.denominator
+            if self.denominator is not None and self.denominator.any()
+            else self.weight
+        )
         denominator = np.ones(len(self.clusters.code)) if denominator is None else denominator
         return np.asarray(denominator / denominator.sum())
 
@@ -281,7 +287,9 @@ class Influence:
     def corrected(self) -> Influence:
         """The same influence with corrections included, to be added to any other of these rows."""
         estimator = self.space
-        space = VarianceEstimator(estimator.weight, estimator.clusters, held=estimator.held)
+        space = VarianceEstimator(
+            estimator.weight, estimator.clusters, denominator=estimator.denominator
+        )
         return replace(self, column=estimator.corrected_influence(self.column), space=space)
 
     @property

@@ -58,9 +58,9 @@ class ComputeMetrics:
         elif logits.ndim == 1 or logits.shape[-1] == 1 or truth.dtype.kind == "f":
             yield self.measures, regression(np.squeeze(truth), np.squeeze(logits), **options)
         else:
-            yield from self._of_classes(logits, truth, options)
+            yield from self._evaluate_classes(logits, truth, options)
 
-    def _of_classes(
+    def _evaluate_classes(
         self, logits: FloatArray, truth: Any, options: dict[str, Any]
     ) -> Iterator[tuple[Names, Evaluation]]:
         """Evaluate classes, without tokens whose label is ignored."""
@@ -74,7 +74,7 @@ class ComputeMetrics:
         p = exponentials / exponentials.sum(axis=1, keepdims=True)
         truth_names = np.array(names, object)[truth.astype(np.intp)]
         # Of two classes the second is positive; an average over both is one of several.
-        viewed = {m: parse(m, TASKS["classification"]).viewed for m in self.measures}
+        viewed = {m: parse(m, TASKS["classification"]).has_view for m in self.measures}
         binary_measures = tuple(m for m in self.measures if k == 2 and not viewed[m])
         averaged_measures = tuple(m for m in self.measures if m not in binary_measures)
         binary_data = {"probability": p[:, -1], "positive": names[-1]}

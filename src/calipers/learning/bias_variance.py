@@ -22,12 +22,12 @@ from calipers.inference.transformations import SCALES
 from calipers.learning.fitting import (
     FitJob,
     FitResults,
-    Places,
+    Indices,
     TrainingData,
     fit_all,
     require_sklearn,
 )
-from calipers.learning.predictions import are_classifiers, check_named_estimators
+from calipers.learning.predictions import check_named_estimators, is_classification
 from calipers.learning.train_test_scores import (
     base_provenance,
     check_level,
@@ -48,8 +48,8 @@ ERROR, BIAS, BIAS_AND_NOISE, VARIANCE, NOISE = (
 )
 #: Of 0–1 loss. The biased variance is what the error is less for it.
 MAIN_BIAS, UNBIASED, BIASED = "bias", "unbiased variance", "biased variance"
-_WAY = "jackknife over training sets"
-_DRAWN = "bootstrap over training sets"
+_JACKKNIFE_METHOD = "jackknife over training sets"
+_BOOTSTRAP_METHOD = "bootstrap over training sets"
 _ROWS = " and rows"
 #: So many numbers of replicates by rows are held at a time.
 _AT_A_TIME = 2_000_000
@@ -175,11 +175,11 @@ class _JackknifeMeans:
     def any(self, value: float, loo_values: FloatArray, rows: FloatArray) -> ErrorComponent:
         """Return a component of any sign with its interval."""
         if self.sets < FEWEST_SETS or np.isnan(loo_values).any():
-            return ErrorComponent(value, no_interval(_WAY, "too_few_units"))
+            return ErrorComponent(value, no_interval(_JACKKNIFE_METHOD, "too_few_units"))
         deviations = loo_values - loo_values.mean()
         of_sets = (self.sets - 1) / self.sets * float(np.square(deviations).sum())
         of_rows = float(rows.var(ddof=1)) / len(rows) if self.sampled and len(rows) > 1 else 0.0
-        name = _WAY + _ROWS * self.sampled
+        name = _JACKKNIFE_METHOD + _ROWS * self.sampled
         se = math.sqrt(of_sets + of_rows)
         if se <= ROUNDING * max(abs(value), 1e-300):
             return ErrorComponent(value, no_interval(name, "no_spread"))
@@ -283,12 +283,13 @@ def zero_one(
     }
     if sets < FEWEST_SETS:
         return {
-            n: ErrorComponent(v, no_interval(_DRAWN, "too_few_units")) for n, v in values.items()
+            n: ErrorComponent(v, no_interval(_BOOTSTRAP_METHOD, "too_few_units"))
+            for n, v in values.items()
         }
     replicates = _replicate_components(
         of_class, truth, sampled=sampled, n_resamples=n_resamples, seed=seed
     )
-    name = _DRAWN + _ROWS * sampled
+    name = _BOOTSTRAP_METHOD + _ROWS * sampled
     components = {}
     for part, value in values.items():
         # As of a sample: n draws of n spread √((n − 1)/n) as much as it does.
@@ -350,7 +351,7 @@ def _replicate_components(
 
 
 #: How many training sets there are where that is not said.
-USUAL = {GENERATED: 200, DISJOINT: 10, BOOTSTRAP: 200}
+DEFAULT_TRAINING_SETS = {GENERATED: 200, DISJOINT: 10, BOOTSTRAP: 200}
 #: Of a pool of rows every third is tested on.
 TESTED = 1 / 3
 
@@ -489,7 +490,7 @@ def bias_variance(
     require_sklearn()
     check_level(level)
     settings = make_settings("auto", level, n_resamples, seed)
-    classes = are_classifiers(check_named_estimators(estimator))
+    classes = is_classification(check_named_estimators(estimator))
     if classes and (noise is not None or exact):
         raise InputError("noise= and exact= are of squared loss, which a classifier does not have")
     if noise is not None and not 0 <= noise < math.inf:
@@ -517,7 +518,7 @@ def bias_variance(
         notes.insert(0, f"Interrupted: these numbers are of {progress}, which were finished.")
         warnings.warn(f"bias_variance was interrupted after {progress}", stacklevel=3)
     predictions = np.array(
-        [fit.said[0] for fit in fits.all[: sets * len(names)] if fit is not None]
+        [fit.predictions[0] for fit in fits.all[: sets * len(names)] if fit is not None]
     )
     predictions_by_value = predictions.reshape(sets, len(names), -1).swapaxes(0, 1)
     truth = np.asarray(design.material.target[design.tested])
@@ -577,8 +578,8 @@ class _TrainingSets:
     """All rows, with the indices of each training set and of the test rows."""
 
     material: TrainingData
-    trained: Sequence[Places]
-    tested: Places
+    trained: Sequence[Indices]
+    tested: Indices
     source: str
     notes: tuple[str, ...] = ()
 
@@ -596,7 +597,7 @@ def _make_training_sets(
 ) -> _TrainingSets:
     """Generate the training sets, or sample them from the rows."""
     source = GENERATED if generate is not None else BOOTSTRAP if bootstrap else DISJOINT
-    n_sets = USUAL[source] if training_sets is None else training_sets
+    n_sets = DEFAULT_TRAINING_SETS[source] if training_sets is None else training_sets
     if n_sets < FEWEST_SETS:
         raise InputError(f"training_sets is {n_sets}, expected {FEWEST_SETS} or more")
     random = np.random.default_rng(seed)
@@ -651,7 +652,7 @@ def _pair(pair: Any, label: str) -> tuple[Any, Any]:
 
 def _stack_pairs(
     pairs: Sequence[tuple[Any, Any]], *, numbers: bool
-) -> tuple[TrainingData, list[Places]]:
+) -> tuple[TrainingData, list[Indices]]:
     """Concatenate several pairs of features and truth, and return the row indices of each."""
     targets = [
         checked_target(*pair, "training sets and test: ", classes=not numbers) for pair in pairs

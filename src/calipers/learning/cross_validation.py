@@ -40,7 +40,7 @@ from calipers.learning.fitting import (
     FitJob,
     FitResult,
     FitResults,
-    Places,
+    Indices,
     TrainingData,
     fit_all,
     weight_parameter,
@@ -296,7 +296,7 @@ def cross_validate(
         for name, value in {**divided, "inner_cv": inner_cv}.items():
             if value is not None:
                 raise InputError(f"{name}= goes with an estimator, not with predictions")
-        return options.of_predictions(train)
+        return options.evaluate_predictions(train)
     for name in ("predicted", "score", "probability", "fold", "repetition"):
         if columns[name] is not None:
             raise InputError(f"{name}= goes with predictions made elsewhere, not with an estimator")
@@ -304,7 +304,7 @@ def cross_validate(
         raise InputError("train= goes with predictions made elsewhere, not with an estimator")
     if X is None or columns["truth"] is None:
         raise InputError("cross-validation of an estimator takes its features and a truth: X and y")
-    return options.of_estimators(estimator, X, cv, n_repeats, stratify, time)
+    return options.evaluate_estimators(estimator, X, cv, n_repeats, stratify, time)
 
 
 class _SingleSplit(NamedTuple):
@@ -333,7 +333,7 @@ class _Options:
     n_jobs: int | None
     options: Mapping[str, Any]
     of_classes: Mapping[str, Any]
-    once: _SingleSplit
+    single_split: _SingleSplit
     inner: int | None
 
     def __post_init__(self) -> None:
@@ -342,7 +342,7 @@ class _Options:
 
     # --- Where the predictions come from ----------------------------------------------------------
 
-    def of_predictions(self, train: float | None) -> Evaluation:
+    def evaluate_predictions(self, train: float | None) -> Evaluation:
         """Return the evaluation of external predictions."""
         if self.interval == "nested":
             raise InputError("nested cross-validation fits models itself: give (estimator, X, y)")
@@ -354,7 +354,7 @@ class _Options:
         }
         classes = self._classes(prediction_columns)
         n = n_rows(input_columns["truth"]) or len(to_array(input_columns["truth"], "truth"))
-        weight, group = self._beside(n)
+        weight, group = self._weight_and_group(n)
         design = self._given_design(n, train)
         task_columns = {
             "truth": input_columns["truth"],
@@ -366,7 +366,9 @@ class _Options:
             task_columns["predicted"], tuned = tuned_elsewhere(
                 tuning, design, input_columns["truth"], prediction_columns, weight
             )
-            options = self._about(tuning.names[1], known := _only_thresholds(design, tuned))
+            options = self._with_thresholds(
+                tuning.names[1], known := _only_thresholds(design, tuned)
+            )
             labels = {
                 n: column for n, column in task_columns["predicted"].items() if n not in known
             }
@@ -376,7 +378,7 @@ class _Options:
         if design.split is not None:  # the other rows have predictions as well
             fold_indices = [np.arange(len(tested))]
 
-        def evaluate(part: Places | None, **task_options: Any) -> Evaluation:
+        def evaluate(part: Indices | None, **task_options: Any) -> Evaluation:
             rows = part if design.split is None else tested if part is None else tested[part]
             row_columns = {"weight": weight, "cluster": group, **task_columns}
             if rows is not None:
@@ -391,16 +393,16 @@ class _Options:
         gains = None
         if tuning is not None:
             gains = self._gains(tuning, tuned, words, design, cluster, None)
-        return options._together(design, fold_indices, first, evaluate, (), gains=gains)
+        return options._combine_folds(design, fold_indices, first, evaluate, (), gains=gains)
 
     def _given_design(self, rows: int, train: float | None) -> SplitDesign:
         """Return the design of rows with predictions, from a column of folds or a single split."""
         fold, repetition = self.columns["fold"], self.columns["repetition"]
-        if self.once.part is None:
+        if self.single_split.part is None:
             return design_from_columns(fold, repetition, rows, train)
         others = {"fold": fold, "repetition": repetition, "train": train}
         known = RowConstraints(rows, None, classes=False)
-        return divided_once(*self.once.split(rows), known, others)
+        return divided_once(*self.single_split.split(rows), known, others)
 
     def _tuning(
         self, truth: Any, stratify: bool | None, *, classes: bool
@@ -421,11 +423,11 @@ class _Options:
         if len(getattr(truth, "shape", ())) > 1:
             raise InputError("threshold= is about two classes; rows have several labels")
         options: dict[str, Any] = {"stratify": stratify, "seed": self.settings.seed}
-        return ThresholdTuning.of(
+        return ThresholdTuning.from_arguments(
             threshold, truth, self.of_classes["positive"], self.inner, **options
         )
 
-    def _about(self, positive: str, thresholds: Mapping[str, float]) -> _Options:
+    def _with_thresholds(self, positive: str, thresholds: Mapping[str, float]) -> _Options:
         """Return options with known thresholds, or for labels at tuned thresholds."""
         known = {"positive": positive, "threshold": thresholds or None}
         return replace(self, of_classes={**self.of_classes, **known})
@@ -442,17 +444,21 @@ class _Options:
         """Return the object that estimates the gains of tuned thresholds."""
         settings = self.settings
         interval_options: dict[str, Any] = {"level": settings.level, "seed": settings.seed}
-        if design.once:
+        if design.is_single_split:
             interval_options |= {
                 "cluster": cluster,
                 "time": time,
                 "n_resamples": settings.n_resamples,
             }
         return ThresholdGains(
-            tuning, tuned, chosen_on, None if design.once else design.sizes, interval_options
+            tuning,
+            tuned,
+            chosen_on,
+            None if design.is_single_split else design.sizes,
+            interval_options,
         )
 
-    def of_estimators(
+    def evaluate_estimators(
         self,
         estimator: Any,
         X: Any,
@@ -468,7 +474,7 @@ class _Options:
             self.settings.seed,
         )
         classes = (
-            self.task == "classification" if self.task else predictions.are_classifiers(models)
+            self.task == "classification" if self.task else predictions.is_classification(models)
         )
         is_multilabel = len(getattr(input_columns["truth"], "shape", ())) == 2
         target = (
@@ -484,14 +490,14 @@ class _Options:
             raise InputError(
                 f"X: {has}, expected a table of {len(target):,} rows, as many as y has"
             )
-        weight, group = self._beside(len(target))
+        weight, group = self._weight_and_group(len(target))
         material = TrainingData(X, target, weight)
         known = RowConstraints(len(target), target, classes, group, checked_time(time, len(target)))
-        if self.once.part is None:
+        if self.single_split.part is None:
             design = make_design(folds, repeats, known, X, stratify=stratify, seed=seed)
         else:
             others = {"cv": folds, "n_repeats": repeats, "stratify": stratify}
-            design = divided_once(*self.once.split(len(target)), known, others)
+            design = divided_once(*self.single_split.split(len(target)), known, others)
         tuning = self._tuning(input_columns["truth"], stratify, classes=classes)
         pairs = (
             nested_cv.make_fold_pairs(design, known, weight) if self.interval == "nested" else ()
@@ -500,19 +506,23 @@ class _Options:
         fold_predictions = fit_folds(
             models, material, design, pairs, ask, seed, self.n_jobs, tuning, known
         )
-        times = known.times if design.once else None
+        times = known.times if design.is_single_split else None
         known_thresholds = _only_thresholds(fold_predictions.design, fold_predictions.tuned)
-        options = self if tuning is None else self._about(tuning.names[1], known_thresholds)
+        options = (
+            self if tuning is None else self._with_thresholds(tuning.names[1], known_thresholds)
+        )
 
         def evaluate(
-            part: Places | None,
-            predictions_by_name: Said = fold_predictions.said,
-            rows: Places = fold_predictions.rows,
+            part: Indices | None,
+            predictions_by_name: PredictionsByName = fold_predictions.predictions_by_name,
+            rows: Indices = fold_predictions.rows,
             **task_options: Any,
         ) -> Evaluation:
             indices = np.arange(len(rows)) if part is None else part
             row_indices = rows[indices]
-            selected = {name: model.taken(indices) for name, model in predictions_by_name.items()}
+            selected = {
+                name: model.take_rows(indices) for name, model in predictions_by_name.items()
+            }
             columns: dict[str, Any] = {
                 "truth": selected, "predicted": np.arange(len(row_indices)), "y": target[row_indices]
             }  # fmt: skip
@@ -532,21 +542,21 @@ class _Options:
         first = np.arange(sum(len(part.test) for part in fold_predictions.design.first))
         inner = None
         if fold_predictions.within is not None:
-            rows = np.concatenate([np.concatenate(pair.asked) for pair in pairs])
+            rows = np.concatenate([np.concatenate(pair.eval_parts) for pair in pairs])
             inner = partial(evaluate, None, fold_predictions.within, rows), pairs
         gains = None
         if tuning is not None:
             words = _validation_rows(design) if design.spare else tuning.within_folds
-            rows = fold_predictions.rows[fold_predictions.where[0]]
+            rows = fold_predictions.rows[fold_predictions.fold_indices[0]]
             cluster_and_time = [
                 None if column is None else column[rows] for column in (group, times)
             ]
             gains = self._gains(
                 tuning, fold_predictions.tuned, words, fold_predictions.design, *cluster_and_time
             )
-        return options._together(
+        return options._combine_folds(
             fold_predictions.design,
-            fold_predictions.where,
+            fold_predictions.fold_indices,
             first,
             evaluate,
             fold_predictions.notes,
@@ -554,7 +564,7 @@ class _Options:
             gains,
         )
 
-    def _beside(self, rows: int) -> tuple[Any, Any]:
+    def _weight_and_group(self, rows: int) -> tuple[Any, Any]:
         """Return the weight and the group of each row, checked."""
         weight, group = RowRepeats(rows).weights(self.columns["weight"]), self.columns["group"]
         if weight is not None and not weight.all():
@@ -592,11 +602,11 @@ class _Options:
             return evaluation
         return (classification if classes else regression)(**arguments)
 
-    def _together(
+    def _combine_folds(
         self,
         design: SplitDesign,
-        fold_indices: Sequence[Places],
-        first: Places,
+        fold_indices: Sequence[Indices],
+        first: Indices,
         evaluate: Callable[..., Evaluation],
         notes: Sequence[str],
         inner: tuple[Callable[..., Evaluation], Sequence[nested_cv.FoldPair]] | None = None,
@@ -614,8 +624,8 @@ class _Options:
             "n_resamples": settings.n_resamples,
             "seed": settings.seed,
         }
-        if design.once:
-            return self._of_rows(design, evaluate, notes, gains)
+        if design.is_single_split:
+            return self._evaluate_single_split(design, evaluate, notes, gains)
         pooled = evaluate(None, interval="none", curves=self.curves, **inference_options)
         other = None
         if inner is not None:
@@ -624,7 +634,7 @@ class _Options:
                 pooled, within, design, fold_indices, inner[1], settings.level
             )
             notes = [*notes, *other.notes]
-        averages = FoldAverages.of(pooled, design, fold_indices)
+        averages = FoldAverages.from_evaluation(pooled, design, fold_indices)
         folds = averages.folds(settings)
         comparison: Comparison | None = None
         if len(pooled.systems) > 1 and folds.better and len(fold_indices) > 1 and needs_intervals:
@@ -635,7 +645,7 @@ class _Options:
             row_findings = evaluate(
                 first, interval="auto", curves=False, **widened_options
             ).findings
-        thresholds = () if gains is None else gains.told(pooled.sources.measures)
+        thresholds = () if gains is None else gains.summarize(pooled.sources.measures)
         provenance = dict(pooled.provenance)
         conventions = _conventions(pooled, design)
         return replace(
@@ -661,7 +671,7 @@ class _Options:
             sources=folds,
         )  # fmt: skip
 
-    def _of_rows(
+    def _evaluate_single_split(
         self,
         design: SplitDesign,
         evaluate: Callable[..., Evaluation],
@@ -674,7 +684,7 @@ class _Options:
             None, interval="auto" if needs_intervals else "none", curves=self.curves, level=settings.level,
             n_resamples=settings.n_resamples, seed=settings.seed, baseline=self.baseline,
         )  # fmt: skip
-        thresholds = () if gains is None else gains.told(evaluation.sources.measures)
+        thresholds = () if gains is None else gains.summarize(evaluation.sources.measures)
         split_note = (
             f"One split: models are trained on {design.sizes[0]:,.0f} rows and measured on "
             f"{design.sizes[1]:,.0f} others. Intervals are those of the rows measured, of the "
@@ -699,7 +709,7 @@ def _conventions(evaluation: Evaluation, design: SplitDesign) -> dict[str, Any]:
     """Return the conventions of the provenance, including the design of the splits."""
     return {
         **evaluation.provenance["conventions"],
-        "cross-validation": design.called,
+        "cross-validation": design.description,
         "folds": len(design.parts),
         "repetitions": design.repetitions,
         "trained on": design.sizes[0] / len(design.parts),
@@ -719,27 +729,31 @@ def _only_thresholds(design: SplitDesign, tuned: Mapping[str, TunedThresholds]) 
     """
     known = (
         {name: thresholds.choices[0].threshold for name, thresholds in tuned.items()}
-        if design.once
+        if design.is_single_split
         else {}
     )
     return known if all(map(math.isfinite, known.values())) else {}
 
 
-def _columns(predictions_by_name: Said, positive: str) -> dict[str, Any]:
+def _columns(predictions_by_name: PredictionsByName, positive: str) -> dict[str, Any]:
     """Return labels, and probabilities or scores of the positive class."""
     columns_by_kind: dict[str, dict[str, Any]] = {"predicted": {}, "probability": {}, "score": {}}
     for name, model in predictions_by_name.items():
-        columns_by_kind["predicted"][name] = model.said.labels
-        kind = "score" if model.said.probability is None else "probability"
-        table = model.said.scores if model.said.probability is None else model.said.probability
-        classes = [label_name(label) for label in model.said.classes]
+        columns_by_kind["predicted"][name] = model.predictions.labels
+        kind = "score" if model.predictions.probability is None else "probability"
+        table = (
+            model.predictions.scores
+            if model.predictions.probability is None
+            else model.predictions.probability
+        )
+        classes = [label_name(label) for label in model.predictions.classes]
         columns_by_kind[kind][name] = positive_column(table, classes, positive)
     return {kind: columns or None for kind, columns in columns_by_kind.items()}
 
 
 def _read_me(design: SplitDesign, n_predictions: int) -> list[str]:
     """Return notes that explain the values."""
-    design_name = f"{design.called[:1].upper()}{design.called[1:]}"
+    design_name = f"{design.description[:1].upper()}{design.description[1:]}"
     averaging_note = (
         f"{design_name}: values are averaged over {len(design.parts)} folds; pooled values, tables and "
         f"curves are of {n_predictions:,} out-of-fold predictions together."
@@ -752,7 +766,7 @@ def _read_me(design: SplitDesign, n_predictions: int) -> list[str]:
     return [averaging_note, interval_note]
 
 
-def _take_rows(values: Any, part: Places, label: str) -> Any:
+def _take_rows(values: Any, part: Indices, label: str) -> Any:
     """Return some rows of a column, or of several."""
     if values is None:
         return None
@@ -802,8 +816,8 @@ class FoldAverages:
     reasons: Reasons
 
     @classmethod
-    def of(
-        cls, pooled: Evaluation, design: SplitDesign, fold_indices: Sequence[Places]
+    def from_evaluation(
+        cls, pooled: Evaluation, design: SplitDesign, fold_indices: Sequence[Indices]
     ) -> FoldAverages:
         """Compute all measures on all folds."""
         source = pooled.sources
@@ -937,24 +951,24 @@ def fold_findings(
 
 
 #: Models by name.
-Said: TypeAlias = "Mapping[str, OutOfFoldModel]"
+PredictionsByName: TypeAlias = "Mapping[str, OutOfFoldModel]"
 
 
 @dataclass(frozen=True, eq=False)
 class FoldPredictions:
     """Out-of-fold predictions of models.
 
-    ``said`` are the predictions by model for ``rows``; ``where`` are the positions of each fold of
+    ``predictions_by_name`` are the predictions by model for ``rows``; ``fold_indices`` are the positions of each fold of
     the ``design``. ``within`` are the predictions for the rows of pairs of folds, for nested
     cross-validation. ``tuned`` are tuned thresholds by model.
     """
 
     design: SplitDesign
-    rows: Places
-    where: list[Places]
-    said: Said
+    rows: Indices
+    fold_indices: list[Indices]
+    predictions_by_name: PredictionsByName
     notes: list[str]
-    within: Said | None = None
+    within: PredictionsByName | None = None
     tuned: Mapping[str, TunedThresholds] = field(default_factory=dict)
 
 
@@ -1017,10 +1031,10 @@ def fit_folds(
     predictions_by_name = {}
     for model_index, name in enumerate(models):
         members = [
-            fit.said[0]
+            fit.predictions[0]
             for fit in _model_fits(fits, model_index, len(models), 0, done * len(models))
         ]
-        predictions_by_name[name] = OutOfFoldModel.of(name, members, fold_indices)
+        predictions_by_name[name] = OutOfFoldModel.from_folds(name, members, fold_indices)
         if predictions_by_name[name].lacking:
             notes.append(
                 f"{name}: {predictions_by_name[name].lacking} of {done} models were trained on rows of fewer "
@@ -1049,7 +1063,7 @@ def _apply_thresholds(
 ) -> FitResults[ModelPredictions]:
     """Return the fits with labels at the tuned thresholds, which are added to ``tuned``."""
 
-    def scored(model_predictions: ModelPredictions, rows: Places, name: str) -> ScoredRows:
+    def scored(model_predictions: ModelPredictions, rows: Indices, name: str) -> ScoredRows:
         weight = None if material.weight is None else material.weight[rows]
         return tuning.scored(model_predictions, material.target[rows], weight, name)
 
@@ -1060,17 +1074,17 @@ def _apply_thresholds(
             break
         tested, *others = (
             scored(part_predictions, rows, job.name)
-            for part_predictions, rows in zip(fit.said, job.asked, strict=True)
+            for part_predictions, rows in zip(fit.predictions, job.eval_parts, strict=True)
         )
         for inner_job, inner_fit in zip(inner[index], inner_fits[index], strict=True):
             assert inner_fit is not None
-            others.append(scored(inner_fit.said[0], inner_job.asked[0], inner_job.name))
+            others.append(scored(inner_fit.predictions[0], inner_job.eval_parts[0], inner_job.name))
         choice = tuning.chosen(concat_rows(others), job.name)
         into = tuned.setdefault(names[index % len(names)], TunedThresholds([], []))
         into.choices.append(choice)
         into.tested.append(tested)
-        labels = tuning.labels(fit.said[0], tested.score >= choice.threshold)
-        relabeled.append(replace(fit, said=(fit.said[0]._replace(labels=labels),)))
+        labels = tuning.labels(fit.predictions[0], tested.score >= choice.threshold)
+        relabeled.append(replace(fit, predictions=(fit.predictions[0]._replace(labels=labels),)))
     return FitResults((*relabeled, *fits.all[len(relabeled) :]), fits.interrupted)
 
 
@@ -1083,10 +1097,10 @@ def _model_fits(
 
 def _concatenate_folds(name: str, fits: Sequence[FitResult[ModelPredictions]]) -> OutOfFoldModel:
     """Concatenate the predictions for the parts of all fits."""
-    parts = [part for fit in fits for part in fit.said]
+    parts = [part for fit in fits for part in fit.predictions]
     stops = np.cumsum([0, *(len(part.labels) for part in parts)])
     indices = [np.arange(a, b) for a, b in pairwise(stops)]
-    return OutOfFoldModel.of(name, parts, indices)
+    return OutOfFoldModel.from_folds(name, parts, indices)
 
 
 def _unweighted_notes(models: Mapping[str, Any]) -> list[str]:

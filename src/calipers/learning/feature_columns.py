@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calipers.data.arrays import column_names, is_frame, missing_mask, take_rows, to_array
 from calipers.data.errors import InputError
-from calipers.learning.fitting import Places
+from calipers.learning.fitting import Indices
 from calipers.report.numbers import format_number
 from calipers.statistics import FloatArray
 
@@ -20,14 +20,14 @@ _CLASSES = 20
 #: Values rarer than this in expectation are taken together where shares are compared.
 _RARE = 5.0
 #: Fewer rows than this are numbered by chance.
-_FEW = 20
+_MIN_ROWS = 20
 
 
 class ColumnShift(NamedTuple):
     """Comparison of a column between two parts: p-value and description of the difference."""
 
     p: float
-    said: str
+    description: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class FeatureColumns:
 
     names: tuple[str, ...]
     numbers: FloatArray
-    codes: Places
+    codes: Indices
     numeric: npt.NDArray[np.bool_]
 
     @property
@@ -49,7 +49,7 @@ class FeatureColumns:
         return len(self.numbers)
 
     @classmethod
-    def of(cls, features: Any) -> FeatureColumns:
+    def from_table(cls, features: Any) -> FeatureColumns:
         """Return the columns of a table, or of an array of rows and columns."""
         if is_frame(features):
             columns = [(str(name), features[name]) for name in column_names(features)]
@@ -70,7 +70,7 @@ class FeatureColumns:
         names = tuple(name for name, _ in columns)
         return cls(names, np.column_stack(numbers), np.column_stack(codes), np.array(numeric))
 
-    def same_rows(self, target: Any = None) -> Places:
+    def same_rows(self, target: Any = None) -> Indices:
         """Return row codes, equal if rows are equal in all columns and in the target."""
         table = self.codes
         if target is not None:
@@ -83,7 +83,7 @@ class FeatureColumns:
 
     def numberings(self) -> Iterator[int]:
         """Yield the columns whose values are consecutive integers, each of which occurs once."""
-        if self.rows < _FEW:
+        if self.rows < _MIN_ROWS:
             return
         for column in np.flatnonzero(self.numeric):
             values = self.numbers[:, column]
@@ -91,7 +91,7 @@ class FeatureColumns:
             if low == np.floor(low) and (np.sort(values) == low + np.arange(self.rows)).all():
                 yield int(column)
 
-    def compared(self, train: Places, test: Places) -> Iterator[ColumnShift]:
+    def compared(self, train: Indices, test: Indices) -> Iterator[ColumnShift]:
         """Compare each column between training and test rows.
 
         Numbers with many distinct values are compared by the Kolmogorov-Smirnov test, other columns
@@ -113,10 +113,10 @@ class FeatureColumns:
                     f"median {format_number(train_median)} in training, {format_number(test_median)} in test",
                 )
             else:
-                yield _shares(self.codes[train, column], self.codes[test, column])
+                yield _compare_proportions(self.codes[train, column], self.codes[test, column])
 
 
-def time_ranks(time: Any) -> Places:
+def time_ranks(time: Any) -> Indices:
     """Return the rank of each row's time among all distinct times, the earliest first."""
     try:
         return np.unique(time, return_inverse=True)[1]
@@ -124,7 +124,7 @@ def time_ranks(time: Any) -> Places:
         raise InputError("time: holds values of which none comes first") from None
 
 
-def _column(name: str, values: Any) -> tuple[FloatArray, Places, bool]:
+def _column(name: str, values: Any) -> tuple[FloatArray, Indices, bool]:
     """Return a column's numbers, its codes, and whether it is numeric."""
     label = f"X, {name}"
     present_indices = np.flatnonzero(~missing_mask(values, label))
@@ -143,7 +143,7 @@ def _column(name: str, values: Any) -> tuple[FloatArray, Places, bool]:
     return numbers, codes, numeric
 
 
-def _shares(first: Places, second: Places) -> ColumnShift:
+def _compare_proportions(first: Indices, second: Indices) -> ColumnShift:
     """Test whether the proportions of values differ, with rare values pooled."""
     from scipy.stats import chi2_contingency
 

@@ -22,7 +22,7 @@ from calipers.progress import track
 from calipers.statistics import FloatArray
 
 T = TypeVar("T")
-Places = npt.NDArray[np.intp]
+Indices = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,14 +38,14 @@ class TrainingData:
 class FitJob:
     """One fit: a clone of ``estimator`` with ``parameters``, fitted on the rows ``train``.
 
-    Predictions are then requested for each of the parts ``asked``. ``key`` are integers that
+    Predictions are then requested for each of the parts ``eval_parts``. ``key`` are integers that
     identify the fit (its repetition and fold, for example): jobs with the same key have the same
     random numbers. ``name`` is the name of the job in messages.
     """
 
     estimator: Any
-    train: Places
-    asked: tuple[Places, ...]
+    train: Indices
+    eval_parts: tuple[Indices, ...]
     key: tuple[int, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
@@ -53,12 +53,12 @@ class FitJob:
 
 @dataclass(frozen=True, eq=False)
 class FitResult(Generic[T]):
-    """Result of a job: predictions ``said`` of each part, and times of fitting and predicting.
+    """Result of a job: ``predictions`` of each part, and times of fitting and predicting.
 
     ``fitted`` is the fitted model, if it was requested.
     """
 
-    said: tuple[T, ...]
+    predictions: tuple[T, ...]
     fit_seconds: float
     ask_seconds: float
     fitted: Any = None
@@ -197,7 +197,7 @@ def _fit_here(
         fitted = perf_counter()
         part_predictions = tuple(
             ask(model, _safe_split(model, material.features, None, part, job.train)[0])
-            for part in job.asked
+            for part in job.eval_parts
         )
     except Exception as error:  # whatever somebody's estimator raises
         prefix = f"{job.name}: " if job.name else ""

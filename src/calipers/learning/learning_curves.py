@@ -13,7 +13,7 @@ import numpy as np
 from calipers.data.errors import InputError
 from calipers.evaluation.arguments import validate_arguments
 from calipers.inference.intervals import to_student
-from calipers.learning.fitting import FitJob, Places
+from calipers.learning.fitting import FitJob, Indices
 from calipers.learning.train_test_scores import ScoringTask, check_parameter, format_values
 from calipers.measures import Measure
 from calipers.results import Difference, LearningCurve, ValidationCurve
@@ -79,7 +79,7 @@ class FittedCurves:
     b: FloatArray
     rate: FloatArray
 
-    def at(self, size: float) -> FloatArray:
+    def predict(self, size: float) -> FloatArray:
         """Return the error at a size."""
         decay = _DECAYS[FORMS[self.form][0]]
         return np.asarray(self.a + self.b * decay(np.array(size / self.unit), self.rate))
@@ -246,7 +246,7 @@ def extrapolate(
     band, saved, values = [], [], []
     for form in usable_forms:
         for curves in _fits(*data, form):
-            predicted, current = curves.at(size), curves.at(float(sizes[-1]))
+            predicted, current = curves.predict(size), curves.predict(float(sizes[-1]))
             band.append(_limits(predicted[1:], level))
             saved.append(_limits((current - predicted)[1:], level))
             values.append(
@@ -272,7 +272,9 @@ def _is_extrapolable(
     """Return whether a form predicts the error at the largest size from the smaller sizes."""
     hidden, largest_size = draws[:, -1], float(sizes[-1])
     fits = _fits(sizes[:-1], draws[:, :-1], weights[:-1], form)
-    low, high = _widest([_limits((curves.at(largest_size) - hidden)[1:], level) for curves in fits])
+    low, high = _widest(
+        [_limits((curves.predict(largest_size) - hidden)[1:], level) for curves in fits]
+    )
     return low <= 0 <= high
 
 
@@ -280,7 +282,7 @@ def _misfit(
     curves: FittedCurves, sizes: FloatArray, draws: FloatArray, weights: FloatArray
 ) -> float:
     """Return the weighted sum of squared residuals of the curve of the means."""
-    predicted = np.array([float(curves.at(float(size))[0]) for size in sizes])
+    predicted = np.array([float(curves.predict(float(size))[0]) for size in sizes])
     return float((weights * np.square(predicted - draws[0])).sum())
 
 
@@ -448,7 +450,7 @@ def validation_curve(
     >>> [(row.value, row.region) for row in curve], curve.one_se
     ([('1', 'underfits'), ('2', 'underfits'), ('3', ''), ('4', ''), ('5', '')], '3')
     """
-    task = ScoringTask.of(
+    task = ScoringTask.from_arguments(
         estimator, X, y, measure=measure, positive=positive, folds=cv, repeats=n_repeats,
         stratify=stratify, group=group, time=time, weight=weight, level=level, seed=seed,
         part=part, threshold=threshold, inner=inner_cv,
@@ -490,9 +492,9 @@ def validation_curve(
     tuned = scores.tuned(chosen, chosen_name, which=2 if tested else 1)
     return ValidationCurve(
         param_name, task.measure, tuple(marked), names[best], names[chosen], level,
-        task.higher_is_better, task.design.called,
+        task.higher_is_better, task.design.description,
         (*scores.notes, *task.design.notes, *(tuned_threshold.sentence for tuned_threshold in tuned)),
-        task.told(inputs, param_name=param_name, param_range=names),
+        task.provenance(inputs, param_name=param_name, param_range=names),
         scores.on_part(2, chosen, names[chosen]) if tested else None, tuned,
     )  # fmt: skip
 
@@ -648,7 +650,7 @@ def learning_curve(
     >>> curve.extrapolation.low < 1 + 10 / (192 - 11) < curve.extrapolation.high  # what is true
     True
     """
-    task = ScoringTask.of(
+    task = ScoringTask.from_arguments(
         estimator, X, y, measure=measure, positive=positive, folds=cv, repeats=n_repeats,
         stratify=stratify, group=group, time=time, weight=weight, level=level, seed=seed,
         part=part, on=("validation", "test"), threshold=threshold, inner=inner_cv, defaults=(5, 5),
@@ -686,9 +688,9 @@ def learning_curve(
     tuned = scores.tuned(last, f"{sizes[last]:,} rows")
     return LearningCurve(
         task.measure, rows, _extrapolate_size(task, sizes, validation, target_size, n_resamples), level,
-        task.higher_is_better, task.design.called,
+        task.higher_is_better, task.design.description,
         (*scores.notes, *task.design.notes, *(tuned_threshold.sentence for tuned_threshold in tuned)),
-        task.told(inputs, n_resamples=n_resamples), tuned,
+        task.provenance(inputs, n_resamples=n_resamples), tuned,
     )  # fmt: skip
 
 
@@ -714,7 +716,7 @@ def _parse_sizes(sizes: Sequence[Any] | None, max_size: int) -> list[int]:
     return row_counts
 
 
-def _order_rows(task: ScoringTask, train: Places, random: np.random.Generator) -> Places:
+def _order_rows(task: ScoringTask, train: Indices, random: np.random.Generator) -> Indices:
     """Return the rows of a training part in the order in which they are added."""
     if task.known.time is not None:
         return train[::-1]

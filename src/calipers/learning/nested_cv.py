@@ -13,7 +13,7 @@ import numpy as np
 from calipers.data.errors import InputError
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval, normal_quantile
-from calipers.learning.fitting import FitJob, Places
+from calipers.learning.fitting import FitJob, Indices
 from calipers.learning.split_designs import RowConstraints, SplitDesign
 from calipers.results import Evaluation
 from calipers.statistics import FloatArray
@@ -113,8 +113,8 @@ class FoldPair(NamedTuple):
     repetition: int
     first: int
     second: int
-    train: Places
-    asked: tuple[Places, Places]
+    train: Indices
+    eval_parts: tuple[Indices, Indices]
 
 
 def make_fold_pairs(
@@ -151,7 +151,7 @@ def make_jobs(pairs: Sequence[FoldPair], models: Mapping[str, Any]) -> list[FitJ
     """Return the fits of all models without each pair of folds."""
     return [
         FitJob(
-            model, pair.train, pair.asked, (pair.repetition, pair.first, pair.second),
+            model, pair.train, pair.eval_parts, (pair.repetition, pair.first, pair.second),
             name=f"{name} without folds {pair.first + 1} and {pair.second + 1}",
         )
         for pair in pairs
@@ -167,12 +167,12 @@ class NestedIntervals:
     """
 
     def __init__(
-        self, pooled: Evaluation, within: Evaluation, design: SplitDesign, fold_indices: Sequence[Places],
+        self, pooled: Evaluation, within: Evaluation, design: SplitDesign, fold_indices: Sequence[Indices],
         pairs: Sequence[FoldPair], level: float,
     ) -> None:  # fmt: skip
-        self.design, self.where, self.pairs, self.level = design, fold_indices, pairs, level
+        self.design, self.fold_indices, self.pairs, self.level = design, fold_indices, pairs, level
         self.folds = len(design.first)
-        self.found: dict[tuple[str, str], NestedCvInterval] = {}
+        self.by_name: dict[tuple[str, str], NestedCvInterval] = {}
         for name, system in pooled.sources.by_name.items():
             within_system = within.sources.by_name[name]
             for measure in pooled.sources.measures:
@@ -181,8 +181,8 @@ class NestedIntervals:
                 if losses is not None:
                     inner = _losses(within_system, measure, within[name, str(measure)].value)
                     if inner is not None:
-                        self.found[name, str(measure)] = self._of(losses, inner)
-        if not self.found:
+                        self.by_name[name, str(measure)] = self._compute_interval(losses, inner)
+        if not self.by_name:
             raise InputError(
                 "interval='nested' is of means of a loss per row, such as MSE, Brier or accuracy; "
                 f"none of {', '.join(pooled.measures)} is one"
@@ -190,7 +190,7 @@ class NestedIntervals:
 
     def __call__(self, system: str, measure: str) -> Interval:
         """Return the interval of a measure, undefined if the measure is not a mean loss."""
-        nested = self.found.get((system, measure))
+        nested = self.by_name.get((system, measure))
         return (
             intervals.no_interval(NAME, "no_mean_of_losses") if nested is None else nested.interval
         )
@@ -207,21 +207,21 @@ class NestedIntervals:
                 if nested.mse <= 0
                 else "."
             )
-            for (system, measure), nested in self.found.items()
+            for (system, measure), nested in self.by_name.items()
         ]
 
-    def _of(self, losses: FloatArray, inner: FloatArray) -> NestedCvInterval:
+    def _compute_interval(self, losses: FloatArray, inner: FloatArray) -> NestedCvInterval:
         within: dict[tuple[int, int], list[FloatArray]] = {}
         offset = 0
         for pair in self.pairs:
             # A fold that the model was asked about counts for the other one, held out with it.
-            for held_out, part in zip((pair.second, pair.first), pair.asked, strict=True):
+            for held_out, part in zip((pair.second, pair.first), pair.eval_parts, strict=True):
                 fold_losses = inner[offset : offset + len(part)]
                 within.setdefault((pair.repetition, held_out), []).append(fold_losses)
                 offset += len(part)
         outer = [
             OuterFold(losses[indices], np.concatenate(within[part.repetition, part.fold]))
-            for part, indices in zip(self.design.parts, self.where, strict=True)
+            for part, indices in zip(self.design.parts, self.fold_indices, strict=True)
         ]
         rows = sum(len(part.test) for part in self.design.first)
         return nested_interval(outer, rows, self.folds, self.level)

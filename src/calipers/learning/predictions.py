@@ -10,7 +10,7 @@ import numpy as np
 from calipers.data.class_labels import label_name
 from calipers.data.errors import InputError
 from calipers.evaluation.models import named_estimators
-from calipers.learning.fitting import Places
+from calipers.learning.fitting import Indices
 
 
 class ModelPredictions(NamedTuple):
@@ -48,7 +48,7 @@ class OutOfFoldModel:
     """
 
     def __init__(self, predictions: ModelPredictions, lacking: int = 0) -> None:
-        self.said, self.lacking = predictions, lacking
+        self.predictions, self.lacking = predictions, lacking
         if predictions.classes is not None:
             self.classes_ = predictions.classes
         if predictions.probability is not None:
@@ -57,8 +57,8 @@ class OutOfFoldModel:
             self.decision_function = lambda features: predictions.scores
 
     @classmethod
-    def of(
-        cls, name: str, parts: Sequence[ModelPredictions], fold_indices: Sequence[Places]
+    def from_folds(
+        cls, name: str, parts: Sequence[ModelPredictions], fold_indices: Sequence[Indices]
     ) -> OutOfFoldModel:
         """Combine the predictions of each part, whose rows have the indices ``fold_indices``."""
         order = np.argsort(np.concatenate(fold_indices), kind="stable")
@@ -81,15 +81,15 @@ class OutOfFoldModel:
             ModelPredictions(labels, together("probability"), together("scores"), classes), lacking
         )
 
-    def taken(self, rows: Places) -> OutOfFoldModel:
+    def take_rows(self, rows: Indices) -> OutOfFoldModel:
         """Return the predictions of some rows."""
-        labels, probability, scores, classes = self.said
+        labels, probability, scores, classes = self.predictions
         first, second = (None if t is None else t[rows] for t in (probability, scores))
         return OutOfFoldModel(ModelPredictions(labels[rows], first, second, classes))
 
     def predict(self, features: Any) -> Any:
         """Return the predicted labels or numbers."""
-        return self.said.labels
+        return self.predictions.labels
 
 
 def _expand_columns(name: str, classes: Any, model_classes: Any, table: Any) -> Any:
@@ -130,7 +130,7 @@ def check_named_estimators(estimator: Any) -> dict[str, Any]:
     return named_estimators(estimator)
 
 
-def are_classifiers(estimators: Mapping[str, Any]) -> bool:
+def is_classification(estimators: Mapping[str, Any]) -> bool:
     """Return whether all estimators are classifiers; raise InputError if kinds are mixed."""
     from sklearn.base import is_classifier, is_regressor
 
@@ -150,14 +150,14 @@ def are_classifiers(estimators: Mapping[str, Any]) -> bool:
     return next(iter(kinds.values()))
 
 
-def tested_rows(parts: Sequence[tuple[int, Places]]) -> tuple[Places, list[Places]]:
+def tested_rows(parts: Sequence[tuple[int, Indices]]) -> tuple[Indices, list[Indices]]:
     """Return the indices of the tested rows, and the positions of each part among them.
 
     Rows are ordered repetition by repetition, and by index within each. ``parts`` are pairs of a
     repetition and the rows tested in it.
     """
-    rows: list[Places] = []
-    fold_indices: list[Places] = []
+    rows: list[Indices] = []
+    fold_indices: list[Indices] = []
     offset = 0
     for current_repetition in dict.fromkeys(repetition for repetition, _ in parts):
         test_parts = [test for repetition, test in parts if repetition == current_repetition]

@@ -14,7 +14,7 @@ from calipers.inference import intervals
 from calipers.inference.intervals import Interval
 from calipers.inference.resampled_tests import corrected_t
 from calipers.learning.fitting import FitJob
-from calipers.learning.predictions import are_classifiers, check_named_estimators
+from calipers.learning.predictions import check_named_estimators, is_classification
 from calipers.learning.split_designs import TrainTestIndices, make_design
 from calipers.learning.train_test_scores import ScoreArray, ScoringTask
 from calipers.learning.tuning import INNER
@@ -161,16 +161,16 @@ def select_model(
             "by name"
         )
     models = check_named_estimators(candidates)
-    are_classifiers(models)
+    is_classification(models)
     first = next(iter(models.values()))
-    task = ScoringTask.of(
+    task = ScoringTask.from_arguments(
         first, X, y, measure=measure, positive=positive, folds=cv, repeats=n_repeats,
         stratify=stratify, group=group, time=time, weight=weight, level=level, seed=seed,
         part=part, on=("test",), threshold=threshold, inner=inner_cv, inner_chooses=True,
     )  # fmt: skip
     split = task.design.split
     validation = () if split is None or not len(split.validation) else (split.validation,)
-    if validation and inner_cv is not None and (task.tuning is None or not task.tuning.chooses):
+    if validation and inner_cv is not None and (task.tuning is None or not task.tuning.has_rule):
         raise InputError("inner_cv= divides the rows trained on, and part= has validation rows")
     within = INNER if inner_cv is None else inner_cv
     jobs = [
@@ -179,7 +179,9 @@ def select_model(
         for job in _make_jobs(task, number, item, models, within, stratify, validation)
     ]
     scores = task.measured(jobs, len(jobs) // len(task.design.parts), n_jobs, "select")
-    result = (_single_selection if task.design.once else _nested_selection)(scores, list(models))
+    result = (_single_selection if task.design.is_single_split else _nested_selection)(
+        scores, list(models)
+    )
     names = list(models)
     best = names.index(result.best)
     tuned = scores.tuned(best * (scores.each // len(models)), result.best)
@@ -187,13 +189,13 @@ def select_model(
         task.measure,
         result.candidates,
         result.best,
-        result.honest,
+        result.corrected,
         result.optimism,
         level,
         task.higher_is_better,
         (*scores.notes, *result.notes, *task.design.notes, *(item.sentence for item in tuned)),
         {
-            **scores.task.told(inputs, inner_cv=within),
+            **scores.task.provenance(inputs, inner_cv=within),
             "estimator": {n: repr(item) for n, item in models.items()},
         },
         tuned,
@@ -205,7 +207,7 @@ class _SelectionResult(NamedTuple):
 
     candidates: tuple[Candidate, ...]
     best: str
-    honest: Estimate
+    corrected: Estimate
     optimism: Estimate
     notes: tuple[str, ...] = ()
 
@@ -250,7 +252,7 @@ def _single_selection(scores: ScoreArray, names: list[str]) -> _SelectionResult:
     corrected = replace(scores.on_part(1, best * every, names[best]), system="chosen")
     optimism = _unpaired_optimism(task, apparent[best], corrected)
     note = (
-        f"Compared on {comparison_rows}; the best is measured on {len(scores.jobs[0].asked[1]):,} other rows, "
+        f"Compared on {comparison_rows}; the best is measured on {len(scores.jobs[0].eval_parts[1]):,} other rows, "
         f"as it was fitted on {len(scores.jobs[0].train):,}. Intervals of rows do not tell how much "
         "models of other training rows would differ."
     )
@@ -261,7 +263,7 @@ def _single_selection(scores: ScoreArray, names: list[str]) -> _SelectionResult:
 def _inner_estimate(scores: ScoreArray, first: int, every: int, name: str) -> Estimate:
     """Return the mean over the folds within the training rows of the only split."""
     inner = scores.jobs[first + 1 : first + every]
-    sizes = sum(len(job.train) for job in inner), sum(len(job.asked[1]) for job in inner)
+    sizes = sum(len(job.train) for job in inner), sum(len(job.eval_parts[1]) for job in inner)
     values = scores.values[1][0, first + 1 : first + every]
     return scores.task.estimated(values, (float(sizes[0]), float(sizes[1])), name)
 
@@ -296,7 +298,12 @@ def _make_jobs(
     folds: Sequence[TrainTestIndices] = ()
     if not validation:
         folds = make_design(
-            inner, 1, task.known.of(rows), None, stratify=stratify, seed=task.seed + number + 1
+            inner,
+            1,
+            task.known.take_rows(rows),
+            None,
+            stratify=stratify,
+            seed=task.seed + number + 1,
         ).parts
     jobs = []
     for name, model in models.items():

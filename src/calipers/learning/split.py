@@ -14,7 +14,7 @@ from calipers.data.columns import collect_columns
 from calipers.data.errors import InputError, format_value
 from calipers.evaluation.arguments import validate_arguments
 from calipers.learning.feature_columns import time_ranks
-from calipers.learning.fitting import Places, require_sklearn
+from calipers.learning.fitting import Indices, require_sklearn
 from calipers.learning.splitters import assign_groups, class_counts, strata
 
 #: The parts, in the order in which they are used.
@@ -39,9 +39,9 @@ class Split:
         Description of how the rows were divided.
     """
 
-    train: Places
-    validation: Places
-    test: Places
+    train: Indices
+    validation: Indices
+    test: Indices
     made: str
 
     def of(self, values: Any) -> tuple[Any, ...]:
@@ -61,7 +61,7 @@ class Split:
         return tuple(take_rows(values, rows) for rows in parts if len(rows) or rows is not parts[1])
 
     @property
-    def parts(self) -> Mapping[str, Places]:
+    def parts(self) -> Mapping[str, Indices]:
         """Parts that have rows, by name."""
         rows_by_name = {"train": self.train, "validation": self.validation, "test": self.test}
         return {name: rows for name, rows in rows_by_name.items() if len(rows)}
@@ -193,7 +193,7 @@ def to_split(division: Any, rows: int, label: str = "part", *, second: str = "va
             if indices is not None
         }
         row_split = _make_split(indices_by_name)
-    elif _is_places(division):
+    elif _is_index_arrays(division):
         if len(division) not in (2, 3):
             raise InputError(
                 f"{label}: there are {len(division)} arrays, expected the places of the rows to train "
@@ -211,7 +211,7 @@ def to_split(division: Any, rows: int, label: str = "part", *, second: str = "va
     return _check_split(row_split, label, rows)
 
 
-def _is_places(division: Any) -> bool:
+def _is_index_arrays(division: Any) -> bool:
     """Return whether these are index arrays of the parts rather than a column."""
     if not isinstance(division, tuple | list):
         return False
@@ -220,7 +220,7 @@ def _is_places(division: Any) -> bool:
     )
 
 
-def _to_indices(values: Any, label: str, rows: int) -> Places:
+def _to_indices(values: Any, label: str, rows: int) -> Indices:
     indices = np.asarray(values)
     if indices.ndim != 1 or (len(indices) and indices.dtype.kind not in "iu"):
         raise InputError(
@@ -230,7 +230,7 @@ def _to_indices(values: Any, label: str, rows: int) -> Places:
     return indices.astype(np.intp)
 
 
-def _make_split(indices_by_name: Mapping[str, Places]) -> Split:
+def _make_split(indices_by_name: Mapping[str, Indices]) -> Split:
     none = np.zeros(0, np.intp)
     train, validation, test = (indices_by_name.get(name, none) for name in PARTS)
     return Split(train, validation, test, "as given")
@@ -281,17 +281,17 @@ def _number(rows: Any) -> int:
     return number
 
 
-def _classes(stratify: Any) -> Places | None:
+def _classes(stratify: Any) -> Indices | None:
     """Return the class code of each row; for numbers with many values the code of its tenth."""
     if stratify is None:
         return None
     if stratify.dtype.kind == "f" and len(np.unique(stratify)) > _CLASSES:
         return strata(stratify)
-    codes: Places = encode_labels(stratify, "stratify").codes.astype(np.intp)
+    codes: Indices = encode_labels(stratify, "stratify").codes.astype(np.intp)
     return codes
 
 
-def _parts_to_split(part: Places, description: str) -> Split:
+def _parts_to_split(part: Indices, description: str) -> Split:
     """Convert the part code of each row to a Split."""
     train, validation, test = (np.flatnonzero(part == k) for k in range(3))
     for name, rows in (("train", train), ("test", test)):
@@ -301,7 +301,7 @@ def _parts_to_split(part: Places, description: str) -> Split:
 
 
 def _random_split(
-    rows: int, classes: Places | None, proportions: tuple[float, ...], seed: int
+    rows: int, classes: Indices | None, proportions: tuple[float, ...], seed: int
 ) -> Split:
     require_sklearn("dividing rows at random")
     from sklearn.model_selection import train_test_split
@@ -329,7 +329,7 @@ def _random_split(
 
 
 def _group_split(
-    group: Any, classes: Places | None, proportions: tuple[float, ...], seed: int
+    group: Any, classes: Indices | None, proportions: tuple[float, ...], seed: int
 ) -> Split:
     codes = encode_labels(group, "group").codes.astype(np.intp)
     number = int(codes.max()) + 1

@@ -30,7 +30,7 @@ from calipers.learning.feature_columns import FeatureColumns, time_ranks
 from calipers.learning.fitting import (
     FitJob,
     FitResult,
-    Places,
+    Indices,
     TrainingData,
     fit_all,
     require_sklearn,
@@ -155,7 +155,7 @@ def check_split(
     ['gives-away']
     """
     require_sklearn("checking a split")
-    columns = FeatureColumns.of(X)
+    columns = FeatureColumns.from_table(X)
     row_split = to_split(parts, columns.rows, "parts", second="test")
     for name, indices in (("train", row_split.train), ("test", row_split.test)):
         if not len(indices):
@@ -170,7 +170,7 @@ def check_split(
     scoring = (
         None
         if y is None
-        else ModelScorer.of(columns, arrays_by_name["y"], X, estimator, task, seed)
+        else ModelScorer.from_data(columns, arrays_by_name["y"], X, estimator, task, seed)
     )
     target = None if scoring is None else scoring.target
     split_data = SplitData(
@@ -226,11 +226,11 @@ CHECKS: Mapping[str, str] = {
 #: The smallest number and proportion of duplicated test rows.
 _COPIES, _SHARE = 2, 0.01
 #: The largest error left by a leaking feature alone, and the smallest increase without it.
-_LEFT, _LOST = 0.01, 0.1
+_MAX_REMAINING_ERROR, _MIN_ERROR_INCREASE = 0.01, 0.1
 #: The significance level.
 _SURE = 0.001
 #: The number of examples shown.
-_SHOWN = 5
+_MAX_EXAMPLES = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,12 +246,12 @@ class SplitData:
     seed: int
 
     @property
-    def train(self) -> Places:
+    def train(self) -> Indices:
         """Rows of the training and validation sets."""
         return np.concatenate([self.parts.train, self.parts.validation])
 
     @property
-    def test(self) -> Places:
+    def test(self) -> Indices:
         """Rows of the test set."""
         return self.parts.test
 
@@ -268,8 +268,8 @@ class SplitFault:
 
 def _format_values(values: Any) -> str:
     """Format the first examples."""
-    first = [str(to_python(value)) for value in values[:_SHOWN]]
-    suffix = ", …" if len(values) > _SHOWN else ""
+    first = [str(to_python(value)) for value in values[:_MAX_EXAMPLES]]
+    suffix = ", …" if len(values) > _MAX_EXAMPLES else ""
     return ", ".join(first) + suffix
 
 
@@ -307,9 +307,11 @@ def copies(data: SplitData) -> Iterator[SplitFault]:
             f"{data.scoring.name} with": full_score,
             f"{data.scoring.name} without": distinct_score,
         }
-        sentence += f" {data.scoring.called} is {full_score}, and {distinct_score} without them."
+        sentence += (
+            f" {data.scoring.display_name} is {full_score}, and {distinct_score} without them."
+        )
     sentence += " Remove duplicates before splitting."
-    yield SplitFault(sentence, "warning", numbers, tuple(copied_rows[:_SHOWN].tolist()))
+    yield SplitFault(sentence, "warning", numbers, tuple(copied_rows[:_MAX_EXAMPLES].tolist()))
 
 
 def shared_groups(data: SplitData) -> Iterator[SplitFault]:
@@ -340,9 +342,9 @@ def shared_groups(data: SplitData) -> Iterator[SplitFault]:
             f"{data.scoring.name} with": current_score,
             f"{data.scoring.name} without": grouped_score,
         }
-        sentence += f" {data.scoring.called} is {current_score}, and {grouped_score} on a split that keeps groups together."
+        sentence += f" {data.scoring.display_name} is {current_score}, and {grouped_score} on a split that keeps groups together."
     sentence += " Split by group (group=)."
-    yield SplitFault(sentence, "warning", numbers, tuple(names[:_SHOWN]))
+    yield SplitFault(sentence, "warning", numbers, tuple(names[:_MAX_EXAMPLES]))
 
 
 def future_rows(data: SplitData) -> Iterator[SplitFault]:
@@ -365,9 +367,9 @@ def future_rows(data: SplitData) -> Iterator[SplitFault]:
             f"{data.scoring.name} with": current_score,
             f"{data.scoring.name} without": forward_score,
         }
-        sentence += f" {data.scoring.called} is {current_score}, and {forward_score} if the latest rows are the test set."
+        sentence += f" {data.scoring.display_name} is {current_score}, and {forward_score} if the latest rows are the test set."
     sentence += " Split by time (time=)."
-    yield SplitFault(sentence, "warning", numbers, tuple(late[:_SHOWN].tolist()))
+    yield SplitFault(sentence, "warning", numbers, tuple(late[:_MAX_EXAMPLES].tolist()))
 
 
 # -------------------------------------------------------------------------------------- features
@@ -377,10 +379,15 @@ def target_leakage(data: SplitData) -> Iterator[SplitFault]:
     """Find a feature that alone leaves almost no error, unlike the others."""
     assert data.scoring is not None
     for column in range(len(data.columns.names)):
-        if data.scoring.alone(data.train, data.test, column) > _LEFT or len(data.columns.names) < 2:
+        if (
+            data.scoring.feature_error(data.train, data.test, column) > _MAX_REMAINING_ERROR
+            or len(data.columns.names) < 2
+        ):
             continue
-        if data.scoring.left(data.train, data.test, excluded=column) < _LOST + max(
-            _LEFT, data.scoring.left(data.train, data.test)
+        if data.scoring.relative_error(
+            data.train, data.test, excluded=column
+        ) < _MIN_ERROR_INCREASE + max(
+            _MAX_REMAINING_ERROR, data.scoring.relative_error(data.train, data.test)
         ):
             continue
         full_score = data.scoring.on(data.train, data.test)
@@ -388,7 +395,7 @@ def target_leakage(data: SplitData) -> Iterator[SplitFault]:
         name, score = data.columns.names[column], data.scoring.name
         yield SplitFault(
             f"{name} leaks the target: alone it leaves less than 1% of the error of the best "
-            f"constant prediction on {len(data.test):,} test rows. {data.scoring.called} is {full_score}, and "
+            f"constant prediction on {len(data.test):,} test rows. {data.scoring.display_name} is {full_score}, and "
             f"{reduced_score} without it. Check whether it is known at prediction time.",
             "warning",
             {f"{score} with": full_score, f"{score} without": reduced_score},
@@ -400,7 +407,7 @@ def row_index_leakage(data: SplitData) -> Iterator[SplitFault]:
     """Find a feature that numbers the rows and predicts the target."""
     assert data.scoring is not None
     for column in data.columns.numberings():
-        p = data.scoring.p_alone(data.train, data.test, column)
+        p = data.scoring.feature_p(data.train, data.test, column)
         if not p < _SURE:
             continue
         full_score = data.scoring.on(data.train, data.test)
@@ -413,7 +420,7 @@ def row_index_leakage(data: SplitData) -> Iterator[SplitFault]:
         alone = f", and {reduced_score} without it" if reduced_score is not None else ""
         yield SplitFault(
             f"{name} numbers the {data.columns.rows:,} rows but predicts the target, so their order "
-            f"has information that new rows lack. {data.scoring.called} is {full_score}{alone}. Exclude it.",
+            f"has information that new rows lack. {data.scoring.display_name} is {full_score}{alone}. Exclude it.",
             "warning",
             {
                 f"{score} with": full_score,
@@ -434,7 +441,9 @@ def distribution_shift(data: SplitData) -> Iterator[SplitFault]:
     columns = list(data.columns.compared(train, test))
     names = list(data.columns.names)
     if data.target is not None:
-        columns += list(FeatureColumns.of(np.asarray(data.target)[:, None]).compared(train, test))
+        columns += list(
+            FeatureColumns.from_table(np.asarray(data.target)[:, None]).compared(train, test)
+        )
         names.append("the target")
     p = holm(np.array([shift.p for shift in columns]))
     differ = [k for k in np.argsort(p, kind="stable") if p[k] < _SURE]
@@ -447,8 +456,8 @@ def distribution_shift(data: SplitData) -> Iterator[SplitFault]:
     if auc is not None:
         numbers["AUC"] = auc
         auc_sentence = f" A classifier distinguishes them with an AUC of {auc}."
-    listed = ", ".join(f"{names[k]} ({columns[k].said})" for k in differ[:_SHOWN])
-    suffix = f" and {len(differ) - _SHOWN} more" if len(differ) > _SHOWN else ""
+    listed = ", ".join(f"{names[k]} ({columns[k].said})" for k in differ[:_MAX_EXAMPLES])
+    suffix = f" and {len(differ) - _MAX_EXAMPLES} more" if len(differ) > _MAX_EXAMPLES else ""
     which = f"in {listed}{suffix}" if differ else "in several columns jointly"
     sentence = (
         f"The {len(test):,} test {unit} and the {len(train):,} training {unit} differ "
@@ -463,11 +472,11 @@ def distribution_shift(data: SplitData) -> Iterator[SplitFault]:
             f"{data.scoring.name} tested": test_score,
             f"{data.scoring.name} within": held_out_score,
         }
-        sentence += f" {data.scoring.called} is {test_score}, and {held_out_score} on rows held out of the training set."
-    yield SplitFault(sentence, "caution", numbers, tuple(names[k] for k in differ[:_SHOWN]))
+        sentence += f" {data.scoring.display_name} is {test_score}, and {held_out_score} on rows held out of the training set."
+    yield SplitFault(sentence, "caution", numbers, tuple(names[k] for k in differ[:_MAX_EXAMPLES]))
 
 
-def _one_a_group(rows: Places, group: Any) -> Places:
+def _one_a_group(rows: Indices, group: Any) -> Indices:
     """Select the first row of each group, since rows of a group are similar."""
     if group is None:
         return rows
@@ -475,7 +484,7 @@ def _one_a_group(rows: Places, group: Any) -> Places:
     return rows[np.sort(first)]
 
 
-def _separability(data: SplitData, train: Places, test: Places) -> IntervalNumber | None:
+def _separability(data: SplitData, train: Indices, test: Indices) -> IntervalNumber | None:
     """Return the AUC of a classifier of the two parts on held-out rows."""
     from calipers.evaluate.classification import classification
 
@@ -490,12 +499,12 @@ def _separability(data: SplitData, train: Places, test: Places) -> IntervalNumbe
         [job], TrainingData(data.columns.numbers[rows], tested), _positive_probability
     ).all[0]
     assert fit is not None
-    (scores,) = fit.said
+    (scores,) = fit.predictions
     evaluation = classification(
         tested[learned.test], score=scores, positive=True, measures="AUC", level=1 - _SURE,
         curves=False,
     )  # fmt: skip
-    return IntervalNumber.of(evaluation["AUC"])
+    return IntervalNumber.from_estimate(evaluation["AUC"])
 
 
 def _positive_probability(model: Any, features: Any) -> Any:
@@ -506,7 +515,7 @@ def _positive_probability(model: Any, features: Any) -> Any:
 #: Integers with at most this number of values are classes.
 _CLASSES = 20
 #: With more rows than this forests are slow.
-_MANY = 10_000
+_MAX_FOREST_ROWS = 10_000
 #: Leaves of a tree on one feature.
 _LEAVES = 64
 
@@ -521,10 +530,10 @@ class ModelScorer:
     classes: bool
     estimator: Any
     seed: int
-    _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
+    _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(
+    def from_data(
         cls, columns: FeatureColumns, target: Any, features: Any, estimator: Any, task: str | None,
         seed: int,
     ) -> ModelScorer:  # fmt: skip
@@ -548,40 +557,40 @@ class ModelScorer:
         return "accuracy" if self.classes else "RMSE"
 
     @property
-    def called(self) -> str:
+    def display_name(self) -> str:
         """Name of the score at the start of a sentence."""
         return "Accuracy" if self.classes else "RMSE"
 
-    def on(self, train: Places, test: Places, excluded: int | None = None) -> IntervalNumber:
+    def on(self, train: Indices, test: Indices, excluded: int | None = None) -> IntervalNumber:
         """Return the score with its interval."""
         from calipers.evaluate.classification import classification
         from calipers.evaluate.regression import regression
 
-        predictions, truth = self._said(train, test, excluded), self.target[test]
+        predictions, truth = self._predict(train, test, excluded), self.target[test]
         options: dict[str, Any] = {"measures": self.name, "curves": False, "seed": self.seed}
         if self.classes:  # right or wrong, also where the rows tested have one class alone
             right = (predictions == truth).astype(np.intp)
             evaluation = classification(
                 np.ones_like(right), right, labels=[0, 1], positive=1, **options
             )
-            return IntervalNumber.of(evaluation[self.name])
-        return IntervalNumber.of(regression(truth, predictions, **options)[self.name])
+            return IntervalNumber.from_estimate(evaluation[self.name])
+        return IntervalNumber.from_estimate(regression(truth, predictions, **options)[self.name])
 
-    def left(self, train: Places, test: Places, excluded: int | None = None) -> float:
+    def relative_error(self, train: Indices, test: Indices, excluded: int | None = None) -> float:
         """Return the error of the model relative to the best constant prediction."""
-        return self._share(train, test, self._said(train, test, excluded))
+        return self._relative_loss(train, test, self._predict(train, test, excluded))
 
-    def alone(self, train: Places, test: Places, column: int) -> float:
+    def feature_error(self, train: Indices, test: Indices, column: int) -> float:
         """Return the error of one feature alone relative to the best constant prediction.
 
         It is the error of a tree, or of a linear regression if that is smaller.
         """
         return min(
-            self._share(train, test, predictions)
+            self._relative_loss(train, test, predictions)
             for predictions in self._by_one(train, test, column)
         )
 
-    def p_alone(self, train: Places, test: Places, column: int) -> float:
+    def feature_p(self, train: Indices, test: Indices, column: int) -> float:
         """Return the p-value that a tree on one feature beats the best constant prediction.
 
         The test is one-sided: a sign test for classes, and a paired t test for numbers.
@@ -603,55 +612,55 @@ class ModelScorer:
             return float(binomtest(better, better + worse, alternative="greater").pvalue)
         return float(ttest_rel(constant_losses, model_losses, alternative="greater").pvalue)
 
-    def within(self, train: Places) -> IntervalNumber:
+    def within(self, train: Indices) -> IntervalNumber:
         """Return the score on a quarter of the rows, fitted to the others."""
         inner = split(len(train), test=0.25, seed=self.seed)
         return self.on(train[inner.train], train[inner.test])
 
     # ----------------------------------------------------------------------------------------- fits
 
-    def _said(self, train: Places, test: Places, excluded: int | None) -> Any:
+    def _predict(self, train: Indices, test: Indices, excluded: int | None) -> Any:
         key = train.tobytes(), test.tobytes(), excluded
-        if key not in self._kept:
+        if key not in self._cache:
             features = self.features if excluded is None else _drop_column(self.features, excluded)
-            self._kept[key] = self._fitted(self.estimator, features, train, test)
-        return self._kept[key]
+            self._cache[key] = self._fitted(self.estimator, features, train, test)
+        return self._cache[key]
 
-    def _by_one(self, train: Places, test: Places, column: int) -> list[Any]:
+    def _by_one(self, train: Indices, test: Indices, column: int) -> list[Any]:
         """Return the predictions of a tree on one feature; for numbers also those of a line."""
         from sklearn.linear_model import LinearRegression
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
         key = train.tobytes(), test.tobytes(), "alone", column
-        if key not in self._kept:
+        if key not in self._cache:
             tree = DecisionTreeClassifier if self.classes else DecisionTreeRegressor
             feature = self.columns.numbers[:, [column]]
             models = [tree(max_leaf_nodes=_LEAVES, min_samples_leaf=2, random_state=self.seed)]
             if not self.classes and np.isfinite(feature).all():
                 models.append(LinearRegression())
-            self._kept[key] = [self._fitted(model, feature, train, test) for model in models]
-        return list(self._kept[key])
+            self._cache[key] = [self._fitted(model, feature, train, test) for model in models]
+        return list(self._cache[key])
 
-    def _fitted(self, model: Any, features: Any, train: Places, test: Places) -> Any:
+    def _fitted(self, model: Any, features: Any, train: Indices, test: Indices) -> Any:
         job = FitJob(model, train, (test,), name="the model of the check")
         fit: FitResult[Any] | None = fit_all(
             [job], TrainingData(features, self.target), seed=self.seed
         ).all[0]
         assert fit is not None
-        return fit.said[0]
+        return fit.predictions[0]
 
     # --------------------------------------------------------------------------------------- losses
 
-    def _constant(self, train: Places) -> Any:
+    def _constant(self, train: Indices) -> Any:
         train_target = self.target[train]
         return np.bincount(train_target).argmax() if self.classes else train_target.mean()
 
-    def _losses(self, test: Places, predictions: Any) -> FloatArray:
+    def _losses(self, test: Indices, predictions: Any) -> FloatArray:
         truth = self.target[test]
         losses = truth != predictions if self.classes else np.square(truth - predictions)
         return np.asarray(losses, np.float64)
 
-    def _share(self, train: Places, test: Places, predictions: Any) -> float:
+    def _relative_loss(self, train: Indices, test: Indices, predictions: Any) -> float:
         constant_loss = float(self._losses(test, self._constant(train)).mean())
         model_loss = float(self._losses(test, predictions).mean())
         return model_loss / constant_loss if constant_loss else 1.0
@@ -664,7 +673,7 @@ def default_model(rows: int, seed: int, *, classes: bool) -> Any:
     """
     from sklearn import ensemble as has
 
-    if rows > _MANY:
+    if rows > _MAX_FOREST_ROWS:
         boosted = (has.HistGradientBoostingRegressor, has.HistGradientBoostingClassifier)
         return boosted[classes](random_state=seed)
     forest = (has.RandomForestRegressor, has.RandomForestClassifier)

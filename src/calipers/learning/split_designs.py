@@ -18,7 +18,7 @@ from calipers.data.arrays import check_length
 from calipers.data.class_labels import encode_labels
 from calipers.data.errors import InputError, format_value
 from calipers.learning.feature_columns import time_ranks
-from calipers.learning.fitting import Places, fit_error_message
+from calipers.learning.fitting import Indices, fit_error_message
 from calipers.learning.split import Split
 from calipers.learning.splitters import (
     GroupTimeSeriesSplit,
@@ -31,8 +31,8 @@ from calipers.learning.splitters import (
 class TrainTestIndices(NamedTuple):
     """Indices of the training rows and of the test rows of a fit."""
 
-    train: Places
-    test: Places
+    train: Indices
+    test: Indices
     repetition: int
     fold: int
     name: str = ""
@@ -40,20 +40,20 @@ class TrainTestIndices(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SplitDesign:
-    """Splits of the rows, repetition by repetition, with their description ``called``.
+    """Splits of the rows, repetition by repetition, with their description ``description``.
 
     ``notes`` are remarks on unusual splits. ``sizes`` are the numbers of training and of test rows
     summed over all parts. ``split`` is the given division of the rows, if there is one.
     """
 
     parts: tuple[TrainTestIndices, ...]
-    called: str
+    description: str
     sizes: tuple[float, float]
     notes: tuple[str, ...] = ()
     split: Split | None = None
 
     @property
-    def once(self) -> bool:
+    def is_single_split(self) -> bool:
         """Whether rows are divided once.
 
         The uncertainty of a value then can be estimated from the measured rows only.
@@ -61,7 +61,7 @@ class SplitDesign:
         return len(self.parts) == 1
 
     @property
-    def spare(self) -> tuple[Places, ...]:
+    def spare(self) -> tuple[Indices, ...]:
         """Validation rows of a split whose test rows are measured, if there are any."""
         split = self.split
         if split is None or self.parts[0].name != "test" or not len(split.validation):
@@ -98,8 +98,8 @@ class SplitDesign:
         return tuple(part for part in self.parts if part.repetition == 0)
 
     @classmethod
-    def of(
-        cls, pairs: Iterable[tuple[Places, Places]], description: str, notes: tuple[str, ...] = ()
+    def from_pairs(
+        cls, pairs: Iterable[tuple[Indices, Indices]], description: str, notes: tuple[str, ...] = ()
     ) -> SplitDesign:
         """Return the design of pairs of training and test rows.
 
@@ -136,7 +136,7 @@ class RowConstraints:
     group: Any = None
     time: Any = None
 
-    def of(self, rows: Places) -> RowConstraints:
+    def take_rows(self, rows: Indices) -> RowConstraints:
         """Return the constraints of some rows."""
         group = None if self.group is None else np.asarray(self.group)[rows]
         time = self.times
@@ -172,9 +172,11 @@ def make_design(
         one_order = known.time is not None or not isinstance(folds, int | np.integer)
         repeats = 1 if one_order else defaults[1]
     design = _make_design(folds, repeats, known, features, stratify=stratify, seed=seed)
-    if design.once:
+    if design.is_single_split:
         train, test = (f"{int(size):,}" for size in design.sizes)
-        return replace(design, called=f"one split, trained on {train} rows, measured on {test}")
+        return replace(
+            design, description=f"one split, trained on {train} rows, measured on {test}"
+        )
     return design
 
 
@@ -203,11 +205,11 @@ def _make_design(
     if hasattr(folds, "split"):
         target = None if known.target is None else np.asarray(known.target)
         pairs, notes = _collect_splits(lambda: folds.split(features, target, known.group))
-        return SplitDesign.of(pairs, format_value(folds), notes)
+        return SplitDesign.from_pairs(pairs, format_value(folds), notes)
     checked_pairs = (
         _check_pair(pair, known.rows, split_number) for split_number, pair in enumerate(folds, 1)
     )
-    return SplitDesign.of(checked_pairs, "given splits")
+    return SplitDesign.from_pairs(checked_pairs, "given splits")
 
 
 #: What the parts are for.
@@ -268,7 +270,7 @@ def _out_of_order(split: Split, known: RowConstraints, on: str) -> list[str]:
     return [f"{later:,} rows trained on are from no earlier than the first row measured on."]
 
 
-def _check_pair(pair: Any, rows: int, split_number: int) -> tuple[Places, Places]:
+def _check_pair(pair: Any, rows: int, split_number: int) -> tuple[Indices, Indices]:
     """Return the training and test rows of a given split, checked."""
     error = InputError(
         f"folds: split {split_number} is {format_value(pair)}, expected the places of the rows trained on "
@@ -332,7 +334,7 @@ def _choose_splitter(
     description = " ".join([*words, "cross-validation"]) + (
         f", {repeats} times" if is_repeated else ""
     )
-    return SplitDesign.of(pairs, description, notes)
+    return SplitDesign.from_pairs(pairs, description, notes)
 
 
 def _forward_splits(
@@ -361,12 +363,12 @@ def _forward_splits(
         reason = "as its time is that of the first row tested"
         notes += (f"{dropped:,} times a row was not trained on, {reason}.",)
     grouped = "" if group is None else "grouped "
-    return SplitDesign.of(
+    return SplitDesign.from_pairs(
         forward_pairs, f"{grouped}cross-validation forward in time, {folds} splits", notes
     )
 
 
-def _collect_splits(split: Any) -> tuple[list[tuple[Places, Places]], tuple[str, ...]]:
+def _collect_splits(split: Any) -> tuple[list[tuple[Indices, Indices]], tuple[str, ...]]:
     """Return the splits of a splitter, and its warnings as notes; its errors become InputError."""
     with warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always")

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from calipers.data.errors import InputError
 from calipers.statistics import FloatArray
 
-Places = npt.NDArray[np.intp]
+Indices = npt.NDArray[np.intp]
 
 
 def _make_rng(seed: Any) -> Any:
@@ -53,7 +53,7 @@ class _RepeatedSplitter(_Splitter):
                 )
         self.n_splits, self.n_repeats, self.random_state = n_splits, n_repeats, random_state
 
-    def _once(self) -> Callable[..., Any]:
+    def _splitter_class(self) -> Callable[..., Any]:
         """Return the splitter class that divides the rows once."""
         raise NotImplementedError
 
@@ -62,9 +62,9 @@ class _RepeatedSplitter(_Splitter):
         X: Any,
         y: Any = None,
         groups: Any = None,
-    ) -> Iterator[tuple[Places, Places]]:
+    ) -> Iterator[tuple[Indices, Indices]]:
         """Yield the indices of training and test rows, repetition by repetition."""
-        random, splitter_class = _make_rng(self.random_state), self._once()
+        random, splitter_class = _make_rng(self.random_state), self._splitter_class()
         for _ in range(self.n_repeats):
             splitter = splitter_class(n_splits=self.n_splits, shuffle=True, random_state=random)
             yield from splitter.split(X, y, groups)
@@ -100,7 +100,7 @@ class RepeatedGroupKFold(_RepeatedSplitter):
     (6, True)
     """
 
-    def _once(self) -> Callable[..., Any]:
+    def _splitter_class(self) -> Callable[..., Any]:
         from sklearn.model_selection import GroupKFold
 
         splitter_class: Callable[..., Any] = GroupKFold
@@ -130,7 +130,7 @@ class RepeatedStratifiedGroupKFold(_RepeatedSplitter):
     [2, 2, 2, 2]
     """
 
-    def _once(self) -> Callable[..., Any]:
+    def _splitter_class(self) -> Callable[..., Any]:
         from sklearn.model_selection import StratifiedGroupKFold
 
         splitter_class: Callable[..., Any] = StratifiedGroupKFold
@@ -187,7 +187,7 @@ class GroupTimeSeriesSplit(_Splitter):
         X: Any,
         y: Any = None,
         groups: Any = None,
-    ) -> Iterator[tuple[Places, Places]]:
+    ) -> Iterator[tuple[Indices, Indices]]:
         """Yield the indices of training and test rows, forward in time."""
         codes, first = _groups(groups)
         n_groups = len(first)
@@ -248,7 +248,7 @@ class StratifiedGroupShuffleSplit(_Splitter):
         X: Any,
         y: Any,
         groups: Any = None,
-    ) -> Iterator[tuple[Places, Places]]:
+    ) -> Iterator[tuple[Indices, Indices]]:
         """Yield the indices of training and test rows."""
         codes, first = _groups(groups)
         if len(first) < 2:
@@ -264,7 +264,7 @@ class StratifiedGroupShuffleSplit(_Splitter):
         return self.n_splits
 
 
-def class_counts(y: Any, codes: Places, groups: int) -> FloatArray:
+def class_counts(y: Any, codes: Indices, groups: int) -> FloatArray:
     """Count the rows of each class in each group; the result has shape (groups, classes)."""
     _, labels = np.unique(np.asarray(y), return_inverse=True)
     counts = np.zeros((groups, int(labels.max(initial=0)) + 1))
@@ -276,7 +276,7 @@ def class_counts(y: Any, codes: Places, groups: int) -> FloatArray:
 _ORDERS = 10
 
 
-def assign_groups(counts: FloatArray, proportions: Sequence[float], random: Any) -> Places:
+def assign_groups(counts: FloatArray, proportions: Sequence[float], random: Any) -> Indices:
     """Assign each group to a part, so that parts have about ``proportions`` of the rows of each class.
 
     Parameters
@@ -318,8 +318,8 @@ def assign_groups(counts: FloatArray, proportions: Sequence[float], random: Any)
 
 
 def _assign_in_order(
-    order: Places, class_proportions: FloatArray, parts: FloatArray
-) -> tuple[float, Places]:
+    order: Indices, class_proportions: FloatArray, parts: FloatArray
+) -> tuple[float, Indices]:
     """Assign groups in this order; return the sum of squares and the part of each group."""
     lacking = parts[:, None] * np.ones(class_proportions.shape[1])
     out, empty = np.empty(len(order), np.intp), np.ones(len(parts), np.bool_)
@@ -334,7 +334,7 @@ def _assign_in_order(
     return float((lacking**2).sum()), out
 
 
-def strata(y: Any, parts: int = 10, min_rows: int = 10) -> Places:
+def strata(y: Any, parts: int = 10, min_rows: int = 10) -> Indices:
     """Return the stratum of each number, so that folds can be stratified by a continuous target.
 
     Parameters

@@ -28,15 +28,15 @@ from calipers.learning.fitting import (
     FitJob,
     FitResult,
     FitResults,
-    Places,
+    Indices,
     TrainingData,
     fit_all,
     require_sklearn,
 )
 from calipers.learning.predictions import (
     ModelPredictions,
-    are_classifiers,
     check_named_estimators,
+    is_classification,
     predict_classifier,
 )
 from calipers.learning.split import to_split
@@ -55,7 +55,7 @@ from calipers.results.learning import TunedThreshold
 from calipers.statistics import FloatArray
 
 #: What is measured where nothing is named.
-USUAL = {True: "error-rate", False: "MSE"}
+DEFAULT_MEASURES = {True: "error-rate", False: "MSE"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class ScoringTask:
     tuning: ThresholdTuning | None = None
 
     @classmethod
-    def of(
+    def from_arguments(
         cls,
         estimator: Any,
         X: Any,
@@ -105,7 +105,7 @@ class ScoringTask:
         if isinstance(estimator, Mapping):
             raise InputError("estimator is a dict, expected one estimator")
         check_level(level)
-        classes = are_classifiers(check_named_estimators(estimator))
+        classes = is_classification(check_named_estimators(estimator))
         if X is None or y is None:
             raise InputError("features and a truth are missing: give (estimator, X, y)")
         target = checked_target(X, y, classes=classes)
@@ -115,7 +115,7 @@ class ScoringTask:
             check_length(groups, len(target), "group")
         material = TrainingData(X, target, weights)
         name = parse_measure(
-            measure or USUAL[classes], "classification" if classes else "regression"
+            measure or DEFAULT_MEASURES[classes], "classification" if classes else "regression"
         )
         known = RowConstraints(
             len(target), target, classes, groups, checked_time(time, len(target))
@@ -127,10 +127,10 @@ class ScoringTask:
                 f"threshold= makes labels, and {name} reads {name.definition.reads}: name a "
                 "measure of labels, such as F1"
             )
-        tuning = ThresholdTuning.of(
+        tuning = ThresholdTuning.from_arguments(
             threshold, target, positive, inner, stratify=stratify, seed=seed
         )
-        chooses = inner_chooses or (tuning is not None and tuning.chooses)
+        chooses = inner_chooses or (tuning is not None and tuning.has_rule)
         if inner is not None and not chooses:
             raise InputError(INNER_ALONE)
         if part is None:
@@ -192,7 +192,7 @@ class ScoringTask:
         all_jobs = [
             item for job, inner in zip(jobs, inner_jobs, strict=True) for item in (job, *inner)
         ]
-        ask = self.scorer.said if tuning is None else predict_classifier
+        ask = self.scorer.get_predictions if tuning is None else predict_classifier
         fits: FitResults[Any] = fit_all(
             all_jobs, self.material, ask, seed=self.seed, n_jobs=n_jobs, label="fitting model"
         )
@@ -206,24 +206,24 @@ class ScoringTask:
             notes.append(f"Interrupted: these numbers are of {progress}, which were finished.")
             warnings.warn(f"{verb} was interrupted after {progress}", stacklevel=4)
             task = replace(self, design=replace(self.design, parts=self.design.parts[:done]))
-        tables = np.full((len(jobs[0].asked), done * each), math.nan)
+        tables = np.full((len(jobs[0].eval_parts), done * each), math.nan)
         predictions: list[list[Any]] = []
         choices: list[tuple[ThresholdChoice, list[ScoredRows]]] = []
         for index, (job, end) in enumerate(zip(jobs[: done * each], stops, strict=False)):
             job_fits = [
                 fit for fit in fits.all[end - 1 - len(inner_jobs[index]) : end] if fit is not None
             ]
-            part_predictions = list(job_fits[0].said)
+            part_predictions = list(job_fits[0].predictions)
             if tuning is not None:
                 choice, rows = self._tuned(tuning, job, job_fits, inner_jobs[index])
                 part_predictions = [
                     (tuning.labels(item, scored.score >= choice.threshold), _known_labels(item))
-                    for item, scored in zip(job_fits[0].said, rows, strict=True)
+                    for item, scored in zip(job_fits[0].predictions, rows, strict=True)
                 ]
                 choices.append((choice, rows))
             predictions.append(part_predictions)
             for which, (rows_of_part, item) in enumerate(
-                zip(job.asked, part_predictions, strict=True)
+                zip(job.eval_parts, part_predictions, strict=True)
             ):
                 tables[which, index] = self._value(rows_of_part, item, job.name)
         values = tables.reshape(len(tables), done, each)
@@ -239,31 +239,31 @@ class ScoringTask:
         """Return the threshold of a job, chosen on its rows, and the scored rows of each part."""
         rows = [
             tuning.scored(item, *self._of_rows(part), job.name)
-            for item, part in zip(fits[0].said, job.asked, strict=True)
+            for item, part in zip(fits[0].predictions, job.eval_parts, strict=True)
         ]
         if not inner:
             return tuning.chosen(rows[0], job.name), rows
         within = [
-            tuning.scored(fit.said[0], *self._of_rows(item.asked[0]), item.name)
+            tuning.scored(fit.predictions[0], *self._of_rows(item.eval_parts[0]), item.name)
             for fit, item in zip(fits[1:], inner, strict=True)
         ]
         return tuning.chosen(concat_rows(within), job.name), rows
 
-    def _of_rows(self, rows: Places) -> tuple[Any, Any]:
+    def _of_rows(self, rows: Indices) -> tuple[Any, Any]:
         """Return the truth and the weight of rows."""
         weight = self.material.weight
         return self.material.target[rows], None if weight is None else weight[rows]
 
     def on_rows(
-        self, rows: Places, predictions: Mapping[str, tuple[Any, Mapping[str, Any]]]
+        self, rows: Indices, predictions: Mapping[str, tuple[Any, Mapping[str, Any]]]
     ) -> RowPredictions:
         """Return predictions for some rows, with truth, weights, clusters and times."""
         truth, weight = self._of_rows(rows)
         return RowPredictions(
-            self.scorer, truth, predictions, weight, **self.beside(rows), seed=self.seed
+            self.scorer, truth, predictions, weight, **self.interval_options(rows), seed=self.seed
         )
 
-    def beside(self, rows: Places) -> dict[str, Any]:
+    def interval_options(self, rows: Indices) -> dict[str, Any]:
         """Return clusters, times and level, which intervals of rows are computed with."""
         group, time = self.known.group, self.known.times
         return {
@@ -285,11 +285,11 @@ class ScoringTask:
             )
         return value
 
-    def told(self, inputs: Sequence[Any], **extra: Any) -> dict[str, Any]:
+    def provenance(self, inputs: Sequence[Any], **extra: Any) -> dict[str, Any]:
         """Return the provenance."""
         return {
             **base_provenance(self.estimator, inputs),
-            "cross-validation": self.design.called,
+            "cross-validation": self.design.description,
             "splits": len(self.design.parts),
             "repetitions": self.design.repetitions,
             "trained on": self.sizes[0],
@@ -308,7 +308,7 @@ def _known_labels(predictions: ModelPredictions) -> dict[str, Any]:
 class ScoreArray:
     """Values of a measure of shape (parts, splits, jobs per split).
 
-    The parts of each job are its training rows, the measured rows and possibly others. ``said`` are
+    The parts of each job are its training rows, the measured rows and possibly others. ``predictions`` are
     the predictions and ``choices`` the chosen thresholds, job by job.
     """
 
@@ -316,7 +316,7 @@ class ScoreArray:
     jobs: tuple[FitJob, ...]
     values: FloatArray
     notes: list[str]
-    said: Sequence[Sequence[Any]]
+    predictions: Sequence[Sequence[Any]]
     choices: Sequence[tuple[ThresholdChoice, list[ScoredRows]]]
 
     @property
@@ -330,7 +330,7 @@ class ScoreArray:
         Over splits the roles of training and test rows are exchanged: splits share most of the rows
         measured here, so the corrected t takes the two sizes in reverse.
         """
-        if self.task.design.once:
+        if self.task.design.is_single_split:
             return self.on_part(0, job_index, name)
         n_trained = float(np.mean([len(job.train) for job in self.jobs[job_index :: self.each]]))
         n_others = max(sum(self.task.sizes) - n_trained, 1.0)
@@ -342,7 +342,7 @@ class ScoreArray:
         Over splits, whose models share training rows, the interval is the corrected t; for a single
         split it is that of its rows.
         """
-        if self.task.design.once:
+        if self.task.design.is_single_split:
             return self.on_part(1, job_index, name)
         return self.task.estimated(self.values[1][:, job_index], self.task.sizes, name)
 
@@ -357,7 +357,7 @@ class ScoreArray:
         The intervals are simultaneous.
         """
         task = self.task
-        if task.design.once:
+        if task.design.is_single_split:
             row_predictions = self._on(1, {name: job_index for job_index, name in enumerate(names)})
             return row_predictions.differences(names[best])
         train, test = task.sizes
@@ -370,25 +370,29 @@ class ScoreArray:
         return {row.system: row for row in comparison}
 
     def _on(self, which: int, indices_by_name: Mapping[str, int]) -> RowPredictions:
-        rows = self.jobs[next(iter(indices_by_name.values()))].asked[which]
-        return self.task.on_rows(rows, {n: self.said[p][which] for n, p in indices_by_name.items()})
+        rows = self.jobs[next(iter(indices_by_name.values()))].eval_parts[which]
+        return self.task.on_rows(
+            rows, {n: self.predictions[p][which] for n, p in indices_by_name.items()}
+        )
 
     def tuned(self, job_index: int, name: str, which: int = 1) -> tuple[TunedThreshold, ...]:
         """Return the gain of a job's tuned threshold on a part; empty if none was tuned."""
         task, tuning = self.task, self.task.tuning
-        if tuning is None or not tuning.chooses:
+        if tuning is None or not tuning.has_rule:
             return ()
         job_choices = self.choices[job_index :: self.each]
         choices, tested = [c for c, _ in job_choices], [rows[which] for _, rows in job_choices]
         measure = task.scorer.measure
-        if task.design.once:
-            interval_options = task.beside(self.jobs[job_index].asked[which])
+        if task.design.is_single_split:
+            interval_options = task.interval_options(self.jobs[job_index].eval_parts[which])
             gain = paired_gain(
                 measure, choices[0], tested[0], tuning.names, **interval_options, seed=task.seed
             )
         else:
             gain = split_gain(measure, task.sizes, task.level)
-        tuned_threshold = tuning.told(name, measure, choices, tested, tuning.within_folds, gain)
+        tuned_threshold = tuning.summarize(
+            name, measure, choices, tested, tuning.within_folds, gain
+        )
         return (tuned_threshold,)
 
 
@@ -473,13 +477,13 @@ RESAMPLES = 2000
 class RowPredictions:
     """Truth of rows and the predictions of models for them, with weights, clusters and times.
 
-    ``said`` has the predictions of each model as :meth:`Scorer.said` returns them; rows of the same
+    ``predictions`` has the predictions of each model as :meth:`Scorer.get_predictions` returns them; rows of the same
     ``cluster`` belong together.
     """
 
     scorer: Scorer
     truth: Any
-    said: Mapping[str, tuple[Any, Mapping[str, Any]]]
+    predictions: Mapping[str, tuple[Any, Mapping[str, Any]]]
     weight: FloatArray | None = None
     cluster: Any = None
     time: Any = None
@@ -497,16 +501,16 @@ class RowPredictions:
 
         The intervals are simultaneous.
         """
-        if len(self.said) < 2:
+        if len(self.predictions) < 2:
             return {}
-        comparison = self._evaluated(list(self.said)).compare(baseline=baseline)
+        comparison = self._evaluated(list(self.predictions)).compare(baseline=baseline)
         return {row.system: row for row in comparison if row.measure == str(self.scorer.measure)}
 
     def _evaluated(self, names: list[str]) -> Evaluation:
         """Evaluate some models on these rows."""
         kind = _COLUMNS.get(self.scorer.measure.definition.reads or "", "predicted")
         options: dict[str, Any] = {
-            kind: {name: self.said[name][0] for name in names}, "measures": [self.scorer.measure],
+            kind: {name: self.predictions[name][0] for name in names}, "measures": [self.scorer.measure],
             "weight": self.weight, "cluster": self.cluster, "time": self.time, "curves": False,
             "level": self.level, "n_resamples": RESAMPLES, "seed": self.seed,
         }  # fmt: skip
@@ -516,7 +520,7 @@ class RowPredictions:
 
     def _classes(self, name: str) -> dict[str, Any]:
         """Return the classes, of which the rows may lack some, and the positive class."""
-        labels, positive = self.said[name][1].get("labels"), self.scorer.positive
+        labels, positive = self.predictions[name][1].get("labels"), self.scorer.positive
         if labels is not None and not has_only_classes(labels, self.truth):
             labels = None
         if labels is not None and len(labels) == 2 and positive is None:

@@ -29,7 +29,7 @@ from calipers.evaluation.arguments import check_finite
 from calipers.evaluation.models import positive_column
 from calipers.evaluation.shared import column_name, named_systems
 from calipers.inference.resampled_tests import corrected_t
-from calipers.learning.fitting import FitJob, Places
+from calipers.learning.fitting import FitJob, Indices
 from calipers.learning.predictions import ModelPredictions
 from calipers.learning.split_designs import (
     RowConstraints,
@@ -52,22 +52,22 @@ INNER = 5
 class ScoredRows(NamedTuple):
     """Truth, scores, default predictions and weights of the rows of two classes.
 
-    ``usual`` are the rows that are predicted positive at the default threshold, None if there is no
+    ``default_mask`` are the rows that are predicted positive at the default threshold, None if there is no
     default.
     """
 
     truth: npt.NDArray[np.bool_]
     score: FloatArray
-    usual: npt.NDArray[np.bool_] | None
+    default_mask: npt.NDArray[np.bool_] | None
     weight: FloatArray | None
 
     def value(self, measure: Measure, threshold: float) -> float:
         """Return a measure of the confusion matrix at a threshold."""
         return self._value(measure, self.score >= threshold)
 
-    def usually(self, measure: Measure) -> float:
+    def default_value(self, measure: Measure) -> float:
         """Return a measure of the confusion matrix at the default threshold."""
-        return math.nan if self.usual is None else self._value(measure, self.usual)
+        return math.nan if self.default_mask is None else self._value(measure, self.default_mask)
 
     def _value(self, measure: Measure, predicted: npt.NDArray[np.bool_]) -> float:
         matrix = ConfusionMatrix.from_codes(self.truth, predicted, weight=self.weight)
@@ -76,7 +76,7 @@ class ScoredRows(NamedTuple):
 
 def concat_rows(parts: Sequence[ScoredRows]) -> ScoredRows:
     """Concatenate the rows of several parts."""
-    default_masks = [part.usual for part in parts if part.usual is not None]
+    default_masks = [part.default_mask for part in parts if part.default_mask is not None]
     weights = [part.weight for part in parts if part.weight is not None]
     return ScoredRows(
         np.concatenate([part.truth for part in parts]),
@@ -116,7 +116,7 @@ class ThresholdTuning:
     seed: int
 
     @classmethod
-    def of(
+    def from_arguments(
         cls, threshold: Any, target: Any, positive: Any, inner: int | None, *,
         stratify: bool | None, seed: int, label: str = "y",
     ) -> ThresholdTuning | None:  # fmt: skip
@@ -153,7 +153,7 @@ class ThresholdTuning:
         return cls(rule, (names[1 - positive_index], names[positive_index]), inner, stratify, seed)
 
     @property
-    def chooses(self) -> bool:
+    def has_rule(self) -> bool:
         """Whether a rule chooses the threshold."""
         return isinstance(self.rule, ThresholdRule)
 
@@ -179,11 +179,11 @@ class ThresholdTuning:
 
         Folds are the same for all models with the same training rows.
         """
-        if not self.chooses:
+        if not self.has_rule:
             return []
         raw_seed = np.random.SeedSequence((self.seed, 1, *job.key)).generate_state(1)[0]
         seed = int(raw_seed >> 1)  # scikit-learn takes 31 bits
-        job_constraints = known.of(job.train)
+        job_constraints = known.take_rows(job.train)
         try:
             design = make_design(
                 self.inner, 1, job_constraints, None, stratify=self.stratify, seed=seed
@@ -192,7 +192,7 @@ class ThresholdTuning:
             raise InputError(f"{job.name}, to choose a threshold within: {error}") from None
         return [
             replace(
-                job, train=job.train[part.train], asked=(job.train[part.test],),
+                job, train=job.train[part.train], eval_parts=(job.train[part.test],),
                 key=(*job.key, part.fold), name=f"{job.name}, within",
             )
             for part in design.parts
@@ -250,7 +250,7 @@ class ThresholdTuning:
             )
         return ThresholdChoice(threshold, on)
 
-    def told(
+    def summarize(
         self,
         system: str,
         measure: Measure,
@@ -266,10 +266,10 @@ class ThresholdTuning:
         pairs = list(zip(choices, tested, strict=True))
         choice_values = [c.on.value(measure, c.threshold) for c in choices]
         tuned = np.array([rows.value(measure, c.threshold) for c, rows in pairs])
-        default_values = np.array([rows.usually(measure) for rows in tested])
+        default_values = np.array([rows.default_value(measure) for rows in tested])
         return TunedThreshold(
             system, str(self.rule), str(measure), chosen_on, float(np.mean(choice_values)),
-            float(np.mean([c.on.usually(measure) for c in choices])),
+            float(np.mean([c.on.default_value(measure) for c in choices])),
             float(tuned.mean()), float(default_values.mean()), gain(tuned - default_values),
             np.array([c.threshold for c in choices]),
         )  # fmt: skip
@@ -312,9 +312,9 @@ def paired_gain(
 
     def gain(values: FloatArray) -> Estimate:
         value = float(values[0])
-        if rows.usual is None or math.isnan(value):
+        if rows.default_mask is None or math.isnan(value):
             return _undefined_gain(measure, value, options["level"], "undefined_value")
-        predicted = {"tuned": rows.score >= choice.threshold, "usual": rows.usual}
+        predicted = {"tuned": rows.score >= choice.threshold, "usual": rows.default_mask}
         class_names = np.array(names)
         difference = classification(
             class_names[rows.truth.astype(np.intp)],
@@ -341,16 +341,16 @@ class ThresholdGains:
 
     ``chosen_on`` describes the rows of the choice. ``sizes`` are the numbers of training and test
     rows of all splits, None if there is one split, whose intervals are those of its rows.
-    ``beside`` are options of the intervals.
+    ``interval_options`` are options of the intervals.
     """
 
     tuning: ThresholdTuning
     tuned: Mapping[str, TunedThresholds]
     chosen_on: str
     sizes: tuple[float, float] | None
-    beside: Mapping[str, Any]
+    interval_options: Mapping[str, Any]
 
-    def told(self, measures: Sequence[Measure]) -> tuple[TunedThreshold, ...]:
+    def summarize(self, measures: Sequence[Measure]) -> tuple[TunedThreshold, ...]:
         """Return the gains by each measure of the rule.
 
         If the rule uses no measure of the confusion matrix, the first one evaluated is used.
@@ -360,18 +360,20 @@ class ThresholdGains:
         )
         gauges = self.tuning.gauges or tuple(of_counts)[:1]
         return tuple(
-            self._one(name, thresholds, measure)
+            self._summarize_model(name, thresholds, measure)
             for name, thresholds in self.tuned.items()
             for measure in gauges
         )
 
-    def _one(self, name: str, thresholds: TunedThresholds, measure: Measure) -> TunedThreshold:
+    def _summarize_model(
+        self, name: str, thresholds: TunedThresholds, measure: Measure
+    ) -> TunedThreshold:
         if self.sizes is None:
             choice, rows = thresholds.choices[0], thresholds.tested[0]
-            gain = paired_gain(measure, choice, rows, self.tuning.names, **self.beside)
+            gain = paired_gain(measure, choice, rows, self.tuning.names, **self.interval_options)
         else:
-            gain = split_gain(measure, self.sizes, self.beside["level"])
-        return self.tuning.told(name, measure, *thresholds, self.chosen_on, gain)
+            gain = split_gain(measure, self.sizes, self.interval_options["level"])
+        return self.tuning.summarize(name, measure, *thresholds, self.chosen_on, gain)
 
 
 #: At which a probability is that of a positive row, unless told otherwise.
@@ -464,7 +466,7 @@ def _make_scored_rows(
     score: FloatArray,
     default_mask: npt.NDArray[np.bool_] | None,
     weight: FloatArray | None,
-    rows: Places,
+    rows: Indices,
 ) -> ScoredRows:
     part_mask = None if default_mask is None else default_mask[rows]
     return ScoredRows(
@@ -472,7 +474,7 @@ def _make_scored_rows(
     )
 
 
-def _chosen_on(design: SplitDesign, part: TrainTestIndices) -> Places:
+def _chosen_on(design: SplitDesign, part: TrainTestIndices) -> Indices:
     """Return the rows that the threshold of a part is chosen on."""
     if design.split is not None:
         if not design.spare:

@@ -26,7 +26,7 @@ Words = tuple[str, "str | None", Parameters]
 
 
 #: What others have, which is no measure here; and where to find what is meant.
-ELSEWHERE: Mapping[str, str] = {
+ALTERNATIVE_HINTS: Mapping[str, str] = {
     **dict.fromkeys(
         ("roc_curve", "precision_recall_curve", "det_curve"),
         "it is a curve: calipers.curve(evaluation, 'ROC'), 'PR' or 'DET'; the areas are AUC and "

@@ -214,7 +214,7 @@ def reliability(x: ProbabilityLevels, bins: int = 10, binning: str = "equal-widt
     to 1 and is undefined without rows.
     """
     b = _bin_levels(x, bins, binning)
-    return float(np.dot(b.total, np.square(b.probability - b.share))) / b.weight
+    return float(np.dot(b.total, np.square(b.probability - b.proportion))) / b.weight
 
 
 @register_formula("resolution", higher_is_better=True, range=(0, 0.25), interval="pivotal",
@@ -225,7 +225,7 @@ def resolution(x: ProbabilityLevels, bins: int = 10, binning: str = "equal-width
     It ranges from 0 to ¼ and is undefined without rows.
     """
     b = _bin_levels(x, bins, binning)
-    return float(np.dot(b.total, np.square(b.share - x.prevalence))) / b.weight
+    return float(np.dot(b.total, np.square(b.proportion - x.prevalence))) / b.weight
 
 
 # --- Calibration errors ---------------------------------------------------------------------------
@@ -267,7 +267,7 @@ def expected_calibration_error(
     to 1 and is undefined without rows.
     """
     b = x.merge_levels(x.sweep()) if estimator == "sweep" else _bin_levels(x, bins, estimator)
-    return float(np.dot(b.total, np.abs(b.probability - b.share))) / b.weight
+    return float(np.dot(b.total, np.abs(b.probability - b.proportion))) / b.weight
 
 
 def _has_singleton_bin(x: ProbabilityLevels, parameters: Mapping[str, Any]) -> bool:
@@ -288,7 +288,9 @@ def root_mean_squared_calibration_error(x: ProbabilityLevels, bins: int = 15) ->
     has one row.
     """
     b = _bin_levels(x, bins, "equal-mass")
-    squares = np.square(b.probability - b.share) - b.share * (1 - b.share) / (b.effective - 1)
+    squares = np.square(b.probability - b.proportion) - b.proportion * (1 - b.proportion) / (
+        b.effective - 1
+    )
     return math.sqrt(max(float(np.dot(b.total, squares)) / b.weight, 0.0))
 
 
@@ -303,7 +305,7 @@ def maximum_calibration_error(
     It ranges from 0 to 1 and is undefined without rows.
     """
     b = _bin_levels(x, bins, binning)
-    return float(np.abs(b.probability - b.share).max())
+    return float(np.abs(b.probability - b.proportion).max())
 
 
 # --- Recalibration --------------------------------------------------------------------------------

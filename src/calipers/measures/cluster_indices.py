@@ -84,7 +84,7 @@ def simplified_silhouette(m: Moments, to: str = "centres", exponent: int = 1) ->
 dispersion = partial(measure, family="dispersion", statistic=ClusterMoments, range=(0, inf))
 
 _NO_ROWS = {"no_rows": lambda m, _: m.total == 0}
-_SEVERAL = {"one_cluster": lambda m, _: (m.total > 0) & (m.n_clusters < 2)} | _NO_ROWS
+_ONE_CLUSTER = {"one_cluster": lambda m, _: (m.total > 0) & (m.n_clusters < 2)} | _NO_ROWS
 
 
 @dispersion(
@@ -106,7 +106,8 @@ def within_sum_squares(m: ClusterMoments) -> FloatArray:
     "Calinski-Harabasz",
     aliases=("calinski_harabasz_score", "CH", "variance-ratio"),
     higher_is_better=True,
-    undefined=_SEVERAL | {"no_spread_within": lambda m, _: (m.n_clusters > 1) & _nothing_within(m)},
+    undefined=_ONE_CLUSTER
+    | {"no_spread_within": lambda m, _: (m.n_clusters > 1) & _nothing_within(m)},
     reference="Caliński and Harabasz (1974)",
 )
 def calinski_harabasz(m: ClusterMoments) -> FloatArray:
@@ -124,7 +125,7 @@ def calinski_harabasz(m: ClusterMoments) -> FloatArray:
     aliases=("davies_bouldin_score", "DB"),
     higher_is_better=False,
     perfect=0.0,
-    undefined=_SEVERAL | {"same_centre": lambda m, _: (m.n_clusters > 1) & _same_centre(m)},
+    undefined=_ONE_CLUSTER | {"same_centre": lambda m, _: (m.n_clusters > 1) & _same_centre(m)},
     reference="Davies and Bouldin (1979)",
 )
 def davies_bouldin(m: ClusterMoments) -> FloatArray:
@@ -156,7 +157,7 @@ def _same_centre(m: ClusterMoments) -> np.ndarray:
     range=(0, inf),
     interval="none",
     undefined={
-        "one_cluster": lambda s, _: np.isinf(s.apart).all(axis=(-2, -1)),
+        "one_cluster": lambda s, _: np.isinf(s.min_distances).all(axis=(-2, -1)),
         "no_width": lambda s, _: s.widest.max(axis=-1) == 0,
     },
     reference="Dunn (1974)",
@@ -169,5 +170,5 @@ def dunn(s: ClusterSeparation) -> FloatArray:
     sampling distribution cannot be estimated. It is 0 or more. It is undefined for a single
     cluster, or if no cluster has two distinct points.
     """
-    near, wide = s.apart.min(axis=(-2, -1)), s.widest.max(axis=-1)
+    near, wide = s.min_distances.min(axis=(-2, -1)), s.widest.max(axis=-1)
     return np.where(np.isinf(near) | (wide == 0), np.nan, near / wide)

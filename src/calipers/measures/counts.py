@@ -394,12 +394,12 @@ def cohen_kappa(c: ConfusionMatrix, weights: str | None = None) -> FloatArray:
     """
     if weights is not None:
         power = 1 if weights == "linear" else 2
-        return np.asarray(1 - c.distance_sums(power) / _apart_by_chance(c, power))
+        return np.asarray(1 - c.distance_sums(power) / _expected_distance_sums(c, power))
     expected = (c.truth * c.prediction).sum(axis=-1) / c.total
     return np.asarray((c.correct - expected) / (c.total - expected))
 
 
-def _apart_by_chance(c: ConfusionMatrix, power: int) -> FloatArray:
+def _expected_distance_sums(c: ConfusionMatrix, power: int) -> FloatArray:
     """Compute the expected :meth:`ConfusionMatrix.distance_sums` under independence, in time K."""
     if power == 1:  # rows apart by |i − j| stand on either side of so many borders of classes
         truth, prediction = (np.cumsum(x, axis=-1)[..., :-1] for x in (c.truth, c.prediction))

@@ -404,7 +404,7 @@ class Measure:
         return format_name(self, self.definition.name)
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """Display name: the alias by which the measure was requested, or the canonical name."""
         return format_names(self, self.alias or self.definition.name)
 
@@ -414,7 +414,7 @@ class Measure:
     @property
     def plain(self) -> Measure:
         """The binary measure, without class or average."""
-        return replace(self, label=None, average=None, among=None) if self.viewed else self
+        return replace(self, label=None, average=None, among=None) if self.has_view else self
 
     @property
     def needs_order(self) -> bool:
@@ -425,7 +425,7 @@ class Measure:
         return not d.is_order_free or self.parameters.get("cutoff") is not None
 
     @property
-    def viewed(self) -> bool:
+    def has_view(self) -> bool:
         """Whether a class or an average is requested."""
         return self.label is not None or self.average is not None
 
@@ -558,7 +558,7 @@ class Measure:
         average = average_value(self, statistic)
         if average is not None:
             return average
-        parameters, statistic = self.parameters, self._seen(statistic)
+        parameters, statistic = self.parameters, self._select_statistic(statistic)
         if isinstance(statistic, JudgedRankings):
             del parameters["judged_only"]
             ties, _ = self._ties_in(statistic), parameters.pop("ties", None)
@@ -566,7 +566,7 @@ class Measure:
                 return average_over_ties(self.definition, statistic, parameters, ties)
         return np.asarray(self.definition.formula(statistic, **parameters), np.float64)
 
-    def _seen(self, statistic: Statistic) -> Statistic:
+    def _select_statistic(self, statistic: Statistic) -> Statistic:
         """Return the statistic of the requested class, pooled classes or judged documents."""
         if isinstance(statistic, JudgedRankings) and self.parameters["judged_only"]:
             return statistic.condense()
@@ -582,9 +582,9 @@ class Measure:
     def _check_classes(self, statistic: Statistic) -> None:
         """Check that the statistic has the number of classes that the measure needs."""
         if not isinstance(statistic, ConfusionMatrix):
-            if self.viewed and not (self.average and is_multioutput(statistic)):
+            if self.has_view and not (self.average and is_multioutput(statistic)):
                 raise TypeError(f"{self}: a {type(statistic).__name__} is not about several")
-        elif (k := statistic.classes) != 2 and not (self.viewed or self.definition.is_multiclass):
+        elif (k := statistic.classes) != 2 and not (self.has_view or self.definition.is_multiclass):
             raise TypeError(
                 f"{self} is about two classes, the matrix has {k}: take {self}[CLASS], or an "
                 f"average such as macro-{self}"
@@ -636,7 +636,7 @@ class Measure:
         of_average = undefined_average(self, statistic)
         if of_average is not None:
             return of_average
-        statistic = self._seen(statistic)
+        statistic = self._select_statistic(statistic)
         with np.errstate(divide="ignore", invalid="ignore"):
             conditions = {
                 reason: condition(statistic, self.parameters)

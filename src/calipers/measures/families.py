@@ -41,7 +41,7 @@ class Family:
     part: str = "class"
 
     @property
-    def of_parts(self) -> bool:
+    def has_parts(self) -> bool:
         """Whether the measures can be computed for one class, or for another part with a name."""
         return self.of_classes or self.part != "class"
 

@@ -103,7 +103,9 @@ def value_bounds(
     low = np.full((len(measures), len(rankings)), np.nan)
     high = low.copy()
     for topics in _blocks(rankings.retrieved):
-        block = TopicBlock.of(rankings.take(topics), max_unretrieved, top, collection_size)
+        block = TopicBlock.from_rankings(
+            rankings.take(topics), max_unretrieved, top, collection_size
+        )
         for i, (measure, rule) in enumerate(zip(measures, rules, strict=True)):
             if rule is not None:
                 with np.errstate(divide="ignore", invalid="ignore"):
@@ -208,9 +210,9 @@ def _blocks(retrieved: IntArray) -> Iterator[IntArray]:
         start = end
 
 
-def _widen_to_value(block: TopicBlock, measure: Measure, rule: BoundRule) -> Ends:
+def _widen_to_value(block: TopicBlock, measure: Measure, rule: BoundRule) -> BoundPair:
     """Compute the bounds of a rule, widened to include the value in spite of rounding."""
-    low, high = rule.ends(block, measure)
+    low, high = rule.compute_bounds(block, measure)
     value = measure.apply(block.ranking)
     return np.where(value < low, value, low), np.where(value > high, value, high)
 
@@ -236,10 +238,10 @@ class TopicBlock:
     grade: IntArray
     max_unretrieved: FloatArray
     top: int
-    kept: dict[tuple[int, int | None], JudgmentStatus] = field(default_factory=dict)
+    status_cache: dict[tuple[int, int | None], JudgmentStatus] = field(default_factory=dict)
 
     @classmethod
-    def of(
+    def from_rankings(
         cls, rankings: JudgedRankings, max_unretrieved: float, top: int, collection_size: int | None
     ) -> TopicBlock:
         """Create the block of the topics of rankings."""
@@ -265,13 +267,13 @@ class TopicBlock:
             rankings, grade, np.maximum(max_per_topic, n_pooled - rankings.sum(~judged_mask)), top
         )
 
-    def seen(self, rel: int, cutoff: int | None) -> JudgmentStatus:
+    def judgment_status(self, rel: int, cutoff: int | None) -> JudgmentStatus:
         """Return the judgment status for a relevance level (within the cutoff), cached."""
-        if (rel, cutoff) not in self.kept:
-            self.kept[rel, cutoff] = self._look(rel, cutoff)
-        return self.kept[rel, cutoff]
+        if (rel, cutoff) not in self.status_cache:
+            self.status_cache[rel, cutoff] = self._compute_status(rel, cutoff)
+        return self.status_cache[rel, cutoff]
 
-    def _look(self, rel: int, cutoff: int | None) -> JudgmentStatus:
+    def _compute_status(self, rel: int, cutoff: int | None) -> JudgmentStatus:
         grade = self.grade[:, :cutoff]
         unknown = grade == UNKNOWN
         outside = (self.grade == UNKNOWN).sum(axis=1) - unknown.sum(axis=1) + self.max_unretrieved
@@ -363,19 +365,19 @@ def ratio(above: FloatArray, below: FloatArray) -> FloatArray:
     return np.where(below > 0, above / below, np.nan)
 
 
-Ends = tuple[FloatArray, FloatArray]
+BoundPair = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
 class BoundRule:
     """Rule that computes the lower and the upper bound for a block of topics.
 
-    ``takes`` are the parameters that ``ends`` supports, and ``unless`` values that it does not; a
+    ``takes`` are the parameters that ``compute_bounds`` supports, and ``unless`` values that it does not; a
     measure with another parameter set has no rule. If ``graded``, gains have to increase with the
     grade.
     """
 
-    ends: Callable[[TopicBlock, Measure], Ends]
+    compute_bounds: Callable[[TopicBlock, Measure], BoundPair]
     takes: frozenset[str]
     kind: str = "sharp"
     unless: frozenset[Any] = frozenset()
@@ -392,10 +394,10 @@ def find_bound_rule(measure: Measure, highest: int) -> BoundRule | None:
     changed = {name: value for name, value in measure.values if value != defaults[name]}
     if not changed.keys() <= rule.takes or rule.unless & set(changed.values()):
         return None
-    return rule if not rule.graded or _growing_gains(measure, highest) else None
+    return rule if not rule.graded or _has_nondecreasing_gains(measure, highest) else None
 
 
-def _monotone_bounds(block: TopicBlock, measure: Measure) -> Ends:
+def _monotone_bounds(block: TopicBlock, measure: Measure) -> BoundPair:
     """Compute the bounds of a measure of retrieved documents that increases with their grades.
 
     It is smallest with all unknown documents non-relevant, and largest with all of the highest
@@ -410,7 +412,7 @@ def _monotone_bounds(block: TopicBlock, measure: Measure) -> Ends:
     return measure.apply(block.ranking), measure.apply(best)
 
 
-def _recall_bounds(block: TopicBlock, measure: Measure) -> Ends:
+def _recall_bounds(block: TopicBlock, measure: Measure) -> BoundPair:
     """Compute the bounds of a measure that increases with relevant retrieved documents only.
 
     It increases with every relevant document that was retrieved (within the cutoff) and decreases
@@ -418,7 +420,7 @@ def _recall_bounds(block: TopicBlock, measure: Measure) -> Ends:
     other. If no relevant document is known, there has to be one, even if of the other kind.
     """
     p = measure.parameters
-    status = block.seen(p["rel"], p.get("cutoff"))
+    status = block.judgment_status(p["rel"], p.get("cutoff"))
     no_relevant = status.relevant + status.outside == 0
     last_unknown_mask = status.unknown & (status.bottommost == 1) & no_relevant[:, None]
     no_relevant = status.relevant + last_column(status.topmost) == 0
@@ -430,7 +432,7 @@ def _recall_bounds(block: TopicBlock, measure: Measure) -> Ends:
     )
 
 
-def _average_precision(block: TopicBlock, measure: Measure) -> Ends:
+def _average_precision(block: TopicBlock, measure: Measure) -> BoundPair:
     """Compute the bounds of average precision.
 
     For each number x of relevant unknown documents, the sum of precisions is largest if they are
@@ -440,9 +442,11 @@ def _average_precision(block: TopicBlock, measure: Measure) -> Ends:
     """
     p = measure.parameters
     cutoff, denominator = p.get("cutoff"), p.get("denominator", "R")
-    status = block.seen(p["rel"], cutoff)
+    status = block.judgment_status(p["rel"], cutoff)
 
-    def share(precisions: FloatArray, n_ranked: FloatArray, n_outside: FloatArray) -> FloatArray:
+    def normalize(
+        precisions: FloatArray, n_ranked: FloatArray, n_outside: FloatArray
+    ) -> FloatArray:
         """Divide sums of precisions, with more relevant documents in the ranking and elsewhere."""
         relevant = status.relevant[:, None] + n_ranked + n_outside[:, None]
         if denominator == "min(k,R)" and cutoff is not None:
@@ -457,22 +461,22 @@ def _average_precision(block: TopicBlock, measure: Measure) -> Ends:
         (status.hits + status.topmost) / status.rank + reverse_cumsum(part) - part
     )
     none_outside = np.zeros_like(status.outside)
-    best = share(
+    best = normalize(
         _prepend_zero(np.cumsum(gain, axis=1)) + now, _prepend_zero(status.topmost), none_outside
     )
     part = (status.hit | status.unknown) / status.rank
     gain = status.unknown * ((status.hits + 1) / status.rank + reverse_cumsum(part) - part)
-    worst = share(
+    worst = normalize(
         _prepend_zero(reverse_cumsum(gain)) + now, _prepend_zero(status.bottommost), status.outside
     )
-    only_outside = share(now, np.zeros_like(now), status.outside)[:, 0]
+    only_outside = normalize(now, np.zeros_like(now), status.outside)[:, 0]
     return (
         np.fmin.reduce(worst, axis=1),
         np.fmax(np.fmax.reduce(best, axis=1), only_outside),
     )
 
 
-def _interpolated_precision_bounds(block: TopicBlock, measure: Measure) -> Ends:
+def _interpolated_precision_bounds(block: TopicBlock, measure: Measure) -> BoundPair:
     """Compute the bounds of interpolated precision at a recall.
 
     Upper bound: the precision at each rank if all unknown documents down to it are relevant and no
@@ -484,9 +488,9 @@ def _interpolated_precision_bounds(block: TopicBlock, measure: Measure) -> Ends:
     evaluated.
     """
     p = measure.parameters
-    status = block.seen(p["rel"], None)
+    status = block.judgment_status(p["rel"], None)
 
-    def wanted(relevant: FloatArray) -> FloatArray:
+    def n_required(relevant: FloatArray) -> FloatArray:
         return n_documents_at_recall(p["recall"], relevant, p["rule"])
 
     def largest(n_hits: FloatArray, min_hits: FloatArray) -> FloatArray:
@@ -494,11 +498,13 @@ def _interpolated_precision_bounds(block: TopicBlock, measure: Measure) -> Ends:
         return np.asarray(np.where(reached, n_hits / status.rank, 0.0).max(axis=1, initial=0.0))
 
     inside, known = last_column(status.topmost), status.relevant + status.outside
-    high = largest(status.hits + status.topmost, wanted(status.relevant[:, None] + status.topmost))
+    high = largest(
+        status.hits + status.topmost, n_required(status.relevant[:, None] + status.topmost)
+    )
     high = np.where(known + inside > 0, high, np.nan)
     low, before = np.full(len(known), np.nan), np.full(len(known), -inf)
     for x in range(int(inside.max(initial=0)) + 1):
-        required = wanted(known + x)
+        required = n_required(known + x)
         rows = np.flatnonzero((x <= inside) & (known + x > 0) & (required > before) & ~(low == 0))
         before[rows] = required[rows]
         n_hits = status.hits[rows] + np.maximum(
@@ -508,7 +514,7 @@ def _interpolated_precision_bounds(block: TopicBlock, measure: Measure) -> Ends:
     return low, high
 
 
-def _eleven_points(block: TopicBlock, measure: Measure) -> Ends:
+def _eleven_points(block: TopicBlock, measure: Measure) -> BoundPair:
     """Compute the means of the bounds of the points.
 
     They are outer bounds, since no completion has to attain all of them.
@@ -525,14 +531,14 @@ def _eleven_points(block: TopicBlock, measure: Measure) -> Ends:
     return low, high
 
 
-def _r_precision(block: TopicBlock, measure: Measure) -> Ends:
+def _r_precision(block: TopicBlock, measure: Measure) -> BoundPair:
     """Compute the bounds of R-precision.
 
     With r relevant documents in all, r − R of the unknown ones are relevant, as many as possible of
     them among the first r or as few; each r is evaluated. Below the last retrieved document only r
     increases, so that the bounds there can only be where all unknown documents of a kind are used.
     """
-    status = block.seen(measure.parameters["rel"], None)
+    status = block.judgment_status(measure.parameters["rel"], None)
     n, relevant = len(status.relevant), status.relevant[:, None]
     outside, inside = status.outside[:, None], last_column(status.topmost)[:, None]
     r = np.hstack([np.broadcast_to(status.rank, status.hits.shape), relevant, relevant + inside,
@@ -552,7 +558,7 @@ def _r_precision(block: TopicBlock, measure: Measure) -> Ends:
     )
 
 
-def _bpref(block: TopicBlock, measure: Measure) -> Ends:
+def _bpref(block: TopicBlock, measure: Measure) -> BoundPair:
     """Compute the bounds of bpref, for which a document is relevant, non-relevant or unjudged.
 
     Upper bound: with r relevant documents in all, bpref is largest if r − R unknown documents are
@@ -564,7 +570,7 @@ def _bpref(block: TopicBlock, measure: Measure) -> Ends:
     above it non-relevant and none elsewhere, over the largest r.
     """
     rel = measure.parameters["rel"]
-    status = block.seen(rel, None)
+    status = block.judgment_status(rel, None)
     nonrelevant_mask = (block.grade[:, : status.hit.shape[1]] >= 0) & ~status.hit
     above = np.cumsum(nonrelevant_mask, axis=1)
     relevant, inside = (
@@ -598,7 +604,7 @@ def _bpref(block: TopicBlock, measure: Measure) -> Ends:
     return low, high
 
 
-def _ndcg(block: TopicBlock, measure: Measure) -> Ends:
+def _ndcg(block: TopicBlock, measure: Measure) -> BoundPair:
     """Compute the bounds of nDCG.
 
     With gains in steps Δₜ = gain(t) − gain(t−1), DCG is Σₜ Δₜ d(Sₜ) and IDCG is Σₜ Δₜ D(nₜ). d is
@@ -618,7 +624,7 @@ def _ndcg(block: TopicBlock, measure: Measure) -> Ends:
     p = measure.parameters
     cutoff, r = p["cutoff"], block.ranking
     depth = None if p["ideal"] == "uncut" else cutoff
-    status = block.seen(0, cutoff)
+    status = block.judgment_status(0, cutoff)
     levels, step = _steps(measure, np.append(r.judged_grade, block.top))
     if not step[levels <= block.top].any():  # no unknown document can gain anything
         return measure.apply(r), measure.apply(r)
@@ -696,7 +702,7 @@ def _steps(measure: Measure, grades: IntArray) -> tuple[IntArray, FloatArray]:
     return levels, np.diff(_gains(measure, levels), prepend=0.0)
 
 
-def _growing_gains(measure: Measure, highest: int) -> bool:
+def _has_nondecreasing_gains(measure: Measure, highest: int) -> bool:
     """Return whether non-relevant documents have no gain, and gains do not decrease with grades."""
     listed_grades = [grade for grade, _ in measure.parameters.get("gains") or ()]
     if any(grade < 0 for grade in listed_grades):

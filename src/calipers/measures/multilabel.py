@@ -235,8 +235,8 @@ def ranking_loss(truth: Sets, score: Sets) -> FloatArray:
     It ranges from 0 to 1 and is undefined if there is no such row.
     """
 
-    def of(rank: FloatArray, n_true_above: FloatArray, y: FloatArray) -> FloatArray:
+    def row_losses(rank: FloatArray, n_true_above: FloatArray, y: FloatArray) -> FloatArray:
         n_true = y.sum(axis=1)
         return _ratio((y * (rank - n_true_above)).sum(axis=1), n_true * (y.shape[1] - n_true))
 
-    return _map_rows(truth, score, of)
+    return _map_rows(truth, score, row_losses)

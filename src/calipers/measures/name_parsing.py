@@ -28,7 +28,7 @@ from dataclasses import replace
 from typing import Any
 
 from calipers import plugins
-from calipers.measures.aliases import ELSEWHERE, read_otherwise, translate_name
+from calipers.measures.aliases import ALTERNATIVE_HINTS, read_otherwise, translate_name
 from calipers.measures.averages import BY_VARIANCE, PAIRWISE, WEIGHTS
 from calipers.measures.definition import BETWEEN, Definition, Measure
 from calipers.measures.errors import UnknownMeasureError
@@ -44,12 +44,14 @@ _NAME = re.compile(
     re.VERBOSE,
 )
 _CLASS = re.compile(r"(?P<name>[^\[\]()@\s]+)\[(?P<label>.+)\](?P<rest>(?:\(.*\))?(?:@[^\]]*)?)$")
-_HOW = (
+_AVERAGE_GROUP = (
     "(?P<average>weighted[-_]ov[or]|ov[or][-_]weighted|ov[or]|macro|micro|variance[-_]weighted"
     "|uniform[-_]average|weighted)"
 )
-_AVERAGE = re.compile(rf"{_HOW}[-_](?P<name>.+)$", re.IGNORECASE)
-_AVERAGE_BEHIND = re.compile(rf"(?P<name>.+?)_{_HOW}(?P<rest>(?:\(.*\))?)$", re.IGNORECASE)
+_AVERAGE = re.compile(rf"{_AVERAGE_GROUP}[-_](?P<name>.+)$", re.IGNORECASE)
+_AVERAGE_BEHIND = re.compile(
+    rf"(?P<name>.+?)_{_AVERAGE_GROUP}(?P<rest>(?:\(.*\))?)$", re.IGNORECASE
+)
 #: How scikit-learn calls averages.
 _SAME = {"ovr": "macro", "weighted-ovr": "weighted", "ovr-weighted": "weighted"} | {
     "ovo-weighted": "weighted-ovo",
@@ -608,7 +610,7 @@ def _families_with_view(families: Sequence[str], view: Mapping[str, Any]) -> tup
     """Return the families whose measures can be computed for a part, or averaged this way."""
     families_by_name = ((f, FAMILIES[f]) for f in families)
     if "label" in view:
-        return tuple(f for f, family in families_by_name if family.of_parts)
+        return tuple(f for f, family in families_by_name if family.has_parts)
     return tuple(f for f, family in families_by_name if view["average"] in family.averages)
 
 
@@ -718,7 +720,7 @@ def _alternative_hint(text: str, families: Sequence[str]) -> str | None:
         example = matches[0].example() if matches else "accuracy"
         return f"what the best constant answer has is evaluation[{str(example)!r}].no_skill"
     spelled = re.sub(r"[\s-]+", "_", text.strip().lower())
-    return phrases.no_measure(text, families) or ELSEWHERE.get(spelled)
+    return phrases.no_measure(text, families) or ALTERNATIVE_HINTS.get(spelled)
 
 
 def _is_measure_name(text: str, families: Sequence[str]) -> bool:

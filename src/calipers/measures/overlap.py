@@ -102,7 +102,7 @@ _defined = partial(
 )
 
 _RBO = _defined(name="RBO", formula=extrapolated_rbo, reference=_REFERENCE)
-_LEAST = _defined(name="RBO-min", formula=least_rbo, reference=_REFERENCE)
+_RBO_MIN = _defined(name="RBO-min", formula=least_rbo, reference=_REFERENCE)
 _RESIDUAL = _defined(name="RBO-res", formula=residual_rbo, reference=_REFERENCE)
 _OVERLAP = _defined(name="overlap", formula=overlap_at)
 
@@ -111,7 +111,7 @@ def measures_of_overlap(p: float, ties: str, cutoffs: tuple[int, ...]) -> list[M
     """Return RBO with its bounds, and the overlap at each cutoff."""
     return [
         _RBO.bind({"p": p, "ties": ties}),
-        _LEAST.bind({"p": p, "ties": ties}),
+        _RBO_MIN.bind({"p": p, "ties": ties}),
         _RESIDUAL.bind({"p": p}),
         *(_OVERLAP.bind({"cutoff": cutoff}) for cutoff in cutoffs),
     ]

@@ -243,7 +243,7 @@ _AVERAGED = re.compile(
     r"(?P<told>averaged?[\s_-]+(?:of[\s_-]+)?)?(?P<name>\S.*)",
     re.IGNORECASE,
 )
-_AT = re.compile(r"[\s_-]+at[\s_-]+(?:(?:an?|the|given|fixed)[\s_-]+)*", re.IGNORECASE)
+_AT_WORD = re.compile(r"[\s_-]+at[\s_-]+(?:(?:an?|the|given|fixed)[\s_-]+)*", re.IGNORECASE)
 _JOINT = re.compile(r"(?P<word>.*?[^\W\d].*?)(?:\s*=\s*|\s+of\s+|\s+)(?P<number>\.?\d[\d.]*)")
 #: A cutoff as a subscript, or a letter that stands for one.
 _CUT = re.compile(r"(?:[-\s]+(?P<letter>[kKnT])|_(?P<number>\d+))$")
@@ -373,7 +373,7 @@ def spelled_out(text: str, families: Sequence[str]) -> list[str]:
     base, at_suffix, index = normalize_text(match["base"]).strip(), match["at"], get_index(families)
     at_suffix = None if at_suffix is None else at_suffix.strip()
     names = _names(base, index)
-    if at_suffix is None and not names and (parts := _AT.split(base, maxsplit=1))[1:]:
+    if at_suffix is None and not names and (parts := _AT_WORD.split(base, maxsplit=1))[1:]:
         base, at_suffix = parts
         names = _names(base, index)
     if at_suffix is None and not names and (cut := _CUT.search(base)):

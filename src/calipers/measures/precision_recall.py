@@ -168,7 +168,7 @@ MEASURES: Mapping[str, Definition] = {
 }
 
 #: Those that are shown if none is named.
-USUAL = ("PR-11pt", "PR-AUC", "AP")
+DEFAULT_MEASURES = ("PR-11pt", "PR-AUC", "AP")
 
 
 def measures_of_points(names: Sequence[str | Measure]) -> list[Measure]:
@@ -184,7 +184,7 @@ def _measure(name: str | Measure) -> Measure:
         raise UnknownMeasureError(f"{error}; points of precision and recall have {known}") from None
     if like.definition.family == FAMILY:
         return like
-    if like.definition.name not in MEASURES or like.viewed:
+    if like.definition.name not in MEASURES or like.has_view:
         raise UnknownMeasureError(
             f"{like} cannot be had from points of precision and recall, which have {known}"
         )

@@ -40,7 +40,7 @@ def true_class_probability(truth: FloatArray, probability: Probability) -> Float
     """Return the predicted probability of the true class of each row."""
     if isinstance(probability, np.ndarray) and probability.ndim == 1:
         return np.where(truth > 0, probability, 1 - probability)
-    return ClassScoreRows.from_scores(truth, probability).own
+    return ClassScoreRows.from_scores(truth, probability).true_class_score
 
 
 def log_losses(truth: FloatArray, probability: Probability, delta: float = 0.0) -> FloatArray:
@@ -62,7 +62,7 @@ def squared_errors(truth: FloatArray, probability: Probability) -> FloatArray:
     if isinstance(probability, np.ndarray) and probability.ndim == 1:
         return np.square(probability - truth)
     rows = ClassScoreRows.from_scores(truth, probability)
-    return np.asarray(rows.other_squares + np.square(1 - rows.own))
+    return np.asarray(rows.other_squares + np.square(1 - rows.true_class_score))
 
 
 def binary_cross_entropies(

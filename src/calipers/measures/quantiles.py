@@ -14,7 +14,7 @@ from calipers.measures.regression import NO_ROWS, loss, pinball
 from calipers.statistics import FloatArray, Moments, QuantileRows
 
 _score = partial(loss, family="quantiles")
-_share = partial(
+_proportion = partial(
     measure,
     family="quantiles",
     statistic=Moments,
@@ -101,7 +101,7 @@ def interval_score(m: Moments, coverage: float) -> FloatArray:
     return np.asarray(m.mean)
 
 
-@_share(
+@_proportion(
     "interval-coverage",
     suffix_parameter="coverage",
     aliases=("PICP", "prediction_interval_coverage", "regression_coverage_score"),
@@ -116,7 +116,7 @@ def interval_coverage(m: Moments, coverage: float) -> FloatArray:
     return np.asarray(m.mean)
 
 
-@_share(
+@_proportion(
     "mean-width",
     suffix_parameter="coverage",
     range=(-inf, inf),
@@ -134,7 +134,7 @@ def mean_width(m: Moments, coverage: float) -> FloatArray:
     return np.asarray(m.mean)
 
 
-@_share(
+@_proportion(
     "quantile-coverage",
     suffix_parameter="level",
     aliases=("quantile_calibration", "share_below_quantile"),

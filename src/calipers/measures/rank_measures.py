@@ -14,7 +14,7 @@ from calipers.statistics import FloatArray, NumericRows
 
 
 def _constant_condition(column: str) -> Any:
-    def where(rows: NumericRows, _: Any) -> Any:
+    def constant_mask(rows: NumericRows, _: Any) -> Any:
         value, used = np.broadcast_arrays(getattr(rows, column), rows.weight > 0)
         low, high = (
             extremum(value, axis=-1, initial=initial, where=used)
@@ -22,7 +22,7 @@ def _constant_condition(column: str) -> Any:
         )
         return (low >= high) & (rows.total > 0)
 
-    return where
+    return constant_mask
 
 
 _EMPTY = {"no_rows": lambda rows, _: rows.total == 0}

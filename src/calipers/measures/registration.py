@@ -115,7 +115,7 @@ def _register(definition: Definition, shared_names: Sequence[str], *, replacing:
         _check_known(definition)
         load(FAMILIES)
     old = REGISTRY.get((definition.family, definition.name))
-    if old is not None and not (replacing or _made_again(definition, old)):
+    if old is not None and not (replacing or _is_redefinition(definition, old)):
         old = None
     if old is not None and is_built_in(old) and not is_built_in(definition):
         raise NameTakenError(f"{old.name!r} is a measure of Calipers and cannot be replaced")
@@ -137,7 +137,7 @@ def _register(definition: Definition, shared_names: Sequence[str], *, replacing:
         _check_meanings(definition, old, unshared_names, families)
 
 
-def _made_again(new: Definition, old: Definition) -> bool:
+def _is_redefinition(new: Definition, old: Definition) -> bool:
     """Return whether both are of one function of Calipers whose module is executed again.
 
     This happens if its first import was interrupted.

@@ -235,7 +235,7 @@ def partial_auc(s: ScoreTable, max_fpr: float, min_fpr: float = 0.0) -> FloatArr
 
 NO_ROWS = {"no_rows": lambda s, _: s.total_positive + s.total_negative == 0}
 
-Places: TypeAlias = "npt.NDArray[np.intp]"
+Indices: TypeAlias = "npt.NDArray[np.intp]"
 Blocks: TypeAlias = "npt.NDArray[np.bool_]"
 
 #: What rounding may take from a share: a bound met up to it is met.
@@ -272,27 +272,27 @@ def _excess(s: ScoreTable) -> FloatArray:
     return np.asarray((positives - tp) / positives - fp / negatives)
 
 
-def _past_equality(s: ScoreTable) -> Places:
+def _past_equality(s: ScoreTable) -> Indices:
     return np.maximum(_first_index(_excess(s) <= 0), 1)
 
 
-def _first_index(holds: npt.NDArray[np.bool_]) -> Places:
+def _first_index(holds: npt.NDArray[np.bool_]) -> Indices:
     """Return the first true index along the last axis, −1 if there is none."""
     index = holds.argmax(axis=-1)
     return np.asarray(np.where(_take(holds, index), index, -1))
 
 
-def first_argmax(values: FloatArray) -> Places:
+def first_argmax(values: FloatArray) -> Indices:
     """Return the first index of the largest value, which is that of the highest threshold."""
     values = np.where(np.isnan(values), -np.inf, values)
     return _first_index(values >= values.max(axis=-1, keepdims=True) - ROUNDING)
 
 
-def _take(column: npt.NDArray[np.generic], index: Places) -> FloatArray:
+def _take(column: npt.NDArray[np.generic], index: Indices) -> FloatArray:
     return np.asarray(np.take_along_axis(column, index[..., None], axis=-1)[..., 0])
 
 
-def _preceding_block(s: ScoreTable, index: Places) -> Blocks:
+def _preceding_block(s: ScoreTable, index: Indices) -> Blocks:
     """Return the mask of the block that ends at an index."""
     return np.asarray(np.arange(s.positive.shape[-1]) == index[..., None] - 1)
 
@@ -327,23 +327,23 @@ def _maximum_traits(formula: Callable[..., FloatArray]) -> dict[str, Any]:
     }
 
 
-def _rates(s: ScoreTable, index: Places) -> tuple[FloatArray, FloatArray]:
+def _rates(s: ScoreTable, index: Indices) -> tuple[FloatArray, FloatArray]:
     """Return the true and false positives at an index of the thresholds."""
     tp, fp = (_take(running, index) for running in s.running)
     return tp, fp
 
 
-def _recall_index(s: ScoreTable, recall: float) -> Places:
+def _recall_index(s: ScoreTable, recall: float) -> Indices:
     return _first_index(s.running[0] >= (recall - ROUNDING) * s.total_positive[..., None])
 
 
-def _nonempty_recall_index(s: ScoreTable, recall: float) -> Places:
+def _nonempty_recall_index(s: ScoreTable, recall: float) -> Indices:
     tp, fp = s.running
     reached = tp >= (recall - ROUNDING) * s.total_positive[..., None]
     return _first_index(reached & (tp + fp > 0))
 
 
-def _volume_index(s: ScoreTable, volume: float) -> Places:
+def _volume_index(s: ScoreTable, volume: float) -> Indices:
     tp, fp = s.running
     n_predicted = tp + fp
     return _first_index(
@@ -351,7 +351,7 @@ def _volume_index(s: ScoreTable, volume: float) -> Places:
     )
 
 
-def _precision_index(s: ScoreTable, precision: float) -> Places:
+def _precision_index(s: ScoreTable, precision: float) -> Indices:
     tp, fp = s.running
     n_predicted = tp + fp
     holds = (tp >= (precision - ROUNDING) * n_predicted) & (n_predicted > 0)
@@ -359,7 +359,7 @@ def _precision_index(s: ScoreTable, precision: float) -> Places:
     return np.asarray(np.where(holds.any(axis=-1), first, -1))
 
 
-def _fpr_index(s: ScoreTable, fpr: float) -> Places:
+def _fpr_index(s: ScoreTable, fpr: float) -> Indices:
     tp, fp = s.running
     holds = fp <= (fpr + ROUNDING) * s.total_negative[..., None]
     return np.asarray(np.where(holds, tp, -1.0).argmax(axis=-1))

@@ -15,7 +15,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from calipers.report.safe_names import escape_unprintable, shorten_name
-from calipers.report.tables import DRAWN, KEY, NUMBER, Column
+from calipers.report.tables import DRAWING, KEY, NUMBER, Column
 
 if TYPE_CHECKING:
     from calipers.report.figures.figure import Figure
@@ -131,11 +131,11 @@ class Findings:
 
 @dataclass(frozen=True)
 class Term:
-    """Term with its definition and ``more`` information; code is in double backticks."""
+    """Term with its definition and ``details`` information; code is in double backticks."""
 
     name: str
     text: str
-    more: Sequence[str] = ()
+    details: Sequence[str] = ()
     anchor: str = ""
 
 
@@ -181,21 +181,23 @@ class Table:
     grouped: bool = False
 
     @classmethod
-    def of(cls, head: Sequence[str], rows: Sequence[Sequence[str]], title: str = "Table") -> Table:
+    def from_rows(
+        cls, head: Sequence[str], rows: Sequence[Sequence[str]], title: str = "Table"
+    ) -> Table:
         """Return a table from rows of numbers, each of which begins with a name."""
         cells = list(zip(*rows, strict=True)) or [()] * len(head)
         kinds = [KEY, *[NUMBER] * (len(head) - 1)]
         return cls(list(map(Column, head, kinds, cells)), plain=True, title=title)
 
     @property
-    def shown(self) -> list[Column]:
+    def text_columns(self) -> list[Column]:
         """Columns of text."""
-        return [column for column in self.columns if column.kind is not DRAWN]
+        return [column for column in self.columns if column.kind is not DRAWING]
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
         """Cells by row."""
-        return list(zip(*(column.cells for column in self.shown), strict=True))
+        return list(zip(*(column.cells for column in self.text_columns), strict=True))
 
 
 @dataclass(frozen=True)
@@ -205,7 +207,7 @@ class WideTable:
     Rows of signs, and ``whiskers`` if intervals are drawn, are by ``measure``.
     """
 
-    made: WideLayout
+    layout: WideLayout
     measure: str = ""
     #: Whether its caption says how it was tested.
     tests: bool = True
@@ -265,7 +267,7 @@ class Explorer:
     """Threshold explorer: ``data`` is JSON for the script of a page."""
 
     data: str
-    about: str
+    note: str
 
 
 @dataclass(frozen=True)
@@ -326,5 +328,5 @@ def figure_table(figure: Figure) -> Table:
         map(escape_unprintable, figure.head),
         [tuple(map(escape_unprintable, row)) for row in figure.rows],
     )
-    table = Table.of(list(head), rows, f"Numbers: {figure.title}")
+    table = Table.from_rows(list(head), rows, f"Numbers: {figure.title}")
     return replace(table, plain=False)

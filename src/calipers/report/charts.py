@@ -109,11 +109,11 @@ class Chart:
         """
         from calipers.report.output_files import atomic_writer
 
-        content = self.drawn(Path(path).suffix.lower().removeprefix("."), path)
+        content = self.render(Path(path).suffix.lower().removeprefix("."), path)
         with atomic_writer(path) as stream:
             stream.write(content)
 
-    def drawn(self, format: str, label: Any = "the chart") -> bytes:  # noqa: A002
+    def render(self, format: str, label: Any = "the chart") -> bytes:  # noqa: A002
         """Return the chart in one of :data:`FORMATS`, as the bytes of a file."""
         if format not in FORMATS:
             raise lookup_error(f"{label}: expected a file that ends in .{', .'.join(FORMATS)}")
@@ -154,7 +154,7 @@ class Chart:
 def evaluation_chart(evaluation: Evaluation, name: str, subject: str | None) -> Chart:
     """Return the chart of that name; ``subject`` names the system, measure, … if there are several."""
     if subject is not None and subject not in evaluation.systems:
-        evaluation.named(subject)  # one measure, if it means any
+        evaluation.canonical_name(subject)  # one measure, if it means any
     names, evaluation = evaluation.requested_names, use_display_names(evaluation)
     kind = match_name("chart", name, evaluation_charts(evaluation))
     return _chart(kind, _figures(evaluation, kind), names.get(subject or "", subject))
@@ -267,7 +267,7 @@ def chart_files(
         for name, part in parts:
             stem = _file_name(name, used_names)
             for kind in formats:
-                yield f"{stem}.{kind}", part.drawn(kind)
+                yield f"{stem}.{kind}", part.render(kind)
 
 
 def _all_figures(result: Evaluation | Comparison, orientation: str) -> Iterator[Chart]:

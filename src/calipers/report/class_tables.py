@@ -89,7 +89,9 @@ def matrix_table(
     names = list(unique_labels(confusion.labels, LABEL).values())
     if len(names) > MOST_IN_GRID:
         return _list_cells(confusion, names, orientation, normalise)
-    cells = format_cells(confusion.table(orientation, normalise), is_proportion=normalise is not None)
+    cells = format_cells(
+        confusion.table(orientation, normalise), is_proportion=normalise is not None
+    )
     rows = [[name, *row] for name, row in zip(names, cells, strict=True)]
     sides = ("truth", "predicted")[:: 1 if orientation == ORIENTATIONS[0] else -1]
     return [" \\ ".join(sides), *names], rows
@@ -135,7 +137,9 @@ def table(
     confusion: ConfusionBase, orientation: str = ORIENTATIONS[0], normalise: str | None = None
 ) -> Table:
     """Return the matrix as a block of a document."""
-    return replace(Table.of(*matrix_table(confusion, orientation, normalise)), bold_names=True)
+    return replace(
+        Table.from_rows(*matrix_table(confusion, orientation, normalise)), bold_names=True
+    )
 
 
 def class_table(confusion: ConfusionBase) -> tuple[list[str], list[list[str]]]:
@@ -143,7 +147,8 @@ def class_table(confusion: ConfusionBase) -> tuple[list[str], list[list[str]]]:
     rows = confusion.class_rows()
     names = list(unique_labels(confusion.labels, LABEL).values())
     sizes = format_cells(
-        np.array([[row["truth"], row["predicted"]] for row in rows], np.float64), is_proportion=False
+        np.array([[row["truth"], row["predicted"]] for row in rows], np.float64),
+        is_proportion=False,
     )
     digits = numbers.Rounding(3)
     values = [

@@ -19,18 +19,18 @@ from calipers.results import (
     Slices,
 )
 
-Shown = TypeVar("Shown", bound=Callable[..., Any])
+ShowFunction = TypeVar("ShowFunction", bound=Callable[..., Any])
 Result = TypeVar("Result", Evaluation, Comparison)
 
 
-def apply_display_names(show: Shown) -> Shown:
+def apply_display_names(show: ShowFunction) -> ShowFunction:
     """Apply display names to the result that is the first argument of a function."""
 
     @wraps(show)
-    def shown(result: Any, *others: Any, **options: Any) -> Any:
+    def wrapper(result: Any, *others: Any, **options: Any) -> Any:
         return show(use_display_names(result), *others, **options)
 
-    return shown  # type: ignore[return-value]
+    return wrapper  # type: ignore[return-value]
 
 
 def use_display_names(result: Result) -> Result:
@@ -74,12 +74,12 @@ def _comparison(comparison: Comparison, names: Mapping[str, str]) -> Comparison:
 class _LazyOmnibusTests(LazySequence[OmnibusTest]):
     """Omnibus tests with display names, computed on first access since they take long."""
 
-    of: Sequence[OmnibusTest]
+    tests: Sequence[OmnibusTest]
     names: Mapping[str, str]
 
     @cached_property
-    def _made(self) -> Sequence[OmnibusTest]:
-        return _rename_measures(self.of, self.names)
+    def _items(self) -> Sequence[OmnibusTest]:
+        return _rename_measures(self.tests, self.names)
 
 
 def _rename_definition(definition: Definition, names: Mapping[str, str]) -> Definition:
@@ -115,13 +115,15 @@ def _slices(slices: Slices | None, names: Mapping[str, str]) -> Slices | None:
     if slices is None:
         return None
 
-    def one(row: Any) -> Any:
+    def rename(row: Any) -> Any:
         return _rename_measures([row], names)[0]
 
     return replace(
         slices,
-        all=tuple(replace(s, estimate=one(s.estimate), vs_rest=one(s.vs_rest)) for s in slices.all),
-        differences=tuple(replace(s, difference=one(s.difference)) for s in slices.differences),
+        all=tuple(
+            replace(s, estimate=rename(s.estimate), vs_rest=rename(s.vs_rest)) for s in slices.all
+        ),
+        differences=tuple(replace(s, difference=rename(s.difference)) for s in slices.differences),
     )
 
 

@@ -126,12 +126,12 @@ class DisplayOptions:
     intervals: bool = True
 
     @property
-    def on_screen(self) -> bool:
+    def is_on_screen(self) -> bool:
         """Whether the document is read on a terminal."""
         return self.medium is Medium.SCREEN
 
     @property
-    def in_browser(self) -> bool:
+    def is_in_browser(self) -> bool:
         """Whether the document is a page with charts and parts that can be unfolded."""
         return self.medium is Medium.BROWSER
 
@@ -215,20 +215,20 @@ def evaluation(
     verdict = Verdict(headlines(result, name), [secondary] if secondary else [])
     notes = Notes(list(map(mark_literal, result.notes)))
     yield Heading(table_rows.report_heading(result), 1)
-    if not look.on_screen:
+    if not look.is_on_screen:
         yield verdict
-    if look.in_browser:
+    if look.is_in_browser:
         yield from _differences_in_words(result, verdict)
         yield _downloads(original or result)
-    yield from _findings(result, linked=look.in_browser)
-    if not look.on_screen:
+    yield from _findings(result, linked=look.is_in_browser)
+    if not look.is_on_screen:
         yield from _notes(notes, look)
     yield from _numbers(result, look)
     if result.costs is not None:
         yield from _costs(result, result.costs, look)
     if look.medium.has_sections:
         by_class = any(table.of == "class" for table in result.label_tables)
-        if not look.in_browser:  # where they are drawn
+        if not look.is_in_browser:  # where they are drawn
             yield from _confusions(result.confusions, look.orientation, has_class_table=by_class)
         yield from _labels(result.label_tables, look)
     parts = [
@@ -236,12 +236,12 @@ def evaluation(
         () if result.thresholds is None else threshold_document(result.thresholds, look),
     ]
     if look.medium is not Medium.NOTEBOOK:
-        for part in parts if look.on_screen else reversed(parts):
+        for part in parts if look.is_on_screen else reversed(parts):
             yield from part
-    if look.in_browser:
+    if look.is_in_browser:
         yield from _chart_blocks(result, look.orientation)
         yield from _definitions(_all_definitions(result))
-    if look.on_screen:
+    if look.is_on_screen:
         yield from (verdict, notes)
     elif look.medium.has_sections:
         yield from _provenance(result.provenance)
@@ -301,7 +301,7 @@ def finding_item(
 
 
 def _notes(notes: Notes, look: DisplayOptions) -> Iterator[Block]:
-    if notes.items and look.in_browser:
+    if notes.items and look.is_in_browser:
         yield Heading("Notes", anchor="notes")
     yield notes
 
@@ -324,14 +324,14 @@ def _numbers(result: Evaluation, look: DisplayOptions) -> Iterator[Block]:
     """
     comparison, is_of_rows = result.comparison or None, _is_wide(result, look)
     omits_pairs = (
-        look.on_screen and comparison is not None and len(group_by_pair(comparison)) > MOST_PAIRS
+        look.is_on_screen and comparison is not None and len(group_by_pair(comparison)) > MOST_PAIRS
     )
     pair_notes = [omitted_pairs_note(comparison)] if comparison is not None and omits_pairs else []
     if result.estimates and is_of_rows:
         # The differences below say how they were tested.
-        tests = not look.on_screen or comparison is None or omits_pairs
+        tests = not look.is_on_screen or comparison is None or omits_pairs
         layout, primary = wide.from_evaluation(result), wide.primary_measure(result)
-        if look.in_browser:
+        if look.is_in_browser:
             heading = f"Ranking by {name(primary)}" if layout.ranked else "Estimates"
             yield Heading(heading, anchor="ranking" if layout.ranked else "estimates")
         yield WideTable(
@@ -342,16 +342,16 @@ def _numbers(result: Evaluation, look: DisplayOptions) -> Iterator[Block]:
         )
         pair_notes = []
     elif result.estimates:
-        if look.in_browser:
+        if look.is_in_browser:
             yield Heading("Estimates", anchor="estimates")
         yield _estimates(result, look)
     if pair_notes:
         yield Lines(pair_notes)
     if comparison is None or omits_pairs:
         return
-    if look.in_browser:
+    if look.is_in_browser:
         yield Heading("Comparison", anchor="comparison")
-    if look.on_screen and is_of_rows and len(comparison) > FEW_DIFFERENCES:
+    if look.is_on_screen and is_of_rows and len(comparison) > FEW_DIFFERENCES:
         yield WideTable(wide.from_comparison(comparison))
     else:
         yield from differences(comparison, look, folded=is_of_rows)
@@ -370,7 +370,7 @@ def _is_wide(result: Evaluation, look: DisplayOptions) -> bool:
 
 def _estimates(result: Evaluation, look: DisplayOptions) -> Table:
     """Return a table with a row per estimate."""
-    columns = tables.estimate_columns(result, arrows=not look.on_screen, drawings=look.is_drawn)
+    columns = tables.estimate_columns(result, arrows=not look.is_on_screen, drawings=look.is_drawn)
     rows_are = "every measure of every system"
     return Table(drop_empty_columns(columns), title="Estimates", rows_are=rows_are, grouped=True)
 
@@ -402,9 +402,11 @@ def differences(
         yield from _every_pair(result, look)
         folded = False
     else:
-        columns = drop_empty_columns(tables.difference_columns(result, verdict=not look.on_screen))
+        columns = drop_empty_columns(
+            tables.difference_columns(result, verdict=not look.is_on_screen)
+        )
         table = Table(columns, title="Comparison", rows_are="every difference")
-        if look.on_screen:
+        if look.is_on_screen:
             yield from (table, Lines([text] if text else []))
             return
         is_long = folded and len(result) > FEW_DIFFERENCES
@@ -420,7 +422,7 @@ def differences(
 def _every_pair(result: Comparison, look: DisplayOptions) -> Iterator[Block]:
     """Yield a selector of pairs that are too many for a table."""
     count = f"{len(group_by_pair(result)):,}"
-    if look.in_browser:
+    if look.is_in_browser:
         level = numbers.format_percent(result.level)
         yield Pairs(count, page_data.all_pairs_data(result), level, p_heading(result))
     else:
@@ -432,7 +434,7 @@ _OF_ALL = (
     "Friedman's test compares ranks within units, the analysis of variance (ANOVA) means; ω² is "
     "the proportion of the variance that is due to systems."
 )
-_ALIKE = (
+_HOMOGENEOUS_GROUPS = (
     " Homogeneous groups: the largest sets of systems without a significant pair in Nemenyi's test."
 )
 _NOT_ADJUSTED = " These p-values are not adjusted for the number of measures."
@@ -444,24 +446,26 @@ def _omnibus_tables(
     """Yield the omnibus tests of all systems, with homogeneous ``groups`` unless shown already."""
     columns = tables.omnibus_columns(result)
     title = "Omnibus tests"
-    if look.in_browser and len(group_by_pair(result)) > MOST_PAIRS:
+    if look.is_in_browser and len(group_by_pair(result)) > MOST_PAIRS:
         groups = False  # long lists, which the matrix of pairs shows better
-    yield Heading(title, 3 if look.in_browser else 2)
+    yield Heading(title, 3 if look.is_in_browser else 2)
     yield Table(drop_empty_columns(columns if groups else columns[:-1]), title=title)
-    if look.in_browser:
+    if look.is_in_browser:
         adjustment_note = _NOT_ADJUSTED if len(result.omnibus) > 1 else ""
-        yield Lines([f"{_OF_ALL}{_ALIKE if groups else ''}{adjustment_note}"], aside=True)
+        yield Lines(
+            [f"{_OF_ALL}{_HOMOGENEOUS_GROUPS if groups else ''}{adjustment_note}"], aside=True
+        )
 
 
 def _costs(result: Evaluation, costs: Evaluation, look: DisplayOptions) -> Iterator[Block]:
     """Yield the costs of the systems, and the Pareto fronts."""
     yield Heading("Costs", anchor="costs")
-    if not look.is_drawn and is_wide(costs, look.layout if look.on_screen else None):
+    if not look.is_drawn and is_wide(costs, look.layout if look.is_on_screen else None):
         yield WideTable(wide.from_evaluation(costs), wide.primary_measure(costs))
     else:
         yield replace(_estimates(costs, look), title="Costs")
     for front in result.pareto_fronts:
-        if look.on_screen:
+        if look.is_on_screen:
             yield Heading(
                 f"{shorten_name(front.measure)} against {shorten_name(front.cost_measure)}"
             )
@@ -487,7 +491,7 @@ def _confusions(
             yield Heading(f"Confusion matrix{_system_suffix(confusion, confusions)}")
             yield class_tables.table(confusion, orientation)
             if len(confusion.labels) > 2 and not has_class_table:
-                yield Table.of(*class_tables.class_table(confusion))
+                yield Table.from_rows(*class_tables.class_table(confusion))
 
 
 def _labels(label_tables: Sequence[LabelTable], look: DisplayOptions) -> Iterator[Block]:
@@ -495,20 +499,20 @@ def _labels(label_tables: Sequence[LabelTable], look: DisplayOptions) -> Iterato
     shown_tables = [
         label_table
         for label_table in label_tables
-        if look.in_browser or len(label_table.labels) <= class_tables.MOST_LABELS
+        if look.is_in_browser or len(label_table.labels) <= class_tables.MOST_LABELS
     ]
-    if look.in_browser and len(label_tables) > 1:
+    if look.is_in_browser and len(label_tables) > 1:
         kinds = " and ".join(dict.fromkeys(map(class_tables.axis_names, label_tables)))
         yield Heading(kinds.capitalize(), anchor="labels")
     captioned_kinds = set[str]()
     for label_table in shown_tables:
         title = f"{class_tables.axis_names(label_table).capitalize()}{_system_suffix(label_table, label_tables)}"
-        table = Table.of(*class_tables.label_grid(label_table), title)
+        table = Table.from_rows(*class_tables.label_grid(label_table), title)
         if len(label_tables) > 1:
             yield Part(title, [table], open=label_table is shown_tables[0])
         else:
             yield from (Heading(title, anchor="labels"), table)
-    if look.in_browser:
+    if look.is_in_browser:
         for label_table in shown_tables:
             if label_table.of not in captioned_kinds:
                 yield Lines([class_tables.label_caption(label_table)])
@@ -530,7 +534,7 @@ def slices(
     In a browser there is a table per measure, folded if no slice differs significantly from all
     other rows.
     """
-    if look is not None and look.in_browser and evaluation is not None:
+    if look is not None and look.is_in_browser and evaluation is not None:
         yield Heading("Slices", anchor="slices")
         yield from _slices_by_measure(all_slices, evaluation)
         yield from _systems_within_by_measure(all_slices)
@@ -553,10 +557,14 @@ def _slices_by_measure(all_slices: Slices, evaluation: Evaluation) -> Iterator[B
         yield Heading(f"By {name(column)}", 3)
         yield _slice_part(all_slices, first, evaluation, is_open=True)
         yield from (
-            _slice_part(all_slices, group, evaluation) for group in other_groups if group.told_apart
+            _slice_part(all_slices, group, evaluation)
+            for group in other_groups
+            if group.significant_slices
         )
         for tested, words in ((True, "differs significantly from"), (False, "was tested against")):
-            nonsignificant = [g for g in other_groups if not g.told_apart and g.tested is tested]
+            nonsignificant = [
+                g for g in other_groups if not g.significant_slices and g.has_tests is tested
+            ]
             if nonsignificant:
                 measures = ", ".join(name(group.measure) for group in nonsignificant)
                 yield Part(
@@ -572,11 +580,11 @@ def _slice_part(
 ) -> Part:
     definition = table_rows.definitions_by_measure(evaluation).get(group.name)
     slice_whiskers = tables.whiskers(
-        [row.of.estimate for row in group.rows], definition, evaluation.systems
+        [row.estimate_cells.estimate for row in group.rows], definition, evaluation.systems
     )
     columns = _without_measure(tables.slice_columns(all_slices, group.rows, slice_whiskers))
     table = Table(columns, title=f"{group.measure} by {group.column}")
-    significant_slices = ", ".join(map(name, group.told_apart))
+    significant_slices = ", ".join(map(name, group.significant_slices))
     return Part(
         f"{name(group.measure)} {table_rows.arrow(definition)}".rstrip(),
         [table],
@@ -613,7 +621,7 @@ def _without_measure(columns: Sequence[Column]) -> list[Column]:
 def threshold_document(threshold_tables: ThresholdTables, look: DisplayOptions) -> Iterator[Block]:
     """Yield a table of thresholds per system, and its caption."""
     caption = tables.cutoffs_caption(threshold_tables)
-    if look.in_browser and len(threshold_tables) > 1:
+    if look.is_in_browser and len(threshold_tables) > 1:
         yield Heading("Thresholds", anchor="cutoffs")
     for index, threshold_table in enumerate(threshold_tables):
         title, columns = (
@@ -629,7 +637,7 @@ def threshold_document(threshold_tables: ThresholdTables, look: DisplayOptions) 
         if len(threshold_tables) > 1:
             yield Part(title, [table], open=not index)
         else:
-            yield from [] if look.on_screen else [Heading(title, anchor="cutoffs")]
+            yield from [] if look.is_on_screen else [Heading(title, anchor="cutoffs")]
             yield table
     if look.medium is not Medium.PAPER:
         yield Lines([caption])
@@ -719,7 +727,7 @@ def comparison(
         yield from (Heading("Comparison", 1), Verdict(main_sentences, other_sentences))
         yield from differences(result, look)
         return
-    if not look.on_screen:
+    if not look.is_on_screen:
         yield Heading(table_rows.comparison_heading(result), 1)
         yield Verdict(main_sentences, other_sentences)
         if [*main_sentences, *other_sentences] != all_sentences and len(
@@ -730,15 +738,15 @@ def comparison(
                 len(all_sentences) <= FEW_SENTENCES,
             )
             yield Fold(summary, [Lines(all_sentences)], open=is_short)
-        yield from [_downloads(original or result)] if look.in_browser else []
+        yield from [_downloads(original or result)] if look.is_in_browser else []
         yield from _notes(Notes(list(map(mark_literal, result.notes))), look)
     if is_of_rows:
         ranked, primary = wide.is_of_many(result), primary_differences(result)[0].measure
         layout = wide.from_many_systems(result) if ranked else wide.from_comparison(result)
-        if look.in_browser and ranked:
+        if look.is_in_browser and ranked:
             yield Heading(f"Ranking by {name(primary)}", anchor="ranking")
         yield WideTable(layout, primary)
-    if look.on_screen:
+    if look.is_on_screen:
         if not is_of_rows:
             yield Table(drop_empty_columns(tables.difference_columns(result)))
         if result.omnibus:
@@ -759,7 +767,7 @@ def comparison(
         yield Heading("Differences", anchor="comparison")
         yield from differences(result, look, folded=is_of_rows)
     yield from _splits(result)
-    if look.in_browser:
+    if look.is_in_browser:
         yield from _charts_of_comparison(result)
     entries = glossary(result)
     if entries:
@@ -825,12 +833,12 @@ def learning_document(result: LearningResult, look: DisplayOptions) -> Iterator[
         look,
         result,
     )
-    if look.in_browser:
+    if look.is_in_browser:
         from calipers.report.figures.figure import assign_ids
         from calipers.report.figures.learning import figure
 
         yield from _charts(assign_ids([figure(result)]))
-    yield from () if look.on_screen else _provenance(result.provenance)
+    yield from () if look.is_on_screen else _provenance(result.provenance)
 
 
 def selection_document(selection: Selection, look: DisplayOptions) -> Iterator[Block]:
@@ -844,7 +852,7 @@ def selection_document(selection: Selection, look: DisplayOptions) -> Iterator[B
         look,
         selection,
     )
-    yield from () if look.on_screen else _provenance(selection.provenance)
+    yield from () if look.is_on_screen else _provenance(selection.provenance)
 
 
 def _table_document(
@@ -857,11 +865,11 @@ def _table_document(
 ) -> Iterator[Block]:
     """Yield the blocks of a document with sentences, a table and notes."""
     yield Heading(heading, 1)
-    if look.on_screen:
+    if look.is_on_screen:
         yield from (table, Lines(main_sentences), Lines([f"note: {note}" for note in notes]))
         return
     yield Verdict(main_sentences)
-    if look.in_browser:
+    if look.is_in_browser:
         yield from (_downloads(result), Heading(table.title, anchor="values"))
     yield table
     yield from _notes(Notes(list(map(mark_literal, notes))), look)
@@ -870,7 +878,7 @@ def _table_document(
 def plan_document(result: Plan, look: DisplayOptions) -> Iterator[Block]:
     """Yield the sentences and the table of a plan."""
     first, *other_lines = plan.lines(result)
-    if look.on_screen:
+    if look.is_on_screen:
         yield Lines([first, *other_lines])
     else:
         yield Lines([first])

@@ -139,7 +139,7 @@ def _leader(differences: Sequence[Difference], show: Show) -> str:
         [show(name) for name in order[1:] if outcome_by_system.get(name) is kind]
         for kind in (Outcome.NOT_TOLD_APART, Outcome.NOT_TESTED)
     )
-    n_behind = sum(kind.decided for kind in outcome_by_system.values())
+    n_behind = sum(kind.is_significant for kind in outcome_by_system.values())
     leaders, it = format_names([show(name) for name in (leader, *equal)]), "them" if equal else "it"
     leads = "tie for first" if equal else "ranks first"
     parts = [f"{leaders} {leads} of {len(order)} systems on {measure}"]
@@ -193,8 +193,8 @@ def other_measures(comparison: Comparison, show: Show = shorten_name) -> str:
         return ""
     measures, n_pairs = {d.measure for d in other_differences}, len(group_by_pair(comparison))
     measures_text = f"{len(measures)} other measures"
-    significant = [d for d in other_differences if outcome(d).decided]
-    tested = {d.measure for d in other_differences if outcome(d).tested}
+    significant = [d for d in other_differences if outcome(d).is_significant]
+    tested = {d.measure for d in other_differences if outcome(d).is_tested}
     if not tested and len(measures) == 1:
         return (
             f"On {show(other_differences[0].measure)}, the other measure, no difference is tested."
@@ -284,7 +284,7 @@ def omitted_pairs_note(comparison: Comparison) -> str:
     """Return the number of pairs without a significant difference, and where pairs are listed."""
     differences = primary_differences(comparison)
     n_nonsignificant = sum(outcome(d) is Outcome.NOT_TOLD_APART for d in differences)
-    n_untested = sum(not outcome(d).tested for d in differences)
+    n_untested = sum(not outcome(d).is_tested for d in differences)
     untested_note = (
         f" Not tested: {numbers.format_count(n_untested, 'pairs')}." if n_untested else ""
     )

@@ -106,7 +106,7 @@ def _validation_sentences(curve: ValidationCurve) -> Iterator[str]:
         if values:
             yield f"{label}: {name} {join_words(values)}."
     if not any(row.region for row in curve):
-        paired = "rows" if is_once(curve) else "splits"
+        paired = "rows" if has_single_split(curve) else "splits"
         yield f"No other value is significantly worse on the same {paired}."
     if (tested := curve.test) is not None:
         test_digits = numbers.rounding_of_one(tested.value, tested.low, tested.high)
@@ -116,7 +116,7 @@ def _validation_sentences(curve: ValidationCurve) -> Iterator[str]:
         )
 
 
-def is_once(curve: ValidationCurve | LearningCurve) -> bool:
+def has_single_split(curve: ValidationCurve | LearningCurve) -> bool:
     """Return whether there is one split, with intervals over its rows."""
     return any(row.validation.unit != "splits" for row in curve)
 
@@ -185,7 +185,7 @@ def notes(result: LearningResult) -> list[str]:
     splits = f"{result.splits[:1].upper()}{escape_unprintable(result.splits[1:])}"
     lines = [
         f"{splits}. {_OF_ROWS}"
-        if is_once(result)
+        if has_single_split(result)
         else f"{splits}; values are means over its splits."
     ]
     return [

@@ -58,11 +58,11 @@ def finding(f: Finding) -> str:
     """Return the fragment of a finding, with its criterion and values."""
     details = [f.criterion, *(f"{name}: {value}" for name, value in finding_numbers(f))]
     return compact_fragment(
-        [(f.severity, f"{severity_prefix(f)}{finding_text(f, ())}")], details=(_WHY, details)
+        [(f.severity, f"{severity_prefix(f)}{finding_text(f, ())}")], details=(_CRITERION, details)
     )
 
 
-_WHY = "Criterion"
+_CRITERION = "Criterion"
 
 
 def plan(p: Plan) -> str:

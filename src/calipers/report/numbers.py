@@ -14,7 +14,7 @@ UNDEFINED = "undefined"
 NAN = float("nan")
 
 #: The most decimals for values of ordinary size, unless an interval is so narrow that they hide it.
-MOST = 4
+MAX_DECIMALS = 4
 
 #: Where two digits of a value would take more decimals, small numbers are written as powers of ten.
 MOST_OF_VALUE = 6
@@ -71,7 +71,11 @@ def rounding(triples: Iterable[Triple], *, keep_sign: bool = False) -> Rounding:
     if size and (size < 1e-3 or size >= 1e7):
         return _powers_of_ten(size, half)
     decimals = _decimals(size, half, numbers)
-    while keep_sign and decimals < MOST and any(x and round(x, decimals) == 0 for x in numbers):
+    while (
+        keep_sign
+        and decimals < MAX_DECIMALS
+        and any(x and round(x, decimals) == 0 for x in numbers)
+    ):
         decimals += 1
     value_decimals = max(
         (_n_decimals(v) for v, w, h in rows if v and (w >= 0 or h <= 0)), default=0
@@ -91,15 +95,15 @@ def _powers_of_ten(size: float, half: float) -> Rounding:
 def _decimals(size: float, half: float, numbers: list[float]) -> int:
     if math.isnan(half):
         if size <= 1:
-            return MOST
+            return MAX_DECIMALS
         if all(float(x).is_integer() for x in numbers):
             return 0
         return max(0, 3 - _exponent(size))
     decimals = 1 - _exponent(half)
-    if decimals <= MOST:
+    if decimals <= MAX_DECIMALS:
         return max(decimals, 0)
     # Four decimals would write both limits alike, or a limit below 1 as 1.
-    return max(MOST, min(-_exponent(half), 10))
+    return max(MAX_DECIMALS, min(-_exponent(half), 10))
 
 
 def _n_decimals(x: float) -> int:

@@ -44,7 +44,7 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Operating system errors name ``path``.
     """
     path = os.fspath(path)
-    output = OutputTarget.of(path)
+    output = OutputTarget.from_path(path)
     with _name_in_errors(path):
         output.check()
         with _temporary_file(output) if output.is_replaced else _overwrite(output) as stream:
@@ -78,7 +78,7 @@ class OutputTarget:
     descriptor: int | None = None
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str]) -> OutputTarget:
+    def from_path(cls, path: str | os.PathLike[str]) -> OutputTarget:
         """Return the target of ``path``; raise :class:`OSError` if links cannot be resolved."""
         requested_path = resolved_path = os.fspath(path)
         if not requested_path:

@@ -17,7 +17,7 @@ from calipers.report.verdict import Outcome, group_by_pair, outcome
 from calipers.results import Comparison, Curve, Difference, Evaluation, select_kinds
 
 #: So many thresholds of a system at most, the one in use among them.
-MOST = 400
+MAX_THRESHOLDS = 400
 #: Of more systems the first ones are offered.
 MOST_SYSTEMS = 40
 
@@ -118,11 +118,11 @@ def _system(roc: Curve, evaluation: Evaluation) -> dict[str, Any] | None:
 
 
 def _sample_thresholds(indices: Sequence[int], roc: Curve) -> list[int]:
-    """Return at most :data:`MOST` thresholds, including the one in use."""
-    if len(indices) <= MOST:
+    """Return at most :data:`MAX_THRESHOLDS` thresholds, including the one in use."""
+    if len(indices) <= MAX_THRESHOLDS:
         return list(indices)
-    step = (len(indices) - 1) / (MOST - 1)
-    selected = {indices[round(i * step)] for i in range(MOST)}
+    step = (len(indices) - 1) / (MAX_THRESHOLDS - 1)
+    selected = {indices[round(i * step)] for i in range(MAX_THRESHOLDS)}
     if math.isfinite(roc.threshold_in_use):
         selected.add(min(indices, key=lambda i: abs(roc.threshold[i] - roc.threshold_in_use)))
     return sorted(selected)

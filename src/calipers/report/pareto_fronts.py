@@ -12,7 +12,7 @@ from calipers.results import ParetoFront, ParetoRow
 #: More systems than these are left to the table.
 MOST_SAID = 8
 #: What the column of the front means.
-SAID = (
+DOMINANCE_NOTE = (
     "A system is dominated if another one is at least as good in both quantities and better in "
     "one, by their estimates; all others are on the Pareto front."
 )
@@ -27,8 +27,10 @@ def front_caption(fronts: Sequence[ParetoFront]) -> str:
     """Return an explanation of the words in the table."""
     rows = [row for front in fronts for row in front]
     if any(row.significantly_dominated_by for row in rows):
-        return SAID + SURELY.format(level=numbers.format_percent(round(1 - fronts[0].level, 12)))
-    return SAID + (NOT_SURE if any(row.dominated_by for row in rows) else "")
+        return DOMINANCE_NOTE + SURELY.format(
+            level=numbers.format_percent(round(1 - fronts[0].level, 12))
+        )
+    return DOMINANCE_NOTE + (NOT_SURE if any(row.dominated_by for row in rows) else "")
 
 
 def front_sentences(front: ParetoFront, name: Callable[[str], str] = shorten_name) -> list[str]:

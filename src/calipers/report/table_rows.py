@@ -338,14 +338,14 @@ def direction_text(definition: Definition) -> str:
 
 def provenance_rows(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the provenance as rows, with nested keys joined by a middle dot."""
-    return list(_is_flat("", provenance))
+    return list(_flatten("", provenance))
 
 
-def _is_flat(prefix: str, value: Any) -> Iterator[tuple[str, str]]:
+def _flatten(prefix: str, value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
             name = shorten_name(key)
-            yield from _is_flat(f"{prefix} · {name}" if prefix else name, inner)
+            yield from _flatten(f"{prefix} · {name}" if prefix else name, inner)
     elif isinstance(value, list | tuple) and value and isinstance(value[0], Mapping):
         for record in value:  # the inputs: each by its name
             name = shorten_name(record.get("name", ""))

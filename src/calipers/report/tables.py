@@ -51,10 +51,10 @@ class CellKind(Enum):
     #: Several things in each cell, already lined up.
     LINED = "lined"
     #: Intervals drawn on the scale that rows have in common, for formats that draw.
-    DRAWN = "drawn"
+    DRAWING = "drawn"
 
 
-KEY, WORDS, NUMBER, NUMBERS, LINED, DRAWN = CellKind
+KEY, WORDS, NUMBER, NUMBERS, LINED, DRAWING = CellKind
 
 
 class ColumnRole(Enum):
@@ -78,7 +78,7 @@ class Column(NamedTuple):
 
     The optional fields are for formats that have a place for them: ``explanation`` is the meaning
     of the heading, ``units`` are appended to the cells, ``titles`` are additional information on
-    them, and ``whiskers`` the drawings of a column that is ``DRAWN``. A heading that ``is_worded``
+    them, and ``whiskers`` the drawings of a column that is ``DRAWING``. A heading that ``is_worded``
     is a word of this package rather than a name from the data.
     """
 
@@ -178,7 +178,7 @@ def estimate_columns(
 
 
 def _drawn_column(whiskers: Sequence[Whisker | None]) -> Column:
-    return Column("drawn", DRAWN, [""] * len(whiskers), whiskers=whiskers, is_worded=True)
+    return Column("drawn", DRAWING, [""] * len(whiskers), whiskers=whiskers, is_worded=True)
 
 
 def _without_lone_system(columns: list[Column], systems: Sequence[str]) -> list[Column]:
@@ -239,17 +239,22 @@ def within_columns(slices: Slices, rows: Sequence[WithinRow]) -> list[Column]:
     """Return the columns of a table with a row per slice and pair of systems."""
     columns = _columns(
         rows,
-        ("measure", KEY, "of.measure"),
+        ("measure", KEY, "difference_cells.measure"),
         ("slice", KEY, "slice"),
-        ("systems", KEY, "of.systems"),
-        ("difference", NUMBER, "of.value", VALUE),
-        (f"{numbers.format_percent(slices.level)} CI", NUMBERS, "of.interval", INTERVAL),
+        ("systems", KEY, "difference_cells.systems"),
+        ("difference", NUMBER, "difference_cells.value", VALUE),
+        (
+            f"{numbers.format_percent(slices.level)} CI",
+            NUMBERS,
+            "difference_cells.interval",
+            INTERVAL,
+        ),
         (slices.unit, NUMBER, "n"),
-        (WITHIN_P, NUMBER, "of.p", P),
-        ("verdict", WORDS, "of.outcome.value", VERDICT),
-        ("remarks", WORDS, "of.remarks", REMARKS),
+        (WITHIN_P, NUMBER, "difference_cells.p", P),
+        ("verdict", WORDS, "difference_cells.outcome.value", VERDICT),
+        ("remarks", WORDS, "difference_cells.remarks", REMARKS),
     )
-    columns[6] = columns[6]._replace(titles=[row.of.test for row in rows])
+    columns[6] = columns[6]._replace(titles=[row.difference_cells.test for row in rows])
     return columns
 
 
@@ -275,21 +280,26 @@ def slice_columns(
     level = numbers.format_percent(slices.level)
     columns = _columns(
         rows,
-        ("measure", KEY, "of.measure"),
+        ("measure", KEY, "estimate_cells.measure"),
         ("slice", KEY, "slice"),
-        ("system", KEY, "of.system"),
-        ("value", NUMBER, "of.value"),
-        (f"{level} CI", NUMBER, "of.interval", INTERVAL),
-        (slices.unit, NUMBER, "of.n"),
-        ("difference", NUMBER, "rest.value", VALUE),
-        (f"{level} CI of the difference", NUMBER, "rest.interval", INTERVAL),
-        (p_label(slices), NUMBER, "rest.p", P),
+        ("system", KEY, "estimate_cells.system"),
+        ("value", NUMBER, "estimate_cells.value"),
+        (f"{level} CI", NUMBER, "estimate_cells.interval", INTERVAL),
+        (slices.unit, NUMBER, "estimate_cells.n"),
+        ("difference", NUMBER, "difference_cells.value", VALUE),
+        (f"{level} CI of the difference", NUMBER, "difference_cells.interval", INTERVAL),
+        (p_label(slices), NUMBER, "difference_cells.p", P),
         # Where there is room for words, every row has its own.
-        ("verdict", WORDS, "verdict" if whiskers is None else "rest.outcome.value", VERDICT),
+        (
+            "verdict",
+            WORDS,
+            "verdict" if whiskers is None else "difference_cells.outcome.value",
+            VERDICT,
+        ),
         ("remarks", WORDS, "remarks", REMARKS),
     )
     columns[6] = columns[6]._replace(explanation=f"The slice minus all other {slices.unit}")
-    columns[8] = columns[8]._replace(titles=[row.rest.test for row in rows])
+    columns[8] = columns[8]._replace(titles=[row.difference_cells.test for row in rows])
     if whiskers is not None:
         columns.insert(5, _drawn_column(whiskers))
     return _without_lone_system(columns, list(dict.fromkeys(s.estimate.system for s in slices)))
@@ -311,15 +321,19 @@ class SliceRow:
     """Cells of one measure of one system on one slice, and its difference from all other rows."""
 
     slice: str
-    of: EstimateRow
-    rest: DifferenceRow
+    estimate_cells: EstimateRow
+    difference_cells: DifferenceRow
     remarks: str
 
     @property
     def verdict(self) -> str:
         """Outcome of the difference if it is significant or was not tested, otherwise empty."""
-        row_outcome = self.rest.outcome
-        return row_outcome.value if row_outcome.decided or row_outcome is Outcome.NOT_TESTED else ""
+        row_outcome = self.difference_cells.outcome
+        return (
+            row_outcome.value
+            if row_outcome.is_significant or row_outcome is Outcome.NOT_TESTED
+            else ""
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,19 +346,19 @@ class SliceGroup:
     rows: tuple[SliceRow, ...]
 
     @property
-    def told_apart(self) -> list[str]:
+    def significant_slices(self) -> list[str]:
         """Names of the slices that differ significantly from all other rows."""
-        has_multiple_systems = len({r.of.system for r in self.rows}) > 1
+        has_multiple_systems = len({r.estimate_cells.system for r in self.rows}) > 1
         return [
-            f"{r.slice} ({r.of.system})" if has_multiple_systems else r.slice
+            f"{r.slice} ({r.estimate_cells.system})" if has_multiple_systems else r.slice
             for r in self.rows
-            if r.rest.outcome.decided
+            if r.difference_cells.outcome.is_significant
         ]
 
     @property
-    def tested(self) -> bool:
+    def has_tests(self) -> bool:
         """Whether any slice was tested against all other rows."""
-        return any(row.rest.outcome.tested for row in self.rows)
+        return any(row.difference_cells.outcome.is_tested for row in self.rows)
 
 
 def slice_groups(slices: Slices, max_rows: int) -> tuple[list[SliceGroup], int]:
@@ -364,7 +378,7 @@ def slice_groups(slices: Slices, max_rows: int) -> tuple[list[SliceGroup], int]:
         room, selected = max_per_column, set()
         first = next(iter(estimates_by_measure))
         tells = {
-            m: any(outcome(s.vs_rest).decided for s in estimates)
+            m: any(outcome(s.vs_rest).is_significant for s in estimates)
             for m, estimates in estimates_by_measure.items()
         }
         by_rank = sorted(estimates_by_measure, key=lambda m: (m != first, not tells[m]))
@@ -387,12 +401,12 @@ class WithinRow:
     """Cells of the comparison of two systems on one slice."""
 
     slice: str
-    of: DifferenceRow
+    difference_cells: DifferenceRow
 
     @property
     def n(self) -> str:
         """Number of rows."""
-        return f"{self.of.difference.n:,}"
+        return f"{self.difference_cells.difference.n:,}"
 
 
 def within_rows(slices: Slices, column: str, max_rows: int = 0) -> dict[str, list[WithinRow]]:
@@ -528,16 +542,16 @@ Domain = tuple[float, float]
 class Whisker:
     """Interval drawn on the scale of its measure, with positions in units of the view box.
 
-    The last of those on a common scale has the ``ends`` of the scale.
+    The last of those on a common scale has the ``scale_limits`` of the scale.
     """
 
-    at: str
+    value: str
     low: str
     high: str
     default: str
     possible: tuple[str, str] | None
     color: str
-    ends: tuple[str, str] | None = None
+    scale_limits: tuple[str, str] | None = None
 
 
 def whiskers(
@@ -557,7 +571,7 @@ def whiskers(
         (i for i, whisker in enumerate(drawn_intervals) if whisker is not None), default=None
     )
     return [
-        replace(whisker, ends=(low, high)) if whisker is not None and i == last else whisker
+        replace(whisker, scale_limits=(low, high)) if whisker is not None and i == last else whisker
         for i, whisker in enumerate(drawn_intervals)
     ]
 
@@ -585,16 +599,16 @@ def _whisker(e: Estimate, domain: Domain, systems: Sequence[str]) -> Whisker | N
     if not math.isfinite(e.value):
         return None
 
-    def place(x: float) -> str:
+    def position(x: float) -> str:
         proportion = (min(max(x, domain[0]), domain[1]) - domain[0]) / (domain[1] - domain[0])
         return f"{_SCALE_MARGIN + proportion * (_SCALE_WIDTH - 2 * _SCALE_MARGIN):.1f}"
 
     low, high = (e.low, e.high) if e.has_interval else (e.value, e.value)
     return Whisker(
-        at=place(e.value),
-        low=place(low),
-        high=place(high),
-        default=place(e.no_skill) if domain[0] <= e.no_skill <= domain[1] else "",
-        possible=(place(e.lower_bound), place(e.upper_bound)) if e.bounds_kind else None,
+        value=position(e.value),
+        low=position(low),
+        high=position(high),
+        default=position(e.no_skill) if domain[0] <= e.no_skill <= domain[1] else "",
+        possible=(position(e.lower_bound), position(e.upper_bound)) if e.bounds_kind else None,
         color=color(systems.index(e.system)),
     )

@@ -36,12 +36,12 @@ class Outcome(Enum):
     UNDEFINED = "undefined"
 
     @property
-    def decided(self) -> bool:
+    def is_significant(self) -> bool:
         """Whether the difference is significant."""
-        return self.tested and self is not Outcome.NOT_TOLD_APART
+        return self.is_tested and self is not Outcome.NOT_TOLD_APART
 
     @property
-    def tested(self) -> bool:
+    def is_tested(self) -> bool:
         """Whether there was a test."""
         return self not in (Outcome.NOT_TESTED, Outcome.UNDEFINED)
 
@@ -296,7 +296,7 @@ def p_heading(comparison: Comparison) -> str:
 def adjustment_text(comparison: Comparison) -> str:
     """Return what p-values and intervals are adjusted for; empty if there is one difference."""
     measures = {d.measure for d in comparison}
-    if len(comparison) < 2 or not any(d.has_interval or outcome(d).tested for d in comparison):
+    if len(comparison) < 2 or not any(d.has_interval or outcome(d).is_tested for d in comparison):
         return ""
     if not is_adjusted(comparison):
         if comparison.primary is not None and comparison.adjustment != "none":

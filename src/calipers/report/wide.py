@@ -59,13 +59,13 @@ class WideCell:
 class WideLayout:
     """Table with a row per system (or pair of systems) and a column per measure.
 
-    The first column is ``about``. ``values`` explain the numbers, ``key`` the marks, ``tests`` the
+    The first column is ``row_heading``. ``values`` explain the numbers, ``key`` the marks, ``tests`` the
     tests, and ``remarks`` what is missing. If rows are ``ranked``, each has a row of ``signs`` too,
     unless the tests are one-sided. ``below`` are additional rows with their names: pooled values of
     cross-validated systems, and values of the best constant prediction.
     """
 
-    about: str
+    row_heading: str
     names: tuple[str, ...]
     measures: tuple[str, ...]
     cells: tuple[tuple[WideCell | None, ...], ...]
@@ -77,7 +77,7 @@ class WideLayout:
     signs: tuple[str, ...] = ()
     below: tuple[tuple[str, tuple[WideCell | None, ...]], ...] = ()
 
-    def said(self, best: str, *, tests: bool = True) -> list[str]:
+    def caption(self, best: str, *, tests: bool = True) -> list[str]:
         """Return the caption; ``best`` explains how the best value of each column is marked."""
         has_best = any(cell is not None and cell.best for row in self.cells for cell in row)
         of_tests = self.tests if tests else ()
@@ -117,7 +117,7 @@ def from_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> WideLa
             {e.system: WideCell(digits(e.pooled)) for e in group if not math.isnan(e.pooled)}
         )
     used_marks = {mark for entry in marked.values() for mark in entry.values() if mark}
-    keyed = bool(used_marks) and marks_name_systems(comparison, len(names))
+    keyed = bool(used_marks) and has_system_marks(comparison, len(names))
     by_rank = _signs(comparison, order) if ranked else []
     below = [(CONSTANT, tuple(constants))] if any(constants) else []
     if any(pooled):
@@ -328,10 +328,10 @@ def _remarks(evaluation: Evaluation) -> list[str]:
     """Return remarks on missing values, and on units if they differ between estimates."""
     differs = len({_format_units(e) for e in evaluation}) > 1
 
-    def said(e: Estimate) -> str:
+    def describe(e: Estimate) -> str:
         return "; ".join(filter(None, [_format_units(e) if differs else "", remarks(e)]))
 
-    cells_by_text = {text: cells for text, cells in group_by(evaluation, said).items() if text}
+    cells_by_text = {text: cells for text, cells in group_by(evaluation, describe).items() if text}
     lines = [
         f"{_format_location(cells, evaluation)}: {text.replace('no interval: ', 'no interval, ')}."
         for text, cells in cells_by_text.items()
@@ -367,7 +367,7 @@ def _key(comparison: Comparison | None, used_marks: Collection[str], systems: in
     if comparison is None or not len(comparison):
         return
     baseline = comparison.baseline
-    tested = [outcome(d).tested for d in comparison]
+    tested = [outcome(d).is_tested for d in comparison]
     if not any(tested):
         yield "No differences were tested."
     elif not any(used_marks):
@@ -381,7 +381,7 @@ def _key(comparison: Comparison | None, used_marks: Collection[str], systems: in
         )
     elif baseline is not None:
         yield f"{BETTER} ({WORSE}): significantly better (worse) than {shorten_name(baseline)}."
-    elif marks_name_systems(comparison, systems):
+    elif has_system_marks(comparison, systems):
         yield "Letters name the systems that are significantly worse."
     else:
         if any(mark not in ("", AS_BEST) for mark in used_marks):
@@ -444,7 +444,7 @@ def system_letters(number: int) -> list[str]:
     return [chr(ord("a") + index) for index in range(number)]
 
 
-def marks_name_systems(comparison: Comparison | None, systems: int) -> bool:
+def has_system_marks(comparison: Comparison | None, systems: int) -> bool:
     """Return whether cells name the systems that are significantly worse."""
     return comparison is not None and comparison.baseline is None and systems <= MANY_SYSTEMS
 
@@ -464,7 +464,7 @@ def marks(
         return {}
     if comparison.baseline is not None:
         return {d.system: MARKS.get(outcome(d), "") for d in differences}
-    if marks_name_systems(comparison, len(key_of)):
+    if has_system_marks(comparison, len(key_of)):
         beaten: dict[str, list[str]] = {}
         for d in differences:
             mark = MARKS.get(outcome(d))
@@ -475,7 +475,7 @@ def marks(
     if any(outcome(d) is Outcome.NOT_TESTED for d in differences):
         return {}  # a letter that two share would say what nobody tested
     significant_pairs = {
-        frozenset((d.system, d.baseline)) for d in differences if outcome(d).decided
+        frozenset((d.system, d.baseline)) for d in differences if outcome(d).is_significant
     }
     order = sort_by_value(values, differences[0].higher_is_better)
     shared = shared_letters(order, significant_pairs) or {}
@@ -553,7 +553,7 @@ def sign_rows(differences: Iterable[Difference], order: Sequence[str]) -> list[s
     reversed_marks = {BETTER: WORSE, WORSE: BETTER}
     for d in differences:
         difference_outcome = outcome(d)
-        if difference_outcome.tested:
+        if difference_outcome.is_tested:
             mark = MARKS.get(difference_outcome, "")
             sign_by_pair[d.system, d.baseline] = SIGNS[mark]
             sign_by_pair[d.baseline, d.system] = SIGNS[reversed_marks.get(mark, "")]
@@ -572,7 +572,7 @@ WIDTH = 120
 _GAP = 3
 BEST = "*"
 #: The heading of rows of signs, before the last rank.
-BESIDE = "beside 1–"
+SIGNS_HEADING = "beside 1–"
 
 
 def is_wide(result: Evaluation | Comparison, layout: str | None) -> bool:
@@ -599,7 +599,7 @@ def text_tables(layout: WideLayout, width: int | None) -> Iterator[list[Column]]
     """
     room = WIDTH if width is None else width
     heads, cells = list(layout.measures), [list(row) for row in layout.cells]
-    row_heading, names = layout.about, _ranked_names(layout)
+    row_heading, names = layout.row_heading, _ranked_names(layout)
     for name, row in layout.below:
         names, cells = [*names, name], [*cells, list(row)]
     if len(names) < len(heads) and _width(names, heads, cells, row_heading) > room:
@@ -613,7 +613,7 @@ def text_tables(layout: WideLayout, width: int | None) -> Iterator[list[Column]]
     ]
     if layout.signs:
         blank = [""] * (len(names) - len(layout.signs))
-        signs_column = Column(f"{BESIDE}{len(layout.signs)}", LINED, [*layout.signs, *blank])
+        signs_column = Column(f"{SIGNS_HEADING}{len(layout.signs)}", LINED, [*layout.signs, *blank])
         if (
             _size(names) + sum(_GAP + _size((c.name, *c.cells)) for c in (*columns, signs_column))
             <= room
@@ -629,7 +629,7 @@ def text_tables(layout: WideLayout, width: int | None) -> Iterator[list[Column]]
 
 def has_signs(columns: Sequence[Column]) -> bool:
     """Return whether the columns include the rows of signs."""
-    return columns[-1].name.startswith(BESIDE)
+    return columns[-1].name.startswith(SIGNS_HEADING)
 
 
 def signs_key(measure: str) -> str:
@@ -692,7 +692,7 @@ def csv_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
     estimate_by_key = {(e.system, e.measure): e for e in evaluation}
     systems = evaluation.systems
     key_of = dict(zip(systems, system_letters(len(systems)), strict=True))
-    keyed = marks_name_systems(evaluation.comparison, len(systems)) and any(
+    keyed = has_system_marks(evaluation.comparison, len(systems)) and any(
         any(m.values()) for m in marked.values()
     )
     rows = []

@@ -15,7 +15,7 @@ from calipers.results.serialization import (
     DETAILS,
     LAYOUTS,
     NAN,
-    OWN,
+    TRANSIENT,
     Count,
     JsonSerializable,
     Level,
@@ -168,7 +168,9 @@ class Comparison(JsonSerializable, TidyResult):
     provenance: Mapping[str, Any] = field(default_factory=dict, repr=False)
     requested_names: Mapping[str, str] = field(default_factory=dict, repr=False, metadata=BRIEF)
     # What the evaluation says of how its numbers were made, which names are read by.
-    origin: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False, metadata=OWN)
+    origin: Mapping[str, Any] = field(
+        default_factory=dict, repr=False, compare=False, metadata=TRANSIENT
+    )
 
     def __iter__(self) -> Iterator[Difference]:
         return iter(self.differences)

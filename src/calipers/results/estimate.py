@@ -7,7 +7,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from calipers.results.serialization import BRIEF, NAN, OWN, Choices, Count, JsonSerializable, Level
+from calipers.results.serialization import (
+    BRIEF,
+    NAN,
+    TRANSIENT,
+    Choices,
+    Count,
+    JsonSerializable,
+    Level,
+)
 
 #: The name of a system that was given without one.
 UNNAMED = "system"
@@ -129,7 +137,7 @@ class Estimate(JsonSerializable):
     optimism_high: float = field(default=NAN, metadata=BRIEF)
     pooled: float = field(default=NAN, metadata=BRIEF)
     # The name that the measure was asked for by, where that is another one.
-    requested_name: str = field(default="", repr=False, compare=False, metadata=OWN)
+    requested_name: str = field(default="", repr=False, compare=False, metadata=TRANSIENT)
 
     @property
     def display_name(self) -> str:
@@ -256,7 +264,7 @@ class Difference(JsonSerializable):
     p_equivalence: float = NAN
     margin_test: str | None = None
     # As of an estimate.
-    requested_name: str = field(default="", repr=False, compare=False, metadata=OWN)
+    requested_name: str = field(default="", repr=False, compare=False, metadata=TRANSIENT)
 
     @property
     def display_name(self) -> str:

@@ -15,7 +15,7 @@ from calipers.results.serialization import (
     DETAILS,
     LAYOUTS,
     ORIENTATIONS,
-    OWN,
+    TRANSIENT,
     Codec,
     Json,
     JsonSerializable,
@@ -59,7 +59,14 @@ _COLUMNS = (
 )
 _POSSIBLE = ("lower_bound", "upper_bound", "bounds_kind")
 #: Columns that are there where any estimate has them.
-_SOME = ("threshold", "out_of_bag", "optimism", "optimism_low", "optimism_high", "pooled")
+_OPTIONAL_COLUMNS = (
+    "threshold",
+    "out_of_bag",
+    "optimism",
+    "optimism_low",
+    "optimism_high",
+    "pooled",
+)
 
 
 class EstimatesBySystem(Codec):
@@ -180,7 +187,7 @@ class Evaluation(JsonSerializable, TidyResult):
     pareto_fronts: tuple[ParetoFront, ...] = field(default=(), metadata=BRIEF)
     tuned_thresholds: tuple[TunedThreshold, ...] = field(default=(), metadata=BRIEF)
     # The statistics that the numbers came from; only calipers.evaluate looks inside.
-    sources: Any = field(default=None, repr=False, metadata=OWN)
+    sources: Any = field(default=None, repr=False, metadata=TRANSIENT)
 
     def __post_init__(self) -> None:
         # System by system, as files have them: what is read back has the same order.
@@ -287,11 +294,11 @@ class Evaluation(JsonSerializable, TidyResult):
                 )
             key = (self.systems[0] if self.systems else "", key)
         try:
-            name = self.named(key[1])
+            name = self.canonical_name(key[1])
         except InputError as error:
             raise KeyError(str(error)) from None
         costs = self.costs if name not in self.measures else None
-        if costs is not None and costs.named(key[1]) in costs.measures:
+        if costs is not None and costs.canonical_name(key[1]) in costs.measures:
             return costs[key]
         return self.exact(key[0], name)
 
@@ -326,7 +333,7 @@ class Evaluation(JsonSerializable, TidyResult):
             f"measures: {', '.join((*self.measures, *(self.costs.measures if self.costs else ())))}"
         )
 
-    def named(self, name: str) -> str:
+    def canonical_name(self, name: str) -> str:
         """Return the canonical name of the evaluated measure that a name means.
 
         Parameters
@@ -487,7 +494,9 @@ class Evaluation(JsonSerializable, TidyResult):
     def kinds(self) -> dict[str, str]:
         """Return the columns of :meth:`rows` and the type of each."""
         bound_columns = _POSSIBLE if any(e.bounds_kind for e in self) else ()
-        optional_columns = (n for n in _SOME if not all(math.isnan(getattr(e, n)) for e in self))
+        optional_columns = (
+            n for n in _OPTIONAL_COLUMNS if not all(math.isnan(getattr(e, n)) for e in self)
+        )
         name_columns = ("requested_name",) if self.requested_names else ()
         return column_types((*_COLUMNS, *bound_columns, *optional_columns, *name_columns))
 

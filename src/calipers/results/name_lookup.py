@@ -51,14 +51,14 @@ def lookup_error(message: str) -> InputError:
 
 
 #: What measures are called that people asked for by other names than the canonical ones.
-Shown = Mapping[str, str]
+DisplayNames = Mapping[str, str]
 
 
 def find_measure(
     name: str,
     candidates: Iterable[str],
     provenance: Mapping[str, Any],
-    display_names: Shown | None = None,
+    display_names: DisplayNames | None = None,
 ) -> str | None:
     """Return the evaluated measure that a name means, or None.
 

@@ -49,7 +49,7 @@ NAN = float("nan")
 #: Metadata of fields.
 BRIEF: Mapping[str, Any] = {"brief": True}
 DETAILS: Mapping[str, Any] = {"details": True}
-OWN: Mapping[str, Any] = {"own": True}
+TRANSIENT: Mapping[str, Any] = {"own": True}
 
 
 @dataclass(frozen=True)
@@ -428,10 +428,10 @@ class _Bounded(Codec):
     """Codec of a number or an integer within bounds."""
 
     def __init__(self, bounds: Bounds, *, is_integer: bool) -> None:
-        self.bounds, self.whole = bounds, is_integer
+        self.bounds, self.is_integer = bounds, is_integer
 
     def plain(self, value: Any, *, details: bool) -> Json:
-        return int(value) if self.whole and int(value) == value else float(value)
+        return int(value) if self.is_integer and int(value) == value else float(value)
 
     def read(self, data: Json, path: str) -> float:
         bounds = self.bounds
@@ -440,24 +440,24 @@ class _Bounded(Codec):
             bounds.low < data < bounds.high if bounds.open else bounds.low <= data <= bounds.high
         )
         is_valid = is_valid and math.isfinite(_to_float(data, path))
-        if not is_valid or (self.whole and data != int(data)):
-            kind = "a whole number" if self.whole else "a number"
+        if not is_valid or (self.is_integer and data != int(data)):
+            kind = "a whole number" if self.is_integer else "a number"
             span = (
                 f"between {bounds.low:g} and {bounds.high:g}"
                 if bounds.high < math.inf
                 else f"≥ {bounds.low:g}"
             )
             raise type_error_message(path, f"{kind} {span}", data)
-        if self.whole and abs(data) >= 2**63:  # no column of a table holds it
+        if self.is_integer and abs(data) >= 2**63:  # no column of a table holds it
             raise type_error_message(path, "a whole number of less than 19 digits", data)
-        return int(data) if self.whole else float(data)
+        return int(data) if self.is_integer else float(data)
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
         low, high = ("exclusiveMinimum", "exclusiveMaximum") if self.bounds.open else (
             "minimum", "maximum",
         )  # fmt: skip
         of_high = {high: self.bounds.high} if self.bounds.high < math.inf else {}
-        return {"type": "integer" if self.whole else "number", low: self.bounds.low, **of_high}
+        return {"type": "integer" if self.is_integer else "number", low: self.bounds.low, **of_high}
 
 
 class _Scalar(Codec):
@@ -466,7 +466,7 @@ class _Scalar(Codec):
     def __init__(
         self, kind: type, expected: str, good: Callable[[Any], bool], schema: Schema
     ) -> None:
-        self.kind, self.expected, self.good, self.said = kind, expected, good, schema
+        self.kind, self.expected, self.good, self.json_schema = kind, expected, good, schema
 
     def plain(self, value: Any, *, details: bool) -> Json:
         return self.kind(value)
@@ -477,7 +477,7 @@ class _Scalar(Codec):
         return self.kind(data)
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
-        return dict(self.said)
+        return dict(self.json_schema)
 
 
 def _is_whole(data: Any) -> bool:
@@ -485,7 +485,7 @@ def _is_whole(data: Any) -> bool:
     return number and not (isinstance(data, float) and not data.is_integer())
 
 
-_WHOLE = _Scalar(int, "a whole number", _is_whole, {"type": "integer"})
+_INTEGER = _Scalar(int, "a whole number", _is_whole, {"type": "integer"})
 _TEXT = _Scalar(str, "text", lambda data: isinstance(data, str), {"type": "string"})
 _SWITCH = _Scalar(bool, "true or false", lambda data: isinstance(data, bool), {"type": "boolean"})
 
@@ -500,38 +500,39 @@ def _words(words: Sequence[str]) -> Codec:
 
 class _Optional(Codec):
     def __init__(self, codec: Codec) -> None:
-        self.of = codec
+        self.codec = codec
 
     def plain(self, value: Any, *, details: bool) -> Json:
-        return None if value is None else self.of.plain(value, details=details)
+        return None if value is None else self.codec.plain(value, details=details)
 
     def read(self, data: Json, path: str) -> Any:
-        return None if data is None else self.of.read(data, path)
+        return None if data is None else self.codec.read(data, path)
 
     def upgrade(self, data: Json) -> Json:
-        return None if data is None else self.of.upgrade(data)
+        return None if data is None else self.codec.upgrade(data)
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
-        return {"anyOf": [self.of.schema(defs), {"type": "null"}]}
+        return {"anyOf": [self.codec.schema(defs), {"type": "null"}]}
 
 
 class _List(Codec):
     def __init__(self, item_codec: Codec) -> None:
-        self.of = item_codec
+        self.item_codec = item_codec
 
     def plain(self, value: Any, *, details: bool) -> Json:
-        return [self.of.plain(part, details=details) for part in value]
+        return [self.item_codec.plain(part, details=details) for part in value]
 
     def read(self, data: Json, path: str) -> tuple[Any, ...]:
         return tuple(
-            self.of.read(part, f"{path}[{i}]") for i, part in enumerate(expect_list(data, path))
+            self.item_codec.read(part, f"{path}[{i}]")
+            for i, part in enumerate(expect_list(data, path))
         )
 
     def upgrade(self, data: Json) -> Json:
-        return list(map(self.of.upgrade, data)) if isinstance(data, list) else data
+        return list(map(self.item_codec.upgrade, data)) if isinstance(data, list) else data
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
-        return {"type": "array", "items": self.of.schema(defs)}
+        return {"type": "array", "items": self.item_codec.schema(defs)}
 
 
 def expect_list(data: Any, path: str) -> Sequence[Any]:
@@ -570,25 +571,28 @@ class _Tuple(Codec):
 
 class _Map(Codec):
     def __init__(self, value_codec: Codec) -> None:
-        self.of = value_codec
+        self.value_codec = value_codec
 
     def plain(self, value: Any, *, details: bool) -> Json:
-        return {str(key): self.of.plain(part, details=details) for key, part in value.items()}
+        return {
+            str(key): self.value_codec.plain(part, details=details) for key, part in value.items()
+        }
 
     def read(self, data: Json, path: str) -> dict[str, Any]:
         if not isinstance(data, Mapping):
             raise type_error_message(path, "an object", data)
         return {
-            str(key): self.of.read(part, join_path(path, str(key))) for key, part in data.items()
+            str(key): self.value_codec.read(part, join_path(path, str(key)))
+            for key, part in data.items()
         }
 
     def upgrade(self, data: Json) -> Json:
         if not isinstance(data, Mapping):
             return data
-        return {key: self.of.upgrade(part) for key, part in data.items()}
+        return {key: self.value_codec.upgrade(part) for key, part in data.items()}
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
-        return {"type": "object", "additionalProperties": self.of.schema(defs)}
+        return {"type": "object", "additionalProperties": self.value_codec.schema(defs)}
 
 
 class _Numbers(Codec):
@@ -619,7 +623,7 @@ class _Numbers(Codec):
 class _IntArray(Codec):
     """Codec of an array of integers."""
 
-    lists = _List(_WHOLE)
+    lists = _List(_INTEGER)
 
     def plain(self, value: Any, *, details: bool) -> Json:
         return value.tolist()
@@ -679,7 +683,7 @@ class _Field:
     brief: bool
     details: bool
 
-    def leaves_out(self, value: Any, *, details: bool) -> bool:
+    def is_omitted(self, value: Any, *, details: bool) -> bool:
         """Check whether the value is omitted from the output."""
         if self.details and not details:
             return True
@@ -717,7 +721,7 @@ class _Record(Codec):
         out = {}
         for part in self.parts.values():
             field_value = getattr(value, part.attribute)
-            if not part.leaves_out(field_value, details=details):
+            if not part.is_omitted(field_value, details=details):
                 out[part.name] = part.form.plain(field_value, details=details)
         return {**out, **{name: getattr(value, name) for name in self.derived}}
 
@@ -820,7 +824,7 @@ def _make_codec(hint: Any) -> Any:
         return _Numbers()
     if dataclasses.is_dataclass(hint):
         return _Record(hint)
-    codec: Codec = {float: _Number(), int: _WHOLE, str: _TEXT, bool: _SWITCH, Any: _Any()}[hint]
+    codec: Codec = {float: _Number(), int: _INTEGER, str: _TEXT, bool: _SWITCH, Any: _Any()}[hint]
     return codec
 
 

@@ -10,7 +10,7 @@ from typing import Any, SupportsIndex, overload
 from calipers.data.errors import InputError
 from calipers.results.estimate import Difference, Estimate
 from calipers.results.name_lookup import find_measure
-from calipers.results.serialization import OWN, JsonSerializable, Level, get_item
+from calipers.results.serialization import TRANSIENT, JsonSerializable, Level, get_item
 from calipers.results.tidy import TidyResult, column_types, format_reasons
 
 
@@ -113,7 +113,9 @@ class Slices(JsonSerializable, TidyResult):
     adjustment: str = "Holm"
     differences: tuple[SliceDifference, ...] = ()
     # What the evaluation says of how its numbers were made, which names are read by.
-    origin: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False, metadata=OWN)
+    origin: Mapping[str, Any] = field(
+        default_factory=dict, repr=False, compare=False, metadata=TRANSIENT
+    )
 
     def __iter__(self) -> Iterator[SliceEstimate]:
         return iter(self.all)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _NEWTON_STEPS = 200
 #: A line through more levels than these begins at that of so many groups.
-_MANY, _GROUPS = 1 << 16, 1 << 12
+_MAX_DIRECT_LEVELS, _GROUPS = 1 << 16, 1 << 12
 #: Bounds of bins that rows reach exactly must not depend on rounding.
 _HAIR = 1e-9
 
@@ -92,7 +92,7 @@ class ProbabilityLevels:
         return len(self.total)
 
     @cached_property
-    def share(self) -> FloatArray:
+    def proportion(self) -> FloatArray:
         """Proportion of positives at each level."""
         return np.asarray(self.positive / self.total)
 
@@ -154,7 +154,7 @@ class ProbabilityLevels:
         """Isotonic regression at each level."""
         first = self.isotonic
         sizes = np.diff(np.append(first, len(self)))
-        return np.repeat(self.merge_levels(first).share, sizes)
+        return np.repeat(self.merge_levels(first).proportion, sizes)
 
     def equal_width(self, bins: int) -> IntArray:
         """Return the first levels of bins of equal width, without empty bins.
@@ -182,7 +182,7 @@ class ProbabilityLevels:
         The number of bins is increased until their proportions of positives do not ascend any more
         (Roelofs and others 2022). Every level is its own bin if the proportions ascend anyway.
         """
-        if (np.diff(self.share) >= -_HAIR).all():
+        if (np.diff(self.proportion) >= -_HAIR).all():
             return np.arange(len(self))
         positive, total = (
             np.concatenate([[0.0], np.cumsum(column)]) for column in (self.positive, self.total)
@@ -267,7 +267,7 @@ class ProbabilityLevels:
         scale = float(np.sqrt(dot(self.total, np.square(logit - centre)) / self.weight))
         x = (logit - centre) / scale
         beta = np.array([self._log_odds, 0.0])
-        if len(self) > _MANY:  # next to the line of a few groups a step or two is left
+        if len(self) > _MAX_DIRECT_LEVELS:  # next to the line of a few groups a step or two is left
             first = np.arange(0, len(self), len(self) // _GROUPS)
             positive, total, sums = (
                 np.add.reduceat(column, first)
@@ -288,7 +288,7 @@ def most_likely(
     NaN is returned if nearly all weights vanish compared with the others.
     """
 
-    def at(beta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+    def evaluate(beta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Return −ln of the likelihood, its negative gradient and the information matrix.
 
         They are summed over blocks of levels that fit into the processor's cache.
@@ -307,7 +307,7 @@ def most_likely(
         return value, gradient, known
 
     weight = float(total.sum())
-    value, gradient, known = at(beta)
+    value, gradient, known = evaluate(beta)
     for _ in range(_NEWTON_STEPS):
         try:
             step = np.linalg.solve(known, gradient)
@@ -316,7 +316,7 @@ def most_likely(
         if float(gradient @ step) <= 1e-13 * (weight + value):
             return beta + step  # so near that rounding decides which of the two fits better
         updated = beta + step
-        while (new := at(updated))[0] > value:
+        while (new := evaluate(updated))[0] > value:
             step = step / 2
             updated = beta + step
         beta, (value, gradient, known) = updated, new

@@ -22,31 +22,31 @@ class ClassLosses(Statistic):
 
     Parameters
     ----------
-    lost : Moments
+    losses : Moments
         Moments of the losses.
     sizes : ndarray of shape (K,)
         Weight of the rows of each class.
     """
 
-    lost: Moments
+    losses: Moments
     sizes: FloatArray
 
     def __add__(self, other: Self) -> Self:
-        return replace(self, lost=self.lost + other.lost, sizes=self.sizes + other.sizes)
+        return replace(self, losses=self.losses + other.losses, sizes=self.sizes + other.sizes)
 
     def with_unit_weights(self, weight: float) -> Self:
         """Return the statistic of rows of weight 1, where every row has this weight."""
         return replace(
-            self, lost=self.lost.with_unit_weights(weight), sizes=np.rint(self.sizes / weight)
+            self, losses=self.losses.with_unit_weights(weight), sizes=np.rint(self.sizes / weight)
         )
 
     @property
     def rows(self) -> int:
         """Number of rows."""
-        return self.lost.rows
+        return self.losses.rows
 
     @property
-    def shares(self) -> FloatArray:
+    def proportions(self) -> FloatArray:
         """Proportion of each class."""
         with np.errstate(invalid="ignore"):  # there may be no weight
             return np.asarray(self.sizes / self.sizes.sum())

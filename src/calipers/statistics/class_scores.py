@@ -25,7 +25,7 @@ class ClassScoreRows:
         Score, or probability, of each class for each row.
     highest : ndarray of shape (n,)
         Class of the highest value of the row, the first one of ties.
-    own : ndarray of shape (n,)
+    true_class_score : ndarray of shape (n,)
         Value of the true class of the row.
     other_squares : ndarray of shape (n,)
         Sum of the squared values of all other classes.
@@ -42,7 +42,7 @@ class ClassScoreRows:
     #: The class of the highest value, the first of equals.
     highest: npt.NDArray[np.intp]
     #: The value of the class that the row is of.
-    own: FloatArray
+    true_class_score: FloatArray
     #: The sum of the squares of the values of all other classes.
     other_squares: FloatArray
 
@@ -77,7 +77,10 @@ class ClassScoreRows:
     def take_rows(self, rows: npt.NDArray[np.bool_ | np.intp]) -> ClassScoreRows:
         """Select some of the rows, by a mask or by indices."""
         return ClassScoreRows(
-            self.table[rows], self.highest[rows], self.own[rows], self.other_squares[rows]
+            self.table[rows],
+            self.highest[rows],
+            self.true_class_score[rows],
+            self.other_squares[rows],
         )
 
 

@@ -60,7 +60,7 @@ class ClassTables(Statistic):
         return int(self.tables[0].rows) if self.tables else 0
 
     @property
-    def shares(self) -> FloatArray:
+    def proportions(self) -> FloatArray:
         """Proportion of each class."""
         with np.errstate(invalid="ignore"):  # there may be no weight
             return np.asarray(self.sizes / self.sizes.sum())

@@ -29,8 +29,8 @@ class ClusterMoments(Statistic):
     squares : ndarray of shape (k,)
         Sum of the squared distances of its points to the mean.
     centres : ndarray of shape (k, d)
-        Points to which ``apart`` has the distances; the means of all points wherever that is used.
-    apart : ndarray of shape (k,)
+        Points to which ``summed_distances`` has the distances; the means of all points wherever that is used.
+    summed_distances : ndarray of shape (k,)
         Sum of the distances of its points to ``centres``.
 
     Examples
@@ -45,7 +45,7 @@ class ClusterMoments(Statistic):
     mean: FloatArray
     squares: FloatArray
     centres: FloatArray
-    apart: FloatArray
+    summed_distances: FloatArray
 
     @classmethod
     def from_rows(
@@ -99,7 +99,7 @@ class ClusterMoments(Statistic):
             self.mean + proportion * step,
             self.squares + other.squares + between_squares,
             self.centres,
-            self.apart + other.apart,
+            self.summed_distances + other.summed_distances,
         )
 
     @cached_property
@@ -127,7 +127,7 @@ class ClusterMoments(Statistic):
         return np.asarray(self.size @ np.square(self.mean - middle).sum(axis=1))
 
     @cached_property
-    def gaps(self) -> FloatArray:
+    def centroid_distances(self) -> FloatArray:
         """Distances between the means of clusters (k, k)."""
         each = [np.square(mean - self.mean).sum(axis=1) for mean in self.mean]  # never (k, k, d)
         return np.asarray(np.sqrt(np.stack(each)))
@@ -144,11 +144,11 @@ class ClusterMoments(Statistic):
         It is the sum of the mean distances to both centres, divided by the distance of the means; 0
         of a cluster with itself or with an empty one.
         """
-        spread = self.apart / np.maximum(self.size, 1.0)
+        spread = self.summed_distances / np.maximum(self.size, 1.0)
         valid_mask = (
             (self.size > 0)[:, None] & (self.size > 0) & ~np.eye(len(self.size), dtype=bool)
         )
-        far = self.gaps
+        far = self.centroid_distances
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = (spread[:, None] + spread) / far
         return np.where(valid_mask, np.where(far > 0, ratio, np.inf), 0.0)
@@ -168,7 +168,7 @@ class ClusterSeparation(Statistic):
 
     Parameters
     ----------
-    apart : ndarray of shape (k, k)
+    min_distances : ndarray of shape (k, k)
         Smallest distance of points of each pair of clusters; infinite if there are none, and of a
         cluster with itself.
     widest : ndarray of shape (k,)
@@ -182,7 +182,7 @@ class ClusterSeparation(Statistic):
     (5.0, [2.0, 1.0])
     """
 
-    apart: FloatArray
+    min_distances: FloatArray
     widest: FloatArray
 
     @classmethod
@@ -217,5 +217,6 @@ class ClusterSeparation(Statistic):
 
     def __add__(self, other: Self) -> Self:
         return type(self)(
-            np.minimum(self.apart, other.apart), np.maximum(self.widest, other.widest)
+            np.minimum(self.min_distances, other.min_distances),
+            np.maximum(self.widest, other.widest),
         )

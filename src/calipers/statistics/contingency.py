@@ -28,7 +28,7 @@ class ContingencyTable(Statistic):
 
     Parameters
     ----------
-    held : ndarray of shape (..., C)
+    cell_counts : ndarray of shape (..., C)
         Number of points in each cell. Leading axes are replicates.
     class_of, cluster_of : ndarray of shape (C,)
         Class and cluster of each cell, as indices into ``classes`` and ``clusters``.
@@ -46,7 +46,7 @@ class ContingencyTable(Statistic):
     ([2.0, 1.0], [2.0, 1.0], [1.0, 2.0])
     """
 
-    held: FloatArray
+    cell_counts: FloatArray
     class_of: IntArray
     cluster_of: IntArray
     classes: tuple[str, ...]
@@ -95,7 +95,9 @@ class ContingencyTable(Statistic):
             raise ValueError("the tables have different classes or clusters")
         flat = [table.class_of * len(table.clusters) + table.cluster_of for table in (self, other)]
         cell_index, inverse = np.unique(np.concatenate(flat), return_inverse=True)
-        cell_counts = np.bincount(inverse, np.append(self.held, other.held), len(cell_index))
+        cell_counts = np.bincount(
+            inverse, np.append(self.cell_counts, other.cell_counts), len(cell_index)
+        )
         codes = (
             np.divmod(cell_index, len(self.clusters))
             if len(cell_index)
@@ -103,7 +105,7 @@ class ContingencyTable(Statistic):
         )
         parts: Any = dict(zip(("class_of", "cluster_of"), codes, strict=True))
         return replace(
-            self, held=cell_counts.astype(np.float64), rows=self.rows + other.rows, **parts
+            self, cell_counts=cell_counts.astype(np.float64), rows=self.rows + other.rows, **parts
         )
 
     @classmethod
@@ -150,29 +152,29 @@ class ContingencyTable(Statistic):
     @cached_property
     def total(self) -> FloatArray:
         """Total number of points."""
-        return np.asarray(self.held.sum(axis=-1))
+        return np.asarray(self.cell_counts.sum(axis=-1))
 
     @cached_property
     def class_sizes(self) -> FloatArray:
         """Size of each class, in points (..., K)."""
-        return _sums(self.held, self.class_of, len(self.classes))
+        return _sums(self.cell_counts, self.class_of, len(self.classes))
 
     @cached_property
     def cluster_sizes(self) -> FloatArray:
         """Size of each cluster, in points (..., L)."""
-        return _sums(self.held, self.cluster_of, len(self.clusters))
+        return _sums(self.cell_counts, self.cluster_of, len(self.clusters))
 
     @cached_property
     def largest(self) -> FloatArray:
         """Points of the most frequent class in each cluster (..., L)."""
-        return _sums(self.held, self.cluster_of, len(self.clusters), "maximum")
+        return _sums(self.cell_counts, self.cluster_of, len(self.clusters), "maximum")
 
     @cached_property
     def pairs(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Pair counts of points: together in both partitions, in classes, in clusters, and all."""
         joint, classes, clusters = (
             (sizes * (sizes - 1) / 2).sum(axis=-1)
-            for sizes in (self.held, self.class_sizes, self.cluster_sizes)
+            for sizes in (self.cell_counts, self.class_sizes, self.cluster_sizes)
         )
         return joint, classes, clusters, self.total * (self.total - 1) / 2
 
@@ -182,7 +184,7 @@ class ContingencyTable(Statistic):
         # Shares and not counts under the logarithm, so that little is lost to cancellation.
         total = np.maximum(self.total, 1e-300)[..., None]
         of_class, of_cluster = self.class_sizes / total, self.cluster_sizes / total
-        joint_proportions = self.held / total
+        joint_proportions = self.cell_counts / total
         expected_proportions = of_class[..., self.class_of] * of_cluster[..., self.cluster_of]
         information = (
             joint_proportions
@@ -208,7 +210,7 @@ class ContingencyTable(Statistic):
         sizes = (self.class_sizes, self.cluster_sizes)
         flat = [margin.reshape(-1, margin.shape[-1]) for margin in sizes]
         values = [_expected_information(a[a > 0], b[b > 0]) for a, b in zip(*flat, strict=True)]
-        return np.array(values).reshape(self.held.shape[:-1])
+        return np.array(values).reshape(self.cell_counts.shape[:-1])
 
     @cached_property
     def n_nonempty(self) -> tuple[Any, Any]:
@@ -227,20 +229,22 @@ class ContingencyTable(Statistic):
         points : ndarray of shape (b,)
             Number of points that each table stands for.
         """
-        at_most = self.held == self.largest[self.cluster_of]
+        at_most = self.cell_counts == self.largest[self.cluster_of]
         ties = np.bincount(self.cluster_of, at_most, len(self.clusters))[self.cluster_of]
         sizes = self.class_sizes[self.class_of], self.cluster_sizes[self.cluster_of]
         # What there is to a cell in the sums that measures are made of.
-        signature = np.stack([self.held, *sizes, at_most * ties, self.largest[self.cluster_of]])
+        signature = np.stack(
+            [self.cell_counts, *sizes, at_most * ties, self.largest[self.cluster_of]]
+        )
         _, cell, kind = np.unique(signature, axis=1, return_index=True, return_inverse=True)
-        points = np.bincount(kind.ravel(), self.held).astype(np.float64)
+        points = np.bincount(kind.ravel(), self.cell_counts).astype(np.float64)
         n = float(self.total)
-        step = max(1, _AT_ONCE // max(1, len(self.held)))
+        step = max(1, _AT_ONCE // max(1, len(self.cell_counts)))
         for begin in range(0, len(cell), step):
             cells = cell[begin : begin + step]
-            cell_counts = np.tile(self.held, (len(cells), 1))
+            cell_counts = np.tile(self.cell_counts, (len(cells), 1))
             cell_counts[np.arange(len(cells)), cells] -= 1
-            table = replace(self, held=cell_counts)
+            table = replace(self, cell_counts=cell_counts)
             # What chance makes falls as 1/n, but for terms that are smaller by another n.
             table.__dict__["_chance"] = self, n / max(n - 1, 1.0)
             yield table, points[begin : begin + step]
@@ -250,7 +254,7 @@ class ContingencyTable(Statistic):
         class_indices = np.flatnonzero(self.class_sizes)
         none = np.zeros(len(class_indices), np.int64)
         cell_counts = self.class_sizes[class_indices][None]
-        return replace(self, held=cell_counts, class_of=class_indices, cluster_of=none)
+        return replace(self, cell_counts=cell_counts, class_of=class_indices, cluster_of=none)
 
 
 def _sums(values: FloatArray, code: IntArray, size: int, operation: str = "add") -> FloatArray:

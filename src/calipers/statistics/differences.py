@@ -39,7 +39,7 @@ class MajorityValue(Statistic):
         Largest absolute value.
     value : float
         Majority value.
-    held : int
+    n_majority : int
         Number of the counted rows that have it.
     counted : int
         Number of the rows among which it was counted.
@@ -58,7 +58,7 @@ class MajorityValue(Statistic):
     rows: int
     size: float
     value: float
-    held: int
+    n_majority: int
     counted: int
     margin: int
 
@@ -92,7 +92,7 @@ class MajorityValue(Statistic):
             return replace(result, margin=major.margin - minor.margin)
         return replace(
             result,
-            held=major.held + minor.held,
+            n_majority=major.n_majority + minor.n_majority,
             counted=major.counted + minor.counted,
             margin=major.margin + minor.margin,
         )
@@ -105,7 +105,7 @@ class MajorityValue(Statistic):
     @property
     def n_others(self) -> int:
         """Number of rows with another value; all of them if there is no majority."""
-        return self.rows - self.held if 2 * self.held > self.rows else self.rows
+        return self.rows - self.n_majority if 2 * self.n_majority > self.rows else self.rows
 
 
 def count_signs(values: FloatArray, times: FloatArray | None = None) -> Signs:

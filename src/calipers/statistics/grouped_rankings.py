@@ -353,12 +353,12 @@ class PreferenceCounts:
 class PreferenceGroup:
     """Judgments of one group about the documents of a topic.
 
-    ``place`` is the position of each among the judged documents of the topic, retrieved ones first,
+    ``position`` is the position of each among the judged documents of the topic, retrieved ones first,
     in ascending order, and ``level`` is its level. ``matrix``, for a group of several parts, tells
     which document (row) is preferred to which (column).
     """
 
-    place: IntArray
+    position: IntArray
     level: FloatArray
     matrix: BoolArray | None = None
 
@@ -382,12 +382,12 @@ class PreferenceGroup:
     @property
     def has_repeats(self) -> bool:
         """Whether a document occurs more than once, as trec_eval counts lines."""
-        return bool((np.diff(self.place) == 0).any())
+        return bool((np.diff(self.position) == 0).any())
 
     def restrict(self, chosen: BoolArray) -> PreferenceGroup:
         """Return the group with the chosen documents only."""
         matrix = None if self.matrix is None else self.matrix[np.ix_(chosen, chosen)]
-        return PreferenceGroup(self.place[chosen], self.level[chosen], matrix)
+        return PreferenceGroup(self.position[chosen], self.level[chosen], matrix)
 
     def block(self, first: int, last: int) -> tuple[BoolArray, BoolArray]:
         """Return the preferences in a block of documents.
@@ -409,9 +409,9 @@ class PreferenceGroup:
         The first ``retrieved`` places are the retrieved documents. The three counts are for both
         documents, one and neither among them.
         """
-        n_retrieved = int(np.searchsorted(self.place, retrieved))
+        n_retrieved = int(np.searchsorted(self.position, retrieved))
         if self.matrix is not None:
-            down, up = self.block(0, len(self.place))
+            down, up = self.block(0, len(self.position))
             possible, respected = (
                 _sum_by_retrieval(down | up, n_retrieved),
                 _sum_by_retrieval(down, n_retrieved),
@@ -489,7 +489,7 @@ def count_preferences(topics: Sequence[tuple[int, Sequence[PreferenceGroup]]]) -
 
 def _pairs(groups: Sequence[PreferenceGroup], retrieved: int) -> tuple[IntArray, FloatArray]:
     """Count the pairs with a preference in any group, and sum the proportions respected."""
-    size = 1 + max((int(g.place[-1]) for g in groups if len(g.place)), default=-1)
+    size = 1 + max((int(g.position[-1]) for g in groups if len(g.position)), default=-1)
     step = max(_CELLS // max(size, 1), 1)
     pairs, proportions = np.zeros(3, np.int64), np.zeros(3)
     for first in range(0, size, step):
@@ -497,8 +497,8 @@ def _pairs(groups: Sequence[PreferenceGroup], retrieved: int) -> tuple[IntArray,
         down = np.zeros((last - first, size - first), np.int32)
         up = np.zeros_like(down)
         for group in groups:
-            low, high = np.searchsorted(group.place, [first, last])
-            cells = np.ix_(group.place[low:high] - first, group.place[low:] - first)
+            low, high = np.searchsorted(group.position, [first, last])
+            cells = np.ix_(group.position[low:high] - first, group.position[low:] - first)
             met, missed = group.block(int(low), int(high))
             if group.has_repeats:  # each time counts
                 np.add.at(down, cells, met)
@@ -523,7 +523,7 @@ def _balanced_preferences(
     retrieved; if there are too many, the first are kept.
     """
     relevant, irrelevant = _relevance(group)
-    retrieved_mask = group.place < retrieved
+    retrieved_mask = group.position < retrieved
     surplus = int(relevant.sum()) - int(irrelevant.sum())
     if surplus >= 0:
         return (
@@ -542,7 +542,7 @@ def _balanced_retrieved(
     trec_eval.)
     """
     relevant, irrelevant = _relevance(group)
-    retrieved_mask = group.place < retrieved
+    retrieved_mask = group.position < retrieved
     hits = int((relevant & retrieved_mask).sum())
     surplus = hits - int((irrelevant & retrieved_mask).sum())
     if surplus >= 0:
@@ -592,10 +592,10 @@ def _truncated_preferences(
     met, all_of_them = int(respected.sum()), int(possible.sum())
     if group.matrix is None:
         n_selected = min(n_selected, int(last.sum()))
-        n_retrieved = min(n_selected, int((last & (group.place < retrieved)).sum()))
+        n_retrieved = min(n_selected, int((last & (group.position < retrieved)).sum()))
         met += n_retrieved * (n_selected - 1) - n_retrieved * (n_retrieved - 1) // 2
         # A document that stands there twice does not stand above itself.
-        first = group.place[last][:n_selected]
+        first = group.position[last][:n_selected]
         times = np.unique(first[first < retrieved], return_counts=True)[1]
         met -= int((times * (times - 1)).sum()) // 2
         all_of_them += n_selected * int(last.sum())

@@ -39,7 +39,7 @@ class Histogram(Statistic):
         Width of the bins; 0 if there are none.
     single : bool
         Whether every group is a single row.
-    kept : int
+    n_largest : int
         Number of the largest values to store.
     mean : ndarray of shape (G,)
         Mean of each group.
@@ -63,11 +63,11 @@ class Histogram(Statistic):
     """
 
     rows: int
-    least: float
-    most: float
+    min_value: float
+    max_value: float
     width: float
     single: bool
-    kept: int
+    n_largest: int
     mean: FloatArray
     sums: FloatArray
     squares: FloatArray
@@ -105,7 +105,7 @@ class Histogram(Statistic):
         min_value, max_value = float(x.min(initial=math.inf)), float(x.max(initial=-math.inf))
         none, no_cell = np.zeros(0), np.zeros(0, np.int64)
         tail = _top_values(x, n_largest)
-        result = cls(len(x), min_value, max_value, 0.0, single=False, kept=n_largest, mean=none,
+        result = cls(len(x), min_value, max_value, 0.0, single=False, n_largest=n_largest, mean=none,
                    sums=none, squares=none, cell=no_cell, largest=tail)  # fmt: skip
         if not result.is_bounded:
             return result
@@ -148,13 +148,17 @@ class Histogram(Statistic):
     @property
     def is_bounded(self) -> bool:
         """Whether there are values, all of them finite."""
-        return math.isfinite(self.most - self.least)
+        return math.isfinite(self.max_value - self.min_value)
 
     def __add__(self, other: Self) -> Self:
-        limits = min(self.least, other.least), max(self.most, other.most)
-        tail = _top_values(np.concatenate([self.largest, other.largest]), self.kept)
+        limits = min(self.min_value, other.min_value), max(self.max_value, other.max_value)
+        tail = _top_values(np.concatenate([self.largest, other.largest]), self.n_largest)
         result = replace(
-            self, rows=self.rows + other.rows, least=limits[0], most=limits[1], largest=tail
+            self,
+            rows=self.rows + other.rows,
+            min_value=limits[0],
+            max_value=limits[1],
+            largest=tail,
         )
         if not other.rows or not self.rows:
             return replace(other if other.rows else self, largest=tail)
@@ -210,7 +214,7 @@ class Histogram(Statistic):
                 group_sums = _sums(index.reshape(-1), sums, squares, len(distinct))
                 return replace(self, width=0.0, single=False, mean=distinct, sums=group_sums[0],
                                squares=group_sums[1], cell=np.zeros(0, np.int64))  # fmt: skip
-        width = _width(self.least, self.most)
+        width = _width(self.min_value, self.max_value)
         return self._bin(np.floor(x / width).astype(np.int64), width, x, sums, squares)
 
     def _bin(
@@ -221,8 +225,8 @@ class Histogram(Statistic):
         sums: FloatArray | None,
         squares: FloatArray | None,
     ) -> Self:
-        first = math.floor(self.least / width)
-        index, number = cell - first, math.floor(self.most / width) - first + 1
+        first = math.floor(self.min_value / width)
+        index, number = cell - first, math.floor(self.max_value / width) - first + 1
         weighed, of_squares = _sums(index, sums, squares, number)
         total = np.bincount(index, x if sums is None else sums * x, number)
         nonempty_bins = np.flatnonzero(weighed)
@@ -253,10 +257,15 @@ class Histogram(Statistic):
         Histogram
             Histogram of ``times`` · x + ``by``.
         """
-        limits = sorted((times * self.least + by, times * self.most + by))
+        limits = sorted((times * self.min_value + by, times * self.max_value + by))
         none = np.zeros(0, np.int64)
         return replace(
-            self, least=limits[0], most=limits[1], mean=times * self.mean + by, width=0.0, cell=none
+            self,
+            min_value=limits[0],
+            max_value=limits[1],
+            mean=times * self.mean + by,
+            width=0.0,
+            cell=none,
         )
 
     def with_unit_weights(self, weight: float) -> Self:

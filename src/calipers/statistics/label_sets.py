@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 #: Of more different sets nobody counts how often each occurs.
-MOST = 1 << 18
+MAX_SETS = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ class LabelSets(Statistic):
         assert other.weight is not None
         sets = np.concatenate([self.sets, other.sets])
         sets, weight = _count_distinct(sets, np.concatenate([self.weight, other.weight]))
-        return type(self)(sizes, sets, weight) if len(sets) <= MOST else type(self)(sizes)
+        return type(self)(sizes, sets, weight) if len(sets) <= MAX_SETS else type(self)(sizes)
 
     @property
     def max_proportion(self) -> float:

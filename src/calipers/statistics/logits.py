@@ -155,7 +155,7 @@ class LogitSummary(Statistic):
         Number of the first bin.
     sums, squares : ndarray of shape (2, bins, powers)
         Sums as in :class:`LogitSums`, over bins of one width.
-    ends : ndarray of shape (2, 2)
+    logit_ranges : ndarray of shape (2, 2)
         Smallest and largest logit of each class, negatives first.
     certain : bool
         Whether a probability was 0 or 1; it has no finite logit and is in no bin.
@@ -168,7 +168,7 @@ class LogitSummary(Statistic):
     lowest: int
     sums: FloatArray
     squares: FloatArray
-    ends: FloatArray
+    logit_ranges: FloatArray
     certain: bool
     rows: int
     width: float = WIDTH
@@ -230,15 +230,15 @@ class LogitSummary(Statistic):
     def __add__(self, other: Self) -> Self:
         logit_ranges = np.stack(
             [
-                np.minimum(self.ends[:, 0], other.ends[:, 0]),
-                np.maximum(self.ends[:, 1], other.ends[:, 1]),
+                np.minimum(self.logit_ranges[:, 0], other.logit_ranges[:, 0]),
+                np.maximum(self.logit_ranges[:, 1], other.logit_ranges[:, 1]),
             ],
             axis=1,
         )
         certain, rows = self.certain or other.certain, self.rows + other.rows
         summaries = [summary for summary in (self, other) if summary.sums.shape[1]]
         if not summaries:
-            return replace(self, ends=logit_ranges, certain=certain, rows=rows)
+            return replace(self, logit_ranges=logit_ranges, certain=certain, rows=rows)
         width = _bin_width(logit_ranges, max(summary.width for summary in summaries))
         summaries = [summary._widen(width) for summary in summaries]
         lowest = min(summary.lowest for summary in summaries)
@@ -284,7 +284,7 @@ class LogitSummary(Statistic):
     @property
     def is_separated(self) -> bool:
         """Whether a threshold separates the classes, or all probabilities are equal."""
-        (negative_low, negative_high), (positive_low, positive_high) = self.ends
+        (negative_low, negative_high), (positive_low, positive_high) = self.logit_ranges
         return bool(positive_low >= negative_high or positive_high <= negative_low)
 
     @property

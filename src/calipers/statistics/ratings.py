@@ -36,7 +36,7 @@ class Ratings(Statistic):
         Category of each count, ascending within an entry.
     count : ndarray of shape (C,)
         Number of raters that put the item into the category.
-    held : ndarray of shape (n,)
+    item_counts : ndarray of shape (n,)
         Number of items with equal ratings that each entry stands for.
     weight : ndarray of shape (n,)
         Sum of the weights of these items.
@@ -49,7 +49,7 @@ class Ratings(Statistic):
     starts: IntArray
     category: IntArray
     count: IntArray
-    held: FloatArray
+    item_counts: FloatArray
     weight: FloatArray
     weight_squares: FloatArray
 
@@ -173,7 +173,7 @@ class Ratings(Statistic):
     @property
     def n_items(self) -> int:
         """Number of items."""
-        return round(float(self.held.sum()))
+        return round(float(self.item_counts.sum()))
 
     def __add__(self, other: Self) -> Self:
         """Return the items of both, which must have the same categories.
@@ -208,7 +208,7 @@ class Ratings(Statistic):
 
     @property
     def _sums(self) -> tuple[FloatArray, ...]:
-        return self.held, self.weight, self.weight_squares
+        return self.item_counts, self.weight, self.weight_squares
 
     def _sorted(self, wide: int) -> IntArray:
         """Return the sorted categories of each entry, padded with −1 on the left to this width."""
@@ -341,13 +341,13 @@ class RatingRows(Statistic):
         Number of categories.
     codes : ndarray of shape (n, raters)
         Category that each rater assigned, as an index; −1 if there is no rating.
-    held : ndarray of shape (n,)
+    item_counts : ndarray of shape (n,)
         Number of items of each row.
     weight : ndarray of shape (n,)
         Sum of the weights of these items.
     weight_squares : ndarray of shape (n,)
         Sum of their squared weights.
-    many : bool, default=False
+    has_too_many_rows : bool, default=False
         Whether there were more distinct rows than :data:`MOST_WAYS`, so that none is stored.
 
     Examples
@@ -359,10 +359,10 @@ class RatingRows(Statistic):
 
     categories: int
     codes: IntArray
-    held: FloatArray
+    item_counts: FloatArray
     weight: FloatArray
     weight_squares: FloatArray
-    many: bool = False
+    has_too_many_rows: bool = False
 
     @classmethod
     def from_rows(cls, codes: IntArray, categories: int, weight: FloatArray | None = None) -> Self:
@@ -382,14 +382,16 @@ class RatingRows(Statistic):
         RatingRows
             Statistic of the items.
         """
-        return cls._of(codes, _weight_sums(len(codes), weight), categories)
+        return cls._from_grouped_rows(codes, _weight_sums(len(codes), weight), categories)
 
     @classmethod
-    def _of(cls, codes: IntArray, sums: Sequence[FloatArray], categories: int) -> Self:
+    def _from_grouped_rows(
+        cls, codes: IntArray, sums: Sequence[FloatArray], categories: int
+    ) -> Self:
         row_index, rows = _distinct_rows(codes, categories)
         if len(rows) > MOST_WAYS:
             none = np.zeros(0)
-            return cls(categories, codes[:0], none, none, none, many=True)
+            return cls(categories, codes[:0], none, none, none, has_too_many_rows=True)
         item_counts, weight, squares = (
             np.bincount(row_index, column, len(rows)).astype(np.float64) for column in sums
         )
@@ -397,12 +399,12 @@ class RatingRows(Statistic):
 
     def __add__(self, other: Self) -> Self:
         """Return the items of both."""
-        if self.many or other.many:
-            return self if self.many else other
+        if self.has_too_many_rows or other.has_too_many_rows:
+            return self if self.has_too_many_rows else other
         codes = np.concatenate([self.codes, other.codes])
-        names = ("held", "weight", "weight_squares")
+        names = ("item_counts", "weight", "weight_squares")
         sums = [np.concatenate([getattr(self, name), getattr(other, name)]) for name in names]
-        return self._of(codes, sums, self.categories)
+        return self._from_grouped_rows(codes, sums, self.categories)
 
     def with_unit_weights(self, weight: float) -> Self:
         """Return the statistic of items of weight 1, where every item has this weight."""

@@ -467,12 +467,12 @@ def _run_starts(values: FloatArray) -> npt.NDArray[np.bool_]:
 class SortedValues:
     """Rows sorted by a value.
 
-    ``values`` are the distinct values, ascending, and ``place`` is the index of the value of each
+    ``values`` are the distinct values, ascending, and ``value_index`` is the index of the value of each
     row among them.
     """
 
     values: FloatArray
-    place: npt.NDArray[np.intp]
+    value_index: npt.NDArray[np.intp]
 
     @classmethod
     def from_column(cls, column: FloatArray) -> SortedValues:
@@ -489,7 +489,7 @@ class SortedValues:
     def first_rows(self) -> npt.NDArray[np.intp]:
         """Row that has each distinct value, as an index."""
         row_index = np.empty(len(self.values), np.intp)
-        row_index[self.place] = np.arange(len(self.place))
+        row_index[self.value_index] = np.arange(len(self.value_index))
         return row_index
 
     def positions(self, column: FloatArray) -> npt.NDArray[np.intp]:
@@ -499,7 +499,7 @@ class SortedValues:
     def weights(self, weight: FloatArray) -> FloatArray:
         """Sum the weights of the rows at each distinct value, (..., distinct)."""
         if weight.ndim == 1:
-            return np.bincount(self.place, weight, len(self.values)).astype(np.float64)
+            return np.bincount(self.value_index, weight, len(self.values)).astype(np.float64)
         return np.stack([self.weights(row) for row in weight])
 
     def quantile(self, weight: FloatArray, q: float) -> FloatArray:
@@ -545,4 +545,4 @@ class SortedValues:
         middle = (value_weights.cumsum(axis=-1) - value_weights / 2) / value_weights.sum(
             axis=-1, keepdims=True
         )
-        return np.asarray(middle[..., self.place])
+        return np.asarray(middle[..., self.value_index])

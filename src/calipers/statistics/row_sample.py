@@ -130,7 +130,7 @@ class LargestResiduals(Statistic):
         Number of each selected row among all rows.
     size : ndarray of shape (n,)
         Absolute residuals, descending; ties are ordered by number.
-    held : ndarray of shape (n,)
+    row_weights : ndarray of shape (n,)
         Weights of the selected rows.
 
     Examples
@@ -146,7 +146,7 @@ class LargestResiduals(Statistic):
     squares: float
     number: IntArray
     size: FloatArray
-    held: FloatArray
+    row_weights: FloatArray
 
     @classmethod
     def from_rows(
@@ -181,8 +181,8 @@ class LargestResiduals(Statistic):
             threshold = np.partition(size, len(size) - MOST_LARGEST)[len(size) - MOST_LARGEST]
             rows = np.flatnonzero(size >= threshold)
         order = rows[np.lexsort((self.number[rows], -size[rows]))][:MOST_LARGEST]
-        number, row_weights = self.number[order], self.held[order]
-        return replace(self, number=number, size=size[order], held=row_weights)
+        number, row_weights = self.number[order], self.row_weights[order]
+        return replace(self, number=number, size=size[order], row_weights=row_weights)
 
     def __add__(self, other: Self) -> Self:
         return type(self)(
@@ -191,7 +191,7 @@ class LargestResiduals(Statistic):
             self.squares + other.squares,
             np.concatenate([self.number, other.number]),
             np.concatenate([self.size, other.size]),
-            np.concatenate([self.held, other.held]),
+            np.concatenate([self.row_weights, other.row_weights]),
         )._largest()
 
 

@@ -46,6 +46,21 @@ RENAMED = {
 
 #: What it called their fields, by the name that the class has today.
 RENAMED_FIELDS: Mapping[str, Mapping[str, str]] = {
+    "ClassLosses": {"lost": "losses"},
+    "ClusterMoments": {"apart": "summed_distances"},
+    "ClusterSeparation": {"apart": "min_distances"},
+    "ContingencyTable": {"held": "cell_counts"},
+    "Histogram": {"kept": "n_largest", "least": "min_value", "most": "max_value"},
+    "LargestResiduals": {"held": "row_weights"},
+    "LogitSummary": {"ends": "logit_ranges"},
+    "MajorityValue": {"held": "n_majority"},
+    "RatingRows": {"held": "item_counts", "many": "has_too_many_rows"},
+    "Ratings": {"held": "item_counts"},
+    "SparseConfusionMatrix": {
+        "held": "cell_counts",
+        "held_squares": "cell_squares",
+        "place": "cell_index",
+    },
     "WeightMoments": {"least": "min_weight", "most": "max_weight"},
 }
 

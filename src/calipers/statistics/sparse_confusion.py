@@ -27,11 +27,11 @@ class SparseConfusionMatrix(ConfusionMatrix):
 
     Parameters
     ----------
-    held : ndarray of shape (..., C)
+    cell_counts : ndarray of shape (..., C)
         Counts (sums of weights) of the cells. Leading axes are replicates.
-    held_squares : ndarray of shape (..., C)
+    cell_squares : ndarray of shape (..., C)
         Sums of squared weights of the cells.
-    place : ndarray of shape (C,)
+    cell_index : ndarray of shape (C,)
         Flat index i·K + j of each cell of true class i and predicted class j, ascending.
     labels : tuple of str
         Names of the K classes.
@@ -45,9 +45,9 @@ class SparseConfusionMatrix(ConfusionMatrix):
     ([1.0, 1.0, 1.0, 1.0], [0, 1, 4, 7], [1.0, 3.0, 0.0])
     """
 
-    held: FloatArray
-    held_squares: FloatArray
-    place: IntArray
+    cell_counts: FloatArray
+    cell_squares: FloatArray
+    cell_index: IntArray
 
     def __init__(
         self,
@@ -57,7 +57,11 @@ class SparseConfusionMatrix(ConfusionMatrix):
         labels: tuple[str, ...],
         rows: int = 0,
     ) -> None:
-        values = {"held": cell_counts, "held_squares": cell_squares, "place": cell_index}
+        values = {
+            "cell_counts": cell_counts,
+            "cell_squares": cell_squares,
+            "cell_index": cell_index,
+        }
         self.__dict__.update(values, labels=labels, rows=rows)
 
     @classmethod
@@ -91,24 +95,33 @@ class SparseConfusionMatrix(ConfusionMatrix):
         )
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.classes} classes, {len(self.place)} occupied cells)"
+        return (
+            f"{type(self).__name__}({self.classes} classes, {len(self.cell_index)} occupied cells)"
+        )
 
     def _parts(self) -> dict[str, Any]:
-        names = ("held", "held_squares", "place", "labels", "rows")
+        names = ("cell_counts", "cell_squares", "cell_index", "labels", "rows")
         return {name: getattr(self, name) for name in names}
 
     def with_unit_weights(self, weight: float) -> Self:
         """Return the matrix of rows of weight 1, where every row has this weight."""
-        cell_counts = np.rint(self.held / weight)
-        return type(self)(**{**self._parts(), "held": cell_counts, "held_squares": cell_counts})
+        cell_counts = np.rint(self.cell_counts / weight)
+        return type(self)(
+            **{**self._parts(), "cell_counts": cell_counts, "cell_squares": cell_counts}
+        )
 
     def __add__(self, other: Self) -> Self:
         if self.labels != other.labels:
             raise ValueError(f"{len(self.labels)} labels and {len(other.labels)} do not match")
-        cell_index, inverse = np.unique(np.append(self.place, other.place), return_inverse=True)
+        cell_index, inverse = np.unique(
+            np.append(self.cell_index, other.cell_index), return_inverse=True
+        )
         cell_counts, squares = (
             np.bincount(inverse, np.append(*arrays), len(cell_index)).astype(np.float64)
-            for arrays in ((self.held, other.held), (self.held_squares, other.held_squares))
+            for arrays in (
+                (self.cell_counts, other.cell_counts),
+                (self.cell_squares, other.cell_squares),
+            )
         )
         return type(self)(cell_counts, squares, cell_index, self.labels, self.rows + other.rows)
 
@@ -125,22 +138,24 @@ class SparseConfusionMatrix(ConfusionMatrix):
         SparseConfusionMatrix
             Matrix with these counts.
         """
-        return type(self)(cell_counts, cell_counts, self.place, self.labels, self.rows)
+        return type(self)(cell_counts, cell_counts, self.cell_index, self.labels, self.rows)
 
     @cached_property
     def counts(self) -> FloatArray:
         """Full array of counts, shape ``(..., K, K)``."""
-        return self._array(self.held)
+        return self._array(self.cell_counts)
 
     @cached_property
     def squares(self) -> FloatArray:
         """Full array of the sums of squared weights."""
-        return self.counts if self.held_squares is self.held else self._array(self.held_squares)
+        return (
+            self.counts if self.cell_squares is self.cell_counts else self._array(self.cell_squares)
+        )
 
     def _array(self, values: FloatArray) -> FloatArray:
         k = self.classes
         out = np.zeros((*values.shape[:-1], k * k))
-        out[..., self.place] = values
+        out[..., self.cell_index] = values
         return out.reshape(*values.shape[:-1], k, k)
 
     @property
@@ -151,15 +166,15 @@ class SparseConfusionMatrix(ConfusionMatrix):
     @cached_property
     def truth(self) -> FloatArray:
         """Margin of the truth, shape ``(..., K)``."""
-        return self._margin(self.place // self.classes)
+        return self._margin(self.cell_index // self.classes)
 
     @cached_property
     def prediction(self) -> FloatArray:
         """Margin of the prediction, shape ``(..., K)``."""
-        return self._margin(self.place % self.classes)
+        return self._margin(self.cell_index % self.classes)
 
     def _margin(self, code: IntArray) -> FloatArray:
-        cell_counts = self.held
+        cell_counts = self.cell_counts
         if (code[1:] < code[:-1]).any():
             order = np.argsort(code, kind="stable")
             code, cell_counts = code[order], np.take(cell_counts, order, axis=-1)
@@ -171,53 +186,59 @@ class SparseConfusionMatrix(ConfusionMatrix):
 
     @cached_property
     def _diagonal(self) -> npt.NDArray[np.bool_]:
-        return np.asarray(self.place // self.classes == self.place % self.classes)
+        return np.asarray(self.cell_index // self.classes == self.cell_index % self.classes)
 
     @cached_property
     def hits(self) -> FloatArray:
         """Diagonal: weight of the correctly classified rows of each class, shape ``(..., K)``."""
-        out = np.zeros((*self.held.shape[:-1], self.classes))
-        out[..., self.place[self._diagonal] % self.classes] = self.held[..., self._diagonal]
+        out = np.zeros((*self.cell_counts.shape[:-1], self.classes))
+        out[..., self.cell_index[self._diagonal] % self.classes] = self.cell_counts[
+            ..., self._diagonal
+        ]
         return out
 
     @cached_property
     def total(self) -> FloatArray:
         """Total weight of the rows."""
-        return np.asarray(self.held.sum(axis=-1))
+        return np.asarray(self.cell_counts.sum(axis=-1))
 
     @cached_property
     def correct(self) -> FloatArray:
         """Weight of the correctly classified rows, which does not exceed the total."""
-        return np.asarray(np.minimum(self.held[..., self._diagonal].sum(axis=-1), self.total))
+        return np.asarray(
+            np.minimum(self.cell_counts[..., self._diagonal].sum(axis=-1), self.total)
+        )
 
     @property
     def has_weights(self) -> bool:
         """Whether the rows have weights other than 1."""
-        return self.held_squares is not self.held and not np.array_equal(
-            self.held_squares, self.held
+        return self.cell_squares is not self.cell_counts and not np.array_equal(
+            self.cell_squares, self.cell_counts
         )
 
     @property
     def squared(self) -> Self:
         """Matrix of the sums of squared weights."""
-        return self if self.held_squares is self.held else self._squared
+        return self if self.cell_squares is self.cell_counts else self._squared
 
     @cached_property
     def _squared(self) -> Self:
-        return self.holding(self.held_squares)
+        return self.holding(self.cell_squares)
 
     def cell(self, truth: int, predicted: int) -> FloatArray:
         """Return the weight of one cell, with leading axes."""
         flat_index = truth * self.classes + predicted
-        position = int(np.searchsorted(self.place, flat_index))
-        if position == len(self.place) or self.place[position] != flat_index:
-            return np.zeros(self.held.shape[:-1])
-        return np.asarray(self.held[..., position])
+        position = int(np.searchsorted(self.cell_index, flat_index))
+        if position == len(self.cell_index) or self.cell_index[position] != flat_index:
+            return np.zeros(self.cell_counts.shape[:-1])
+        return np.asarray(self.cell_counts[..., position])
 
     def distance_sums(self, power: int) -> FloatArray:
         """Sum a power of the distance of true and predicted class over the rows, Σ|i − j|^power."""
-        truth, predicted = np.divmod(self.place, self.classes)
-        return np.asarray(self.held @ (np.abs(truth - predicted) ** power).astype(np.float64))
+        truth, predicted = np.divmod(self.cell_index, self.classes)
+        return np.asarray(
+            self.cell_counts @ (np.abs(truth - predicted) ** power).astype(np.float64)
+        )
 
     def occupied_cells(self) -> tuple[IntArray, IntArray, FloatArray]:
         """List the non-empty cells of a single matrix, in the order of the cells.
@@ -229,15 +250,17 @@ class SparseConfusionMatrix(ConfusionMatrix):
         weight : ndarray of shape (C,)
             Weight of the rows in each cell.
         """
-        occupied_mask = self.held != 0
-        return *np.divmod(self.place[occupied_mask], self.classes), self.held[occupied_mask]
+        occupied_mask = self.cell_counts != 0
+        return *np.divmod(self.cell_index[occupied_mask], self.classes), self.cell_counts[
+            occupied_mask
+        ]
 
     @cached_property
     def _has_whole_counts(self) -> bool:
-        return np.array_equal(self.held, np.rint(self.held))
+        return np.array_equal(self.cell_counts, np.rint(self.cell_counts))
 
     def _indicator(self) -> Self:
-        return self.holding((self.held > 0).astype(np.float64))
+        return self.holding((self.cell_counts > 0).astype(np.float64))
 
     def constant(self) -> Self:
         """Return the matrix of always predicting the most frequent class, as a leading axis.
@@ -269,7 +292,7 @@ class SparseConfusionMatrix(ConfusionMatrix):
         ValueError
             If the rows have weights.
         """
-        return self.holding(self._redrawn(self.held, replicates, seed))
+        return self.holding(self._redrawn(self.cell_counts, replicates, seed))
 
 
 class ConfusionReplicates(ConfusionMatrix):

@@ -77,7 +77,7 @@ class SystemOutput:
         Name of the rows.
     columns : tuple of str
         Fields that have an entry for each row, or are None.
-    own : dict
+    output_fields : dict
         Fields of the predictions of the system, with the type of those that have an entry for each
         row, else None.
     needs : dict of tuple of str
@@ -99,7 +99,7 @@ class SystemOutput:
     #: The fields that have an entry for each row, or are None.
     columns: ClassVar[tuple[str, ...]] = ()
     #: What the system itself says: fields, with the type of those that have an entry for each row.
-    own: ClassVar[Mapping[str, Any]] = {}
+    output_fields: ClassVar[Mapping[str, Any]] = {}
     #: For what measures read: the field that has to be there, and what messages call it. A kind
     #: that says nothing here serves all measures of its task.
     needs: ClassVar[Mapping[str, tuple[str, str]]] = {}
@@ -336,7 +336,7 @@ class SystemOutput:
 
     def output_arrays(self) -> dict[str, Any]:
         """Return the predictions of the system, as accepted by :meth:`with_outputs`."""
-        return {name: getattr(self, name) for name in self.own}
+        return {name: getattr(self, name) for name in self.output_fields}
 
     def output_shape(self, field: str, outputs: Mapping[str, Any]) -> tuple[int, ...] | None:
         """Return the required shape of an entry of a column in these predictions, or None."""
@@ -351,7 +351,7 @@ class SystemOutput:
         name : str
             Name of the system.
         outputs : dict
-            Predictions, by the fields in ``own``.
+            Predictions, by the fields in ``output_fields``.
 
         Returns
         -------

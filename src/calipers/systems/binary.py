@@ -84,7 +84,12 @@ class BinaryOutput(base.SystemOutput):
     order: TimeOrder | None = None
 
     columns: ClassVar = ("weight", "predicted", "score", "probability")
-    own: ClassVar = {"predicted": bool, "score": float, "probability": float, "threshold": None}
+    output_fields: ClassVar = {
+        "predicted": bool,
+        "score": float,
+        "probability": float,
+        "threshold": None,
+    }
     needs: ClassVar = {
         "labels": ("predicted", "predicted labels, probabilities, or scores with a threshold"),
         "ranks": ("", "more than two classes"),
@@ -104,7 +109,7 @@ class BinaryOutput(base.SystemOutput):
     def check_measure(self, measure: Measure) -> None:
         """Check that the data suffice for a measure of the positive class or of labels."""
         of_labels = measure.definition.reads == "labels"
-        if measure.viewed and not (of_labels and measure.label in (None, *self.labels.names)):
+        if measure.has_view and not (of_labels and measure.label in (None, *self.labels.names)):
             raise InputError(
                 f"{measure}: there are two classes, {' and '.join(self.labels.names)}, of "
                 f"which {self.labels.names[1]} is the positive one; ask for {measure.plain}"

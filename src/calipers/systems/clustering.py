@@ -81,7 +81,7 @@ class Clustering(SystemOutput):
     measures: tuple[Measure, ...] = ()
 
     columns: ClassVar = ("cluster", "truth", "points", "point_counts")
-    own: ClassVar = {"cluster": np.int64, "names": None}
+    output_fields: ClassVar = {"cluster": np.int64, "names": None}
     needs: ClassVar = {
         "partitions": ("truth", "the true class of each point: truth="),
         "points": ("points", "the points: features="),

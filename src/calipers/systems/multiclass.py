@@ -89,7 +89,7 @@ class ClassificationProblem:
         return np.bincount(self.truth, self.weight, len(self.names)).astype(np.float64)
 
     @cached_property
-    def shares(self) -> FloatArray:
+    def class_proportions(self) -> FloatArray:
         """Proportion of each class."""
         with np.errstate(invalid="ignore"):  # there may be no weight
             return np.asarray(self.sizes / self.sizes.sum())
@@ -105,7 +105,10 @@ class ClassificationProblem:
             np.arange(begin, min(begin + step, k), dtype=np.float64) for begin in range(0, k, step)
         )
         return np.concatenate(
-            [measure.losses(block, np.tile(self.shares, (len(block), 1))) for block in class_blocks]
+            [
+                measure.losses(block, np.tile(self.class_proportions, (len(block), 1)))
+                for block in class_blocks
+            ]
         )
 
     def constant(self, measure: Measure) -> Moments | None:
@@ -123,7 +126,7 @@ class ClassificationProblem:
         """Return a note on classes without rows."""
         absent = [
             name
-            for name, proportion in zip(self.names, self.shares, strict=True)
+            for name, proportion in zip(self.names, self.class_proportions, strict=True)
             if proportion == 0
         ]
         if not absent:
@@ -164,7 +167,7 @@ class MulticlassOutput(base.SystemOutput):
     measures: tuple[Measure, ...] = ()
     order: TimeOrder | None = None
 
-    own: ClassVar = {"predicted": np.intp, "score": float, "is_probability": None}
+    output_fields: ClassVar = {"predicted": np.intp, "score": float, "is_probability": None}
     needs: ClassVar = {
         "labels": ("predicted", "predicted labels, or " + _OF_CLASS),
         "scores": ("score", _OF_CLASS),
@@ -254,7 +257,7 @@ class MulticlassOutput(base.SystemOutput):
         averaged = d.statistic is ConfusionMatrix or (
             d.statistic is ScoreTable and d.reads == "scores"
         )
-        is_multiclass = measure.viewed or d.is_multiclass
+        is_multiclass = measure.has_view or d.is_multiclass
         if not is_multiclass and not averaged:
             raise InputError(
                 f"{measure} is about two classes: ask for {class_measure}, or name the positive one "
@@ -318,7 +321,7 @@ class MulticlassOutput(base.SystemOutput):
         if not self._is_average(measure):
             return super().influence(measure, total)
         average_influence: Influence | None = None
-        for label, weight in class_weights(measure, total.labels, total.shares).items():
+        for label, weight in class_weights(measure, total.labels, total.proportions).items():
             table = total.tables[total.labels.index(label)]
             class_influence = self.against_rest(label).influence(measure.plain, table)
             if class_influence is None:
@@ -344,11 +347,11 @@ class MulticlassOutput(base.SystemOutput):
         """
         p, plain = self.problem, measure.plain
 
-        def made() -> ClassTables:
+        def make_tables() -> ClassTables:
             tables = [self.against_rest(label).batch_statistic(plain) for label in p.names]
             return ClassTables(p.names, tuple(tables), p.sizes)
 
-        return self.cached(("tables", measure.definition.reads), made)
+        return self.cached(("tables", measure.definition.reads), make_tables)
 
     def _skill_rows(self, measure: Measure) -> SkillRows | None:
         """Return the rows of a batch for a skill score, or None for other measures."""
@@ -361,11 +364,11 @@ class MulticlassOutput(base.SystemOutput):
             names = ClassLabels(p.names, np.arange(len(proportions)))
             return ClassificationProblem(names, proportions, None, p.settings).constant_losses(loss)
 
-        def made() -> SkillRows:
+        def make_rows() -> SkillRows:
             rows = p.truth, p.sizes, p.weight, p.clusters
             return SkillRows(loss, self.losses(loss), *rows, constant)
 
-        return self.cached(("saved", skill_of), made)
+        return self.cached(("saved", skill_of), make_rows)
 
     def composite_estimate(self, measure: Measure) -> PointEstimate:
         """Return the point estimate of a skill score, or of an average over classes with rows."""
@@ -373,7 +376,7 @@ class MulticlassOutput(base.SystemOutput):
             p, loss = self.problem, parse(measure.definition.skill_of, "probabilities")
             constant_losses = p.constant_losses(loss)
             constant = ConstantPrediction(
-                p.truth, p.shares, constant_losses, p.weight, p.clusters, self.settings
+                p.truth, p.class_proportions, constant_losses, p.weight, p.clusters, self.settings
             )
             return estimate_skill(measure, loss, self.losses(loss), constant)
         if measure.average == "micro":
@@ -391,7 +394,7 @@ class MulticlassOutput(base.SystemOutput):
         return average_of_scores(measure, terms, self.n_rows, self.settings)
 
     def _weights(self, measure: Measure) -> dict[str, float]:
-        return class_weights(measure, self.problem.names, self.problem.shares)
+        return class_weights(measure, self.problem.names, self.problem.class_proportions)
 
     def _pairs(self, measure: Measure) -> list[tuple[tuple[int, int], float]]:
         """Return all ordered pairs of classes with rows, and their weights."""
@@ -459,7 +462,7 @@ class MulticlassOutput(base.SystemOutput):
         if self.binary_problem(measure) is not None:
             return super().constant_value(measure)
         if d.statistic is ClassRanks:  # the constant answer lists the classes by frequency
-            proportions = np.sort(self.problem.shares)[::-1]
+            proportions = np.sort(self.problem.class_proportions)[::-1]
             ranks: Any = np.arange(len(proportions))  # none of which has an equal
             return float((proportions * measure.losses(ranks, np.zeros_like(ranks))).sum())
         if d.skill_of is not None:

@@ -82,7 +82,7 @@ class MultilabelOutput(base.SystemOutput):
     order: TimeOrder | None = None
 
     columns: ClassVar = ("truth", "weight", "predicted", "score")
-    own: ClassVar = {
+    output_fields: ClassVar = {
         "predicted": bool, "score": float, "is_probability": None, "thresholds": None,
     }  # fmt: skip
     needs: ClassVar = {
@@ -215,14 +215,14 @@ class MultilabelOutput(base.SystemOutput):
             return micro_average(self, self._pooled_output(measure), measure)
         terms = [
             (weight, self.label_output(label).point_estimate(measure.plain))
-            for label, weight in class_weights(measure, self.labels, self.shares).items()
+            for label, weight in class_weights(measure, self.labels, self.label_proportions).items()
         ]
         return average_of_scores(measure, terms, len(self.truth), self.settings)
 
     # --- What the best constant answer gets ------------------------------------------------------
 
     @cached_property
-    def shares(self) -> FloatArray:
+    def label_proportions(self) -> FloatArray:
         """Proportion of rows with each label."""
         return np.asarray(np.average(self.truth, axis=0, weights=self.weight))
 
@@ -264,7 +264,7 @@ class MultilabelOutput(base.SystemOutput):
 
     def constant_value(self, measure: Measure) -> float:
         """Return the value of the best constant prediction, if that prediction is known."""
-        d, p = measure.definition, self.shares[measure.picked(self.labels)]
+        d, p = measure.definition, self.label_proportions[measure.picked(self.labels)]
         if measure.label is not None:
             return super().constant_value(measure)
         if d.statistic is ScoreTable:
@@ -280,7 +280,7 @@ class MultilabelOutput(base.SystemOutput):
     def _constant_score(self, measure: Measure) -> float:
         if measure.average == "micro":
             return float(measure.plain.apply(self._pooled_output(measure).table.constant()))
-        weights = class_weights(measure, self.labels, self.shares)
+        weights = class_weights(measure, self.labels, self.label_proportions)
         values = [
             weight * float(measure.plain.apply(self.label_output(label).table.constant()))
             for label, weight in weights.items()

@@ -264,7 +264,7 @@ class MultioutputRegression(SystemOutput):
     order: TimeOrder | None = None
 
     columns: ClassVar = RegressionOutput.columns
-    own: ClassVar = RegressionOutput.own
+    output_fields: ClassVar = RegressionOutput.output_fields
     needs: ClassVar = RegressionOutput.needs
 
     def shared_inputs(self) -> tuple[Any, dict[str, Any]]:

@@ -61,7 +61,7 @@ class QuantileOutput(SystemOutput):
     order: TimeOrder | None = None
 
     columns: ClassVar = ("truth", "values", "weight")
-    own: ClassVar = {"values": float}
+    output_fields: ClassVar = {"values": float}
 
     def shared_inputs(self) -> tuple[Any, dict[str, Any]]:
         """Return the truth of each row, and the levels."""

@@ -71,7 +71,12 @@ class Raters(SystemOutput):
 
     unit: ClassVar = "items"
     columns: ClassVar = ("codes", "weight", "item_counts", "weight_squares")
-    own: ClassVar = {"codes": np.int64, "raters": None, "categories": None, "values": None}
+    output_fields: ClassVar = {
+        "codes": np.int64,
+        "raters": None,
+        "categories": None,
+        "values": None,
+    }
 
     def output_shape(self, field: str, outputs: Mapping[str, Any]) -> tuple[int, ...]:
         """Return the required shape of an entry: a rating by each rater of these predictions."""

@@ -52,7 +52,7 @@ class RegressionOutput(SystemOutput):
     order: TimeOrder | None = None
 
     columns: ClassVar = ("truth", "predicted", "weight")
-    own: ClassVar = {"predicted": float}
+    output_fields: ClassVar = {"predicted": float}
     needs: ClassVar = {
         "numbers": ("predicted", "predicted numbers"),
         "quantiles": ("quantiles", "quantiles= of each row"),
@@ -60,7 +60,7 @@ class RegressionOutput(SystemOutput):
 
     def check_measure(self, measure: Measure) -> None:
         """Check that the measure is not one of several outputs."""
-        if measure.viewed:
+        if measure.has_view:
             raise InputError(
                 f"{measure}: there is one output, without a name (outputs=); ask for "
                 f"{measure.plain}"

@@ -49,7 +49,7 @@ class SoftLabelOutput(SystemOutput):
     order: TimeOrder | None = None
 
     columns: ClassVar = ("truth", "probability", "weight")
-    own: ClassVar = {"probability": float}
+    output_fields: ClassVar = {"probability": float}
     needs: ClassVar = {"distributions": ("probability", "a probability for each class")}
 
     def check_measure(self, measure: Measure) -> None:

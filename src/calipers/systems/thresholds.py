@@ -265,7 +265,9 @@ class ChosenThreshold:
         index, _ = self._choices
         chosen_mask, table = index >= 0, self.replicates.table
         counts = (
-            self.replicates.left_out(np.maximum(index, 0))[chosen_mask].sum(axis=0).reshape(2, 2)
+            self.replicates.out_of_bag_counts(np.maximum(index, 0))[chosen_mask]
+            .sum(axis=0)
+            .reshape(2, 2)
         )
         with np.errstate(divide="ignore", invalid="ignore"):
             counts *= (table.total_positive + table.total_negative) / counts.sum()
@@ -281,7 +283,7 @@ class ChosenThreshold:
         return float(measure.apply(self._resampled[1])) if self._is_needed else float("nan")
 
     @cached_property
-    def _both(self) -> tuple[ConfusionMatrix, ConfusionMatrix]:
+    def _matrix_pair(self) -> tuple[ConfusionMatrix, ConfusionMatrix]:
         """Confusion matrices of each replicate and of all rows, at the replicate's threshold."""
         (index, counts), table = self._choices, self.replicates.table
         index, counts = index[index >= 0], counts[index >= 0]
@@ -305,7 +307,7 @@ class ChosenThreshold:
         """
         if not self._is_needed:
             return NAN, NAN
-        replicate_values, full_values = (measure.apply(matrix) for matrix in self._both)
+        replicate_values, full_values = (measure.apply(matrix) for matrix in self._matrix_pair)
         missed = np.full(len(self._choices[0]) - len(replicate_values), NAN)
         limits = percentile(
             np.append(replicate_values - full_values, missed), self.replicates.settings.level

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from calipers.campaign.workflow import DisplaySettings
 
 #: What is judged, and in what order; kept in the campaign.
-_SHOWN = combine_options(
+_DISPLAY_OPTIONS = combine_options(
     text_option(
         "--order",
         "ORDER",
@@ -58,7 +58,7 @@ _SHOWN = combine_options(
     ),
 )
 
-_SERVED = combine_options(
+_SERVER_OPTIONS = combine_options(
     option_with_default(
         "--port",
         8321,
@@ -85,8 +85,8 @@ _SERVED = combine_options(
     "Who judges; repeatable. Somebody new is added, and judges all topics, unless topics are "
     "assigned.  [default: every person of the campaign]",
 )
-@_SHOWN
-@_SERVED
+@_DISPLAY_OPTIONS
+@_SERVER_OPTIONS
 def command(
     file: str,
     assessors: tuple[str, ...],
@@ -142,7 +142,7 @@ def command(
         links = [f"{origins[0]}/a/{assessor_slug(name)}/#{token}" for name, token in tokens.items()]
         for name, link in zip(names, links, strict=True):
             click.echo(f"{name}\t{link}")
-        if any(o.startswith("http:") and not _is_here(o) for o in origins):
+        if any(o.startswith("http:") and not _is_local(o) for o in origins):
             write_stderr(
                 "note: links and judgments cross the network as plain text; HTTPS needs a proxy"
             )
@@ -165,7 +165,7 @@ def _check_address(host: str, url: str | None) -> None:
         raise click.UsageError(f"--url {url!r}: expected an address such as https://judge.org")
 
 
-def _is_here(origin: str) -> bool:
+def _is_local(origin: str) -> bool:
     return origin.startswith(("http://127.0.0.1", "http://localhost", "http://[::1]"))
 
 

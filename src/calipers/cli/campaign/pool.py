@@ -18,7 +18,7 @@ from calipers.cli.options import (
 )
 from calipers.cli.output import format_and_file
 from calipers.cli.process import write_stderr
-from calipers.evaluation.task import MOST
+from calipers.evaluation.task import MAX_INT
 
 if TYPE_CHECKING:
     from calipers.campaign.operations import PoolSummary
@@ -47,7 +47,7 @@ ORDERS = (
     "--take",
     "N",
     "Pool the N documents of each topic that weigh most, by the weights of --by.",
-    type=click.IntRange(1, MOST),
+    type=click.IntRange(1, MAX_INT),
 )
 @choice_option("--by", ("rrf", "rbp"), "Weights of ranks: 1/(60 + rank), or 0.2 · 0.8^(rank − 1).")
 @number_option("--parameter", "X", "Instead of 60, or of 0.8.")
@@ -62,13 +62,13 @@ ORDERS = (
     10,
     "With an --order that judgments make: so many documents of a topic come first by their best "
     "ranks, from which a judge learns the topic.",
-    type=click.IntRange(0, MOST),
+    type=click.IntRange(0, MAX_INT),
 )
 @text_option(
     "--most",
     "N",
     "With such an --order: judge no more documents of a topic.",
-    type=click.IntRange(1, MOST),
+    type=click.IntRange(1, MAX_INT),
 )
 @option_with_default(
     "--seed", 0, "Seed of the draws of --order thompson.", type=click.IntRange(0, 2**31 - 1)
@@ -108,8 +108,8 @@ def command(file: str, **options: Any) -> None:
         added = operations.add_pool(campaign, pool, settings, replace=replace, write=not is_dry_run)
         data = pool_data(campaign, added, settings)
     write_result(data, list(pool_tables(data)), kind, path)
-    if added.without:
-        write_stderr(f"no run retrieved anything for topic {', '.join(added.without)}")
+    if added.empty_topics:
+        write_stderr(f"no run retrieved anything for topic {', '.join(added.empty_topics)}")
     if not is_dry_run:
         write_stderr(
             f"next: calipers campaign documents {file} FOLDER (what is judged has to be shown)"
@@ -159,7 +159,7 @@ def pool_data(campaign: Campaign, added: PoolSummary, settings: dict[str, Any]) 
              "unique": entry.unique}
             for entry in pooling.contributions(rankings, depth, groups)
         ],
-        "without": added.without,
+        "without": added.empty_topics,
     }  # fmt: skip
 
 

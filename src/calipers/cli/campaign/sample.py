@@ -75,7 +75,7 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
             write=not options["dry_run"],
         )  # fmt: skip
     rows: list[dict[str, Any]] = [
-        {"topic": topic, "stratum": name, "documents": len(item.documents), "drawn": len(item.drawn),
+        {"topic": topic, "stratum": name, "documents": len(item.documents), "drawn": len(item.sampled),
          "inclusion": item.inclusion}
         for topic, topic_strata in sample.topics.items() for name, item in topic_strata.items()
     ]  # fmt: skip
@@ -87,8 +87,8 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
     n_pooled, n_sampled = (sum(int(row[item]) for row in rows) for item in ("documents", "drawn"))
     lines.append(f"{n_pooled} documents pooled, {n_sampled} drawn to be judged")
     write_result({"settings": settings, "strata": rows}, lines, kind, path)
-    if added.without:
-        write_stderr(f"no run retrieved anything for topic {', '.join(added.without)}")
+    if added.empty_topics:
+        write_stderr(f"no run retrieved anything for topic {', '.join(added.empty_topics)}")
 
 
 def _parse_strata(strata: tuple[str, ...]) -> tuple[list[int], dict[str, int | float]]:

@@ -10,7 +10,7 @@ import click
 
 from calipers.cli.options import choice_option, repeatable_option
 from calipers.cli.output import format_options, write_document, write_output
-from calipers.evaluation.task import MOST
+from calipers.evaluation.task import MAX_INT
 
 if TYPE_CHECKING:
     from calipers.report.blocks import Block, Table
@@ -42,7 +42,7 @@ class Depth(click.ParamType):  # type: ignore[type-arg]
     """Parameter type of a depth: a number of documents, or ``all``."""
 
     name = "depth"
-    _number = click.IntRange(1, MOST)
+    _number = click.IntRange(1, MAX_INT)
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None

@@ -63,7 +63,7 @@ _fitted_options = combine_options(
     ),
 )
 
-_said_options = combine_options(
+_prediction_options = combine_options(
     click.option(
         "--on",
         type=click.Choice(["test", "validation"]),
@@ -92,7 +92,7 @@ _said_options = combine_options(
 @click.argument("table", type=InputFile())
 @text_option("--truth", "COL", "Column of the target.", required=True)
 @_fitted_options
-@_said_options
+@_prediction_options
 @argument_option(WEIGHT)
 @click.option(
     "--task",
@@ -164,7 +164,7 @@ def command(table: str, truth: str, **options: Any) -> None:
             evaluation = cross_validate(
                 **columns,
                 **{**options, "measures": options["measures"] or None},
-                curves=output.page.wanted,
+                curves=output.page.is_requested,
                 inputs=[read_input_table(table).origin],
             )
     output.finish(evaluation)

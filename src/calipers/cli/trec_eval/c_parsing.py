@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-MOST = 2**63 - 1
+MAX_INT = 2**63 - 1
 
 
 class ProgramExit(Exception):  # noqa: N818 - a version or a usage text is no error
@@ -15,7 +15,7 @@ class ProgramExit(Exception):  # noqa: N818 - a version or a usage text is no er
         self.code = code
 
 
-_WHOLE = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)")
+_INT = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)")
 _REAL = re.compile(
     r"""[ \t\n\v\f\r]*(?P<number>[+-]?(?:
         0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?
@@ -28,8 +28,8 @@ _REAL = re.compile(
 
 def parse_int(text: str) -> int:
     """Parse the leading integer of a text as C's atol does: 0 if there is none."""
-    match = _WHOLE.match(text)
-    return max(-MOST - 1, min(MOST, int(match[1]))) if match else 0
+    match = _INT.match(text)
+    return max(-MAX_INT - 1, min(MAX_INT, int(match[1]))) if match else 0
 
 
 def parse_float(text: str) -> float:

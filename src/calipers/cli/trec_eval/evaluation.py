@@ -43,7 +43,7 @@ class OutputLine:
     name: str
     row: TrecMeasure
     values: FloatArray
-    texts: Sequence[bytes] | None = None
+    strings: Sequence[bytes] | None = None
     summary: float | bytes | None = None
 
 
@@ -69,7 +69,7 @@ def evaluate(options: Options, judged: JudgedResults, scores: ZScores | None) ->
     topics = [judged.topics[i] for i in evaluated]
     evaluated_rankings = judged.rankings.take(np.array(evaluated, np.int64))
     missing = evaluated_rankings.retrieved == 0
-    view = RankingView.of(options, evaluated_rankings)
+    view = RankingView.from_rankings(options, evaluated_rankings)
     output_lines = []
     for name, printed, parameters in lines:
         line = OutputLine(printed, TABLE[name], view.values(name, parameters or {}))
@@ -77,10 +77,10 @@ def evaluate(options: Options, judged: JudgedResults, scores: ZScores | None) ->
             # Only judgments in the format qrels come so far.
             assert isinstance(view.rankings, JudgedRankings)
             strings = view.rankings.relevance_strings((parameters or {})["length"])
-            line = replace(line, texts=strings)
+            line = replace(line, strings=strings)
         line = _blank_line(line, missing)
         if scores is not None:
-            line = replace(line, values=scores.of(printed, topics, line.values))
+            line = replace(line, values=scores.standardize(printed, topics, line.values))
         output_lines.append(replace(line, summary=_summary(options, judged, name, line)))
     return TrecEvalResult(topics, output_lines, stop)
 
@@ -140,12 +140,12 @@ def _highest(rankings: JudgedRankings | GroupedRankings) -> list[int] | None:
 
 def _blank_line(line: OutputLine, missing: Any) -> OutputLine:
     """Blank the values that trec_eval resets for topics missing from the results."""
-    if line.name == "relstring" and line.texts is not None:
+    if line.name == "relstring" and line.strings is not None:
         strings = [
             b"" if is_missing else text
-            for text, is_missing in zip(line.texts, missing, strict=True)
+            for text, is_missing in zip(line.strings, missing, strict=True)
         ]
-        return replace(line, texts=strings)
+        return replace(line, strings=strings)
     if line.name in ("num_ret", "utility", "rbp_resid") or line.name.startswith("unj"):
         return replace(line, values=np.where(missing, 0.0, line.values))
     return line
@@ -187,7 +187,9 @@ class RankingView:
     groups: IntArray | None = None
 
     @classmethod
-    def of(cls, options: Options, rankings: JudgedRankings | GroupedRankings) -> RankingView:
+    def from_rankings(
+        cls, options: Options, rankings: JudgedRankings | GroupedRankings
+    ) -> RankingView:
         """Create the view of the evaluated topics.
 
         If nothing was retrieved for a topic, one unjudged document is assumed.
@@ -267,7 +269,7 @@ class RankingView:
         gains = tuple(parameters.get("gains", {}).items())
         if any(not gain.is_integer() for _, gain in gains):
             assert isinstance(rankings, JudgedRankings)
-            rankings = UnstableIdealRanking.of(rankings, gains)
+            rankings = UnstableIdealRanking.with_gains(rankings, gains)
         return np.asarray(measure.apply(rankings))
 
     @property
@@ -293,7 +295,7 @@ class RankingView:
         assert isinstance(self.rankings, JudgedRankings)
         return self.rankings.relevant(max(self._level, 0))
 
-    def _wanted(self, recall: float) -> FloatArray:
+    def _n_required(self, recall: float) -> FloatArray:
         """Return the number of relevant documents at a recall."""
         exact = recall * self._relevant
         if self.options.conventions < 10:
@@ -304,7 +306,7 @@ class RankingView:
         value = _or_zero(
             self._applied(TABLE["iprec_at_recall"], {"recall": min(max(recall, 0.0), 1.0)})
         )
-        n_required = self._wanted(recall)
+        n_required = self._n_required(recall)
         value = np.where(n_required > self._relevant, 0.0, value)
         # Where nothing was retrieved, the precision at recall 0 is 0/0.
         empty = np.where(n_required <= 0, NO_NUMBER, 0.0)
@@ -330,7 +332,7 @@ class RankingView:
         total = np.zeros(len(self.rankings))
         zero_recall_precision = self._interpolated(0.0)
         for recall in reversed(recalls):
-            n_required = self._wanted(recall)
+            n_required = self._n_required(recall)
             begun_mask |= n_required <= n_relevant
             passed_mask |= begun_mask & ((n_required > n_relevant) | (n_required <= 0))
             n_relevant = np.where(begun_mask & ~passed_mask, n_required, n_relevant)
@@ -384,7 +386,7 @@ class ZScores:
             mean, deviation = (parse_float(number.decode("latin-1")) for number in numbers)
             self.moments.setdefault((topic, measure), (mean, deviation))
 
-    def of(self, name: str, topics: Sequence[bytes], values: FloatArray) -> FloatArray:
+    def standardize(self, name: str, topics: Sequence[bytes], values: FloatArray) -> FloatArray:
         """Return the z-score of the value of each topic."""
         key = name.encode("utf-8", "surrogateescape")
         moments = np.array([self.moments.get((topic, key), (np.nan, 0.0)) for topic in topics])
@@ -420,7 +422,7 @@ def format_output(options: Options, outcome: TrecEvalResult) -> Iterator[bytes]:
 def _topics(lines: list[OutputLine], topics: list[bytes], *, standard: bool) -> Iterator[bytes]:
     forms = [_line_template(line, standard=standard) for line in lines]
     template = b"".join(forms)
-    columns = [line.values.tolist() if line.texts is None else line.texts for line in lines]
+    columns = [line.values.tolist() if line.strings is None else line.strings for line in lines]
     for topic, row in zip(topics, zip(*columns, strict=True), strict=True):
         if any(value != value for value in row):
             text = b"".join(map(_fill_line, forms, row))
@@ -431,7 +433,7 @@ def _topics(lines: list[OutputLine], topics: list[bytes], *, standard: bool) -> 
 
 def _line_template(line: OutputLine, *, standard: bool) -> bytes:
     """Return a line with placeholders for topic and value."""
-    if line.texts is not None:
+    if line.strings is not None:
         return _pad_name(line.name) + b"\t\0\t'%s'\n"
     if standard:
         return b"Z" + _pad_name(line.name) + b"\t\0\t%6.4f\n"

@@ -23,17 +23,17 @@ class UnstableIdealRanking(JudgedRankings):
     """Rankings whose ideal rankings are those of trec_eval.
 
     It sorts grades by gain, but treats gains that differ by less than 1 as equal and keeps their
-    previous order: grades with a gain of their own (``named``), then the others, from 0 on. The
+    previous order: grades with a gain of their own (``assigned_gains``), then the others, from 0 on. The
     ideal ranking begins with the last of them and ends at the first one without a positive gain.
     """
 
-    named: Levels = ()
+    assigned_gains: Levels = ()
 
     @classmethod
-    def of(cls, rankings: JudgedRankings, assigned_gains: Levels) -> UnstableIdealRanking:
+    def with_gains(cls, rankings: JudgedRankings, assigned_gains: Levels) -> UnstableIdealRanking:
         """Create it from rankings, with gains in the order in which they were given."""
         arrays: dict[str, Any] = {f.name: getattr(rankings, f.name) for f in fields(rankings)}
-        return cls(**arrays, named=assigned_gains)
+        return cls(**arrays, assigned_gains=assigned_gains)
 
     def ideal(self, gain: FloatArray) -> IdealRankings:
         """Return the ideal ranking of each topic; ``gain`` is ignored, as the gains are known."""
@@ -41,7 +41,7 @@ class UnstableIdealRanking(JudgedRankings):
         for first, last in zip(self.judged_offsets, self.judged_offsets[1:], strict=False):
             grades = self.judged_grade[first:last].tolist()
             counts = dict(zip(grades, self.judged_count[first:last].tolist(), strict=True))
-            lists.append(_ideal(self.named, counts))
+            lists.append(_ideal(self.assigned_gains, counts))
         offsets = segment_offsets([len(gains) for gains in lists])
         rank = np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets)) + 1
         return IdealRankings(

@@ -91,7 +91,7 @@ def _read_qrels(judgments: str, results: Any, run_options: Mapping[str, Any]) ->
     run = read_run(_name(results), results, qrels, **run_options)
     rankings = JudgedRankings(**run.arrays)
     return JudgedResults(
-        qrels.judgments.topics, rankings, run.raw_tag, {**qrels.wrong, **run.wrong}
+        qrels.judgments.topics, rankings, run.raw_tag, {**qrels.topic_errors, **run.topic_errors}
     )
 
 
@@ -99,13 +99,14 @@ def _read_groups(
     judgments: str, results: Any, run_options: Mapping[str, Any], lines: Lines
 ) -> JudgedResults:
     groups = read_groups(judgments, lines=lines, lenient=True)
-    if groups.wrong and lines == "qrels":
+    if groups.topic_errors and lines == "qrels":
         # Of these the original reads no further.
-        raise next(iter(groups.wrong.values()))
+        raise next(iter(groups.topic_errors.values()))
     run = judge_groups(_name(results), results, groups, ascending=lines != "qrels", **run_options)
     return JudgedResults(
         groups.documents.judgments.topics,
         GroupedRankings(**run.arrays),
         run.raw_tag,
-        {topic: str(error) for topic, error in groups.wrong.items()} | dict(run.wrong),
+        {topic: str(error) for topic, error in groups.topic_errors.items()}
+        | dict(run.topic_errors),
     )

@@ -135,7 +135,7 @@ class TrecMeasure:
     which are summed over topics. ``relevant`` states which documents are relevant at a level below
     0: judged ones; or also others (``"all"``), because grades are only compared with the level,
     except that the first in the ranking are excluded where hits are counted from its end
-    (``"last"``). ``since`` is the first version with the measure, and ``about`` is the description
+    (``"last"``). ``since`` is the first version with the measure, and ``custom_description`` is the description
     of a measure that is not numeric.
     """
 
@@ -147,12 +147,12 @@ class TrecMeasure:
     counts: bool = False
     relevant: str = "judged"
     since: int = 9
-    about: str = ""
+    custom_description: str = ""
 
     @property
     def description(self) -> str:
         """Description of the measure."""
-        return self.about or self.definition.description
+        return self.custom_description or self.definition.description
 
     @property
     def definition(self) -> Any:
@@ -188,7 +188,9 @@ def assessor_measure(
 
 #: In the order in which they are printed.
 TABLE: dict[str, TrecMeasure] = {
-    "runid": TrecMeasure(about="The tag in the last line of the results.", judgments=""),
+    "runid": TrecMeasure(
+        custom_description="The tag in the last line of the results.", judgments=""
+    ),
     "num_q": TrecMeasure("NumQ", counts=True, judgments=""),
     "num_ret": TrecMeasure("NumRet", counts=True),
     "num_rel": TrecMeasure("NumRel", counts=True),
@@ -202,7 +204,7 @@ TABLE: dict[str, TrecMeasure] = {
     "P": ranking_measure("P", DEPTHS),
     "relstring": TrecMeasure(
         read=float_list_reader("10", _length),
-        about="The judgments of the first documents (10), a character each: 0 to 9, > for more,\n"
+        custom_description="The judgments of the first documents (10), a character each: 0 to 9, > for more,\n"
         "- for a document that is not judged, . for one that is pooled but not judged.",
     ),
     "recall": ranking_measure("R", DEPTHS),

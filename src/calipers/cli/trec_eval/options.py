@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from getopt import GetoptError, gnu_getopt
 
-from calipers.cli.trec_eval.c_parsing import MOST, ProgramExit, parse_int
+from calipers.cli.trec_eval.c_parsing import MAX_INT, ProgramExit, parse_int
 from calipers.cli.trec_eval.measure_table import NICKNAMES, TABLE
 
 SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:"
@@ -44,7 +44,7 @@ class Options:
     topic: str | None = None
     judged_only: bool = False
     collection_size: int = 0
-    depth: int = MOST
+    depth: int = MAX_INT
     judgments_format: str = "qrels"
     results_format: str = "trec_results"
     zscores: str | None = None

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from calipers.data.class_labels import EncodedLabels
     from calipers.evaluation.batch import Batch
     from calipers.evaluation.options import Options
-    from calipers.evaluation.sample import Sample, Told
+    from calipers.evaluation.sample import EvaluationResults, Sample
     from calipers.evaluation.stream_columns import StreamColumns
     from calipers.inference.settings import Settings
     from calipers.results import Finding
@@ -97,7 +97,9 @@ class MulticlassProblem(ClassificationProblem):
         predicted_labels = {
             column_name("predicted", name): values for name, values in predictions.items()
         }
-        classes = encode_classes(truth, also=predicted_labels, extra_names=dict.fromkeys(class_names))
+        classes = encode_classes(
+            truth, also=predicted_labels, extra_names=dict.fromkeys(class_names)
+        )
         return cls(classes.names, ordered, undefined=undefined)
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, MulticlassOutput]:
@@ -144,7 +146,7 @@ class MulticlassProblem(ClassificationProblem):
         order = class_order_notes(sample.measures, self.names, stated=self.ordered)
         return (*of_rows, *order)
 
-    def findings(self, sample: Sample, results: Told) -> tuple[Finding, ...]:
+    def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
         """Return the findings of multiclass classifiers."""
         return from_multiclass(sample, results)
 
@@ -228,7 +230,7 @@ def _curves(systems: Iterable[MulticlassOutput]) -> ScoreCurves:
     system_outputs = tuple(systems)
     problem = system_outputs[0].problem
     proportions = dict(
-        zip(map(series_name, problem.names), map(float, problem.shares), strict=True)
+        zip(map(series_name, problem.names), map(float, problem.class_proportions), strict=True)
     )
     bare = ((system, problem.names) for system in system_outputs if system.score is None)
     return ScoreCurves(partial(_score_data, system_outputs), points_of_labels(bare), proportions)
@@ -243,7 +245,9 @@ def _score_data(systems: Sequence[MulticlassOutput]) -> list[ScoreData]:
         )
         for system in systems
         if system.score is not None
-        for label, proportion in zip(system.problem.names, system.problem.shares, strict=True)
+        for label, proportion in zip(
+            system.problem.names, system.problem.class_proportions, strict=True
+        )
     ]
 
 

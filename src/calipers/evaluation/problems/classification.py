@@ -48,8 +48,8 @@ class ClassificationProblem(Problem):
         """Return the value of the best constant prediction, which depends on class frequencies."""
         passes = sample.passes
 
-        def made() -> Mapping[str, Any]:
+        def build_template() -> Mapping[str, Any]:
             return self.template(sample.columns, sample.settings, passes.first_result.beside)
 
-        value: float = cached(passes, "constant", made)[system].constant_value(measure)
+        value: float = cached(passes, "constant", build_template)[system].constant_value(measure)
         return value

@@ -48,7 +48,7 @@ from calipers.systems.clustering import Clustering
 if TYPE_CHECKING:
     from calipers.data.streams import Batch
     from calipers.evaluation.options import Options
-    from calipers.evaluation.sample import Sample, Told
+    from calipers.evaluation.sample import EvaluationResults, Sample
     from calipers.evaluation.stored_predictions import Baseline
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
@@ -62,7 +62,7 @@ OF_POINTS = ("simplified-silhouette", "Davies-Bouldin", "Calinski-Harabasz", "WC
 MOST_CELLS = 2_000_000
 
 #: What the number of points of a combination is called, which no column is.
-_HELD = "\0held"
+_N_POINTS = "\0held"
 #: And what that of slices by one of the ways to cut.
 _SLICE = "\0slice {}"
 
@@ -90,7 +90,7 @@ class ClusteringProblem(Problem):
             **({} if self.engine is None else {"engine": self.engine}),
         }
 
-    def findings(self, sample: Sample, results: Told) -> tuple[Finding, ...]:
+    def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
         """Return the findings of clusterings."""
         return from_clusterings(sample, results)
 
@@ -179,10 +179,10 @@ def evaluate_cells(
 
 def _omission_note(cells: _LabelCombinations) -> list[str]:
     """Return a note on dropped rows, if there are any."""
-    if not cells.lost:
+    if not cells.n_dropped:
         return []
-    n_total = cells.lost + int(cells.point_counts.sum())
-    return [f"{cells.lost:,} of {n_total:,} rows are left out because values are missing."]
+    n_total = cells.n_dropped + int(cells.point_counts.sum())
+    return [f"{cells.n_dropped:,} of {n_total:,} rows are left out because values are missing."]
 
 
 def _slice_cells(slicing: StreamSliceDefinition, codes: IntArray) -> SliceDefinition:
@@ -254,19 +254,19 @@ class _LabelCombinations(Mergeable):
     """Combinations of labels and slices, with the numbers of points and of dropped rows."""
 
     rows: RowTable
-    lost: int = 0
+    n_dropped: int = 0
 
     @classmethod
     def from_points(cls, table: Any, n_dropped: int = 0) -> _LabelCombinations:
         """Build the combinations from a table of points or of combinations."""
-        keys = [name for name in table.column_names if name != _HELD]
-        grouped = table.group_by(keys, use_threads=False).aggregate([(_HELD, "sum")])
-        columns = {name: grouped[name] for name in keys} | {_HELD: grouped[f"{_HELD}_sum"]}
+        keys = [name for name in table.column_names if name != _N_POINTS]
+        grouped = table.group_by(keys, use_threads=False).aggregate([(_N_POINTS, "sum")])
+        columns = {name: grouped[name] for name in keys} | {_N_POINTS: grouped[f"{_N_POINTS}_sum"]}
         return cls(RowTable.from_columns(columns), n_dropped)
 
     def __add__(self, other: _LabelCombinations) -> _LabelCombinations:
         return _LabelCombinations.from_points(
-            (self.rows + other.rows).table, self.lost + other.lost
+            (self.rows + other.rows).table, self.n_dropped + other.n_dropped
         )
 
     @cached_property
@@ -277,7 +277,7 @@ class _LabelCombinations(Mergeable):
     @property
     def point_counts(self) -> FloatArray:
         """Number of points of each combination."""
-        return np.asarray(self.table[_HELD].to_numpy(), np.float64)
+        return np.asarray(self.table[_N_POINTS].to_numpy(), np.float64)
 
     def codes(self, way: int) -> IntArray:
         """Return the slice of each combination, by one of the slicing columns."""
@@ -305,10 +305,10 @@ class _CombinationLimit:
 class _CountCombinations:
     """Task that counts the combinations of labels and slices of a batch.
 
-    ``named`` maps columns to their names in messages.
+    ``display_names`` maps columns to their names in messages.
     """
 
-    named: Mapping[str, str]
+    display_names: Mapping[str, str]
     slicing: tuple[StreamSliceDefinition, ...] = ()
     #: Reads the rows that are complete, where others are left out.
     read: ReadBatch | None = None
@@ -319,16 +319,16 @@ class _CountCombinations:
 
         batch_columns = batch.columns if self.read is None else self.read.complete(batch)[0]
         columns = {}
-        for name, display_name in self.named.items():
+        for name, display_name in self.display_names.items():
             column = batch_columns[name]
             missing_indices = np.flatnonzero(missing_mask(column, display_name))
             if len(missing_indices):
-                raise batch.told(report_missing(display_name, missing_indices, batch.rows))
+                raise batch.locate_error(report_missing(display_name, missing_indices, batch.rows))
             columns[name] = decode_dictionary(column)
         number = len(next(iter(columns.values())))
         for k, definition in enumerate(self.slicing):
             columns[_SLICE.format(k)] = pa.array(definition.codes(batch_columns).astype(np.int64))
-        table = pa.table({**columns, _HELD: np.ones(number)})
+        table = pa.table({**columns, _N_POINTS: np.ones(number)})
         return _LabelCombinations.from_points(table, batch.rows - number)
 
 

@@ -51,7 +51,7 @@ from calipers.systems.multilabel import MultilabelOutput
 if TYPE_CHECKING:
     from calipers.evaluation.batch import Batch
     from calipers.evaluation.options import Options
-    from calipers.evaluation.sample import Sample, Told
+    from calipers.evaluation.sample import EvaluationResults, Sample
     from calipers.evaluation.stream_columns import StreamColumns
     from calipers.inference.settings import Settings
     from calipers.results import Finding
@@ -215,7 +215,7 @@ class MultilabelProblem(Problem):
         """Return a note on the number of rows that findings are based on."""
         return note_of_rows(sample)
 
-    def findings(self, sample: Sample, results: Told) -> tuple[Finding, ...]:
+    def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
         """Return the findings of multilabel classifiers."""
         return from_multilabel(sample, results)
 
@@ -237,7 +237,7 @@ class MultilabelProblem(Problem):
             return np.asarray(sample.passes.first_result.beside.sizes[:-1])
         system = sample.first_system
         total = len(system.truth) if system.weight is None else float(system.weight.sum())
-        return np.asarray(system.shares * total)
+        return np.asarray(system.label_proportions * total)
 
     # --- Streams ---------------------------------------------------------------------------------
 
@@ -293,10 +293,10 @@ class MultilabelProblem(Problem):
         if measure.definition.constant_value is usual_set:
             return float(passes.first_result.beside.max_proportion)
 
-        def made() -> Mapping[str, Any]:
+        def build_template() -> Mapping[str, Any]:
             return self.template(sample.columns, sample.settings, passes.first_result.beside.sizes)
 
-        value: float = cached(passes, "constant", made)[system].constant_value(measure)
+        value: float = cached(passes, "constant", build_template)[system].constant_value(measure)
         return value
 
     @property
@@ -446,7 +446,7 @@ def _check_measure(measure: Measure, labels: tuple[str, ...]) -> None:
     macro = replace(measure.plain, average="macro")
     mean = d.statistic is Moments and d.interval is None
     averaged = mean or d.statistic is ConfusionMatrix or d.reads == "scores"
-    if not measure.viewed:
+    if not measure.has_view:
         alternative = f", or for {macro}" if averaged else ""
         raise InputError(f"{measure} is about one label: ask for {label_measure}{alternative}")
     if not averaged:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from calipers.engines.pass_tasks import BatchSystems
     from calipers.evaluation.batch import Batch
     from calipers.evaluation.options import Options
-    from calipers.evaluation.sample import Sample, Told
+    from calipers.evaluation.sample import EvaluationResults, Sample
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.results import Finding
@@ -56,7 +56,7 @@ class RegressionProblem(Problem):
         """Return the default losses."""
         return DEFAULT_MEASURES
 
-    def findings(self, sample: Sample, results: Told) -> tuple[Finding, ...]:
+    def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
         """Return the findings of predicted numbers."""
         return from_regression(sample, results)
 
@@ -121,7 +121,7 @@ class RegressionProblem(Problem):
 def _all_rows(sample: Any) -> RegressionOutput | None:
     """Return the truth of all rows in batches, if it is in memory."""
 
-    def made() -> RegressionOutput | None:
+    def find_rows() -> RegressionOutput | None:
         passes, settings = sample.passes, sample.settings
         for statistic in passes.all_statistics.values():
             if isinstance(statistic, NumericRows):
@@ -137,7 +137,7 @@ def _all_rows(sample: Any) -> RegressionOutput | None:
         system = next(iter(visible.systems.values()))
         return RegressionOutput("", system.truth, system.truth, system.weight, settings, None)
 
-    return cached(sample.passes, "all rows", made)
+    return cached(sample.passes, "all rows", find_rows)
 
 
 def _constant_squared_loss(truth: Moments, measure: Measure) -> float:

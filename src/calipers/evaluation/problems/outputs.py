@@ -29,7 +29,7 @@ from calipers.systems.base import NAN, check_named_classes
 if TYPE_CHECKING:
     from calipers.evaluation.batch import Batch
     from calipers.evaluation.options import MeasureNames, Options
-    from calipers.evaluation.sample import Sample, Told
+    from calipers.evaluation.sample import EvaluationResults, Sample
     from calipers.inference.settings import Settings
     from calipers.results import Finding
     from calipers.statistics import FloatArray
@@ -70,7 +70,7 @@ class MultioutputProblem(Problem):
         target, counted = to_outputs(batch["truth"], "truth", self.names), batch.frequencies
         predictions, rows = batch["predicted"], (batch.weights, settings, batch.clusters)
         predictions = (
-            {UNNAMED: predictions} if _one_system(predictions, self.names) else predictions
+            {UNNAMED: predictions} if _is_one_system(predictions, self.names) else predictions
         )
         truth, systems = counted(target), {}
         for name, table in named_systems(predictions, "predicted").items():
@@ -97,7 +97,7 @@ class MultioutputProblem(Problem):
             *(note_of_rows(sample) if self.shown_outputs else ()),
         )
 
-    def findings(self, sample: Sample, results: Told) -> tuple[Finding, ...]:
+    def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
         """Return the findings of predictions of several outputs."""
         return from_multioutput(self.shown_outputs, sample, results)
 
@@ -160,7 +160,7 @@ class MultioutputProblem(Problem):
         return {"classes": self.names}
 
 
-def _one_system(predictions: Any, outputs: Sequence[str]) -> bool:
+def _is_one_system(predictions: Any, outputs: Sequence[str]) -> bool:
     """Return whether these are the columns of one system rather than systems by name."""
     if not isinstance(predictions, Mapping) or any(map(is_table, predictions.values())):
         return not isinstance(predictions, Mapping)
@@ -184,7 +184,7 @@ def _expand_outputs(measure: Measure, outputs: Sequence[str]) -> Iterator[Measur
     if measure.definition.reads != "numbers":
         raise InputError(f"{measure} is of predicted quantiles, which are of one output")
     check_named_classes(measure, outputs, "output")
-    if measure.viewed:
+    if measure.has_view:
         yield measure
     else:
         yield from (replace(measure, label=output) for output in outputs)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from calipers.curves.lazy_curves import QuantileCurves
 from calipers.data.arrays import to_quantities
 from calipers.data.errors import InputError
-from calipers.data.quantiles import one_system, to_quantiles
+from calipers.data.quantiles import is_one_system, to_quantiles
 from calipers.evaluation.finding_inputs import from_quantiles
 from calipers.evaluation.problems.numbers import RegressionProblem
 from calipers.evaluation.sample import Problem
@@ -22,7 +22,7 @@ from calipers.systems.base import NAN
 if TYPE_CHECKING:
     from calipers.evaluation.batch import Batch
     from calipers.evaluation.options import Options
-    from calipers.evaluation.sample import Sample, Told
+    from calipers.evaluation.sample import EvaluationResults, Sample
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.results import Finding
@@ -42,7 +42,7 @@ class QuantileProblem(RegressionProblem):
         target, counted = to_quantities(batch["truth"], "truth"), batch.frequencies
         outputs, rows = batch["quantiles"], (batch.weights, settings, batch.clusters)
         systems: dict[str, QuantileOutput] = {}
-        outputs = {UNNAMED: outputs} if one_system(outputs) else outputs
+        outputs = {UNNAMED: outputs} if is_one_system(outputs) else outputs
         for name, columns in named_systems(outputs, "quantiles").items():
             levels, values = to_quantiles(columns, column_name("quantiles", name), len(target))
             systems[name] = QuantileOutput(name, counted(target), levels, counted(values), *rows)
@@ -64,7 +64,7 @@ class QuantileProblem(RegressionProblem):
         """Return the levels of the quantiles."""
         return {"levels": list(next(iter(sample.template.values())).levels)}
 
-    def findings(self, sample: Sample, results: Told) -> tuple[Finding, ...]:
+    def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
         """Return the findings of predicted quantiles."""
         return from_quantiles(sample, results)
 

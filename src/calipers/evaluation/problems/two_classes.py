@@ -29,7 +29,7 @@ from calipers.evaluation.score_curves import curves_of_sums, points_of_labels
 from calipers.evaluation.shared import (
     column_name,
     conventions_of_undefined,
-    includes_defaults,
+    has_defaults,
     named_systems,
 )
 from calipers.evaluation.slices import threshold_note
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from calipers.data.class_labels import EncodedLabels
     from calipers.evaluation.batch import Batch
     from calipers.evaluation.options import Options
-    from calipers.evaluation.sample import Sample, Told
+    from calipers.evaluation.sample import EvaluationResults, Sample
     from calipers.evaluation.stream_columns import StreamColumns
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
@@ -185,7 +185,7 @@ def select_unthresholded(
     Any other measure of counts raises an error, as it has no threshold of its own.
     """
     of_labels = [m for m in measures if m.definition.reads == "labels"]
-    accuracies = [m for m in of_labels if m.definition.name in _OF_ACCURACY and not m.viewed]
+    accuracies = [m for m in of_labels if m.definition.name in _OF_ACCURACY and not m.has_view]
     bare = [s for s in systems.values() if s.predicted is None and s.score is not None]
     if not (accuracies and bare):
         return [], []
@@ -207,7 +207,7 @@ def tune_for_accuracy(
         return dict(systems), ()
     rule = ThresholdRule.parse("accuracy")
     tuned = {s.name: _tune_threshold(s, rule, column_name("score", s.name)) for s in bare}
-    measure_names = " and ".join(measure.shown for measure in accuracies)
+    measure_names = " and ".join(measure.display_name for measure in accuracies)
     suffix = "" if len(systems) == 1 else f" of {format_names(list(tuned))}"
     note = (
         f"No threshold was given, so {measure_names}{suffix} {'is' if len(accuracies) == 1 else 'are'} at the "
@@ -361,7 +361,7 @@ class BinaryProblem(ClassificationProblem):
             notes = (f"{reason}: measures that need both have no value.",)
         return (
             *notes,
-            *(omitted_reason(sample.rows) if includes_defaults(options.measures) else ()),
+            *(omitted_reason(sample.rows) if has_defaults(options.measures) else ()),
         )
 
     def slice_notes(self, sample: Sample) -> Sequence[str]:
@@ -369,7 +369,7 @@ class BinaryProblem(ClassificationProblem):
         tuned = (s.chosen_threshold for s in (sample.rows or {}).values())
         return [threshold_note(c.system, c.threshold, c.rule) for c in tuned if c is not None]
 
-    def findings(self, sample: Sample, results: Told) -> tuple[Finding, ...]:
+    def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
         """Return the findings of binary classifiers."""
         return from_binary(sample, results)
 

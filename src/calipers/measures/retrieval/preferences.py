@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 #: How many of the columns of the counts a measure takes: documents retrieved are both, one, none.
-BOTH, ONE, ALL = 1, 2, 3
+BOTH_RETRIEVED, ANY_RETRIEVED, ALL_PAIRS = 1, 2, 3
 
 
 def _no_preference(g: GroupedRankings, _: object) -> npt.NDArray[np.bool_]:
-    return np.asarray(_total(g, g.preferences.possible, ALL) == 0)
+    return np.asarray(_total(g, g.preferences.possible, ALL_PAIRS) == 0)
 
 
 on_groups = partial(measure, family="preferences", statistic=GroupedRankings)
-share = partial(
+proportion = partial(
     on_groups,
     higher_is_better=True,
     range=(0, 1),
@@ -47,13 +47,13 @@ number = partial(on_groups, higher_is_better=None, range=(0, inf), summary="sum"
 @number("NumPrefsPoss", aliases=("prefs_num_prefs_poss",))
 def number_possible(g: GroupedRankings) -> FloatArray:
     """Total number of preferences, over all groups and topics."""
-    return _total(g, g.preferences.possible, ALL)
+    return _total(g, g.preferences.possible, ALL_PAIRS)
 
 
 @number("NumPrefsFul", aliases=("prefs_num_prefs_ful",), higher_is_better=True)
 def number_respected(g: GroupedRankings) -> FloatArray:
     """Total number of preferences respected, over all groups and topics."""
-    return _total(g, g.preferences.respected, ALL)
+    return _total(g, g.preferences.respected, ALL_PAIRS)
 
 
 @number("NumPrefsFulRet", aliases=("prefs_num_prefs_ful_ret",), higher_is_better=True)
@@ -62,95 +62,95 @@ def number_respected_retrieved(g: GroupedRankings) -> FloatArray:
 
     It is summed over all groups and topics.
     """
-    return _total(g, g.preferences.respected, BOTH)
+    return _total(g, g.preferences.respected, BOTH_RETRIEVED)
 
 
-@share("prefs-simp", aliases=("prefs_simp",))
+@proportion("prefs-simp", aliases=("prefs_simp",))
 def respected(g: GroupedRankings) -> FloatArray:
     """Proportion of preferences respected: all groups of the topic pooled.
 
     It ranges from 0 to 1 and is undefined for topics without preferences.
     """
-    return _pooled_ratio(g, ALL)
+    return _pooled_ratio(g, ALL_PAIRS)
 
 
-@share("prefs-simp-ret", aliases=("prefs_simp_ret",))
+@proportion("prefs-simp-ret", aliases=("prefs_simp_ret",))
 def respected_retrieved(g: GroupedRankings) -> FloatArray:
     """Proportion of preferences between retrieved documents respected: all groups pooled.
 
     It ranges from 0 to 1 and is undefined for topics without preferences.
     """
-    return _pooled_ratio(g, BOTH)
+    return _pooled_ratio(g, BOTH_RETRIEVED)
 
 
-@share("prefs-simp-imp", aliases=("prefs_simp_imp",))
+@proportion("prefs-simp-imp", aliases=("prefs_simp_imp",))
 def respected_implied(g: GroupedRankings) -> FloatArray:
     """Proportion of preferences with a retrieved document respected: all groups pooled.
 
     It ranges from 0 to 1 and is undefined for topics without preferences.
     """
-    return _pooled_ratio(g, ONE)
+    return _pooled_ratio(g, ANY_RETRIEVED)
 
 
-@share("prefs-pair", aliases=("prefs_pair",))
+@proportion("prefs-pair", aliases=("prefs_pair",))
 def respected_by_pair(g: GroupedRankings) -> FloatArray:
     """Proportion of preferences respected, averaged over pairs of documents.
 
     For a pair on which groups disagree, it is the proportion of the groups that the ranking agrees
     with. It ranges from 0 to 1 and is undefined for topics without preferences.
     """
-    return _pair_ratio(g, ALL)
+    return _pair_ratio(g, ALL_PAIRS)
 
 
-@share("prefs-pair-ret", aliases=("prefs_pair_ret",))
+@proportion("prefs-pair-ret", aliases=("prefs_pair_ret",))
 def respected_by_pair_retrieved(g: GroupedRankings) -> FloatArray:
     """Proportion of preferences respected, averaged over pairs of retrieved documents.
 
     It ranges from 0 to 1 and is undefined for topics without preferences.
     """
-    return _pair_ratio(g, BOTH)
+    return _pair_ratio(g, BOTH_RETRIEVED)
 
 
-@share("prefs-pair-imp", aliases=("prefs_pair_imp",))
+@proportion("prefs-pair-imp", aliases=("prefs_pair_imp",))
 def respected_by_pair_implied(g: GroupedRankings) -> FloatArray:
     """Proportion of preferences respected, averaged over pairs with a retrieved document.
 
     It ranges from 0 to 1 and is undefined for topics without preferences.
     """
-    return _pair_ratio(g, ONE)
+    return _pair_ratio(g, ANY_RETRIEVED)
 
 
-@share("prefs-avgjg", aliases=("prefs_avgjg",))
+@proportion("prefs-avgjg", aliases=("prefs_avgjg",))
 def respected_by_group(g: GroupedRankings) -> FloatArray:
     """Proportion of preferences respected, averaged over groups.
 
     A group without preferences counts as 0. It ranges from 0 to 1 and is undefined for topics
     without preferences.
     """
-    return _group_mean(g, ALL)
+    return _group_mean(g, ALL_PAIRS)
 
 
-@share("prefs-avgjg-ret", aliases=("prefs_avgjg_ret",))
+@proportion("prefs-avgjg-ret", aliases=("prefs_avgjg_ret",))
 def respected_by_group_retrieved(g: GroupedRankings) -> FloatArray:
     """Proportion of preferences between retrieved documents respected, averaged over groups.
 
     A group without such preferences counts as 0. It ranges from 0 to 1 and is undefined for topics
     without preferences.
     """
-    return _group_mean(g, BOTH)
+    return _group_mean(g, BOTH_RETRIEVED)
 
 
-@share("prefs-avgjg-imp", aliases=("prefs_avgjg_imp",))
+@proportion("prefs-avgjg-imp", aliases=("prefs_avgjg_imp",))
 def respected_by_group_implied(g: GroupedRankings) -> FloatArray:
     """Proportion of preferences with a retrieved document respected, averaged over groups.
 
     A group without such preferences counts as 0. It ranges from 0 to 1 and is undefined for topics
     without preferences.
     """
-    return _group_mean(g, ONE)
+    return _group_mean(g, ANY_RETRIEVED)
 
 
-@share(
+@proportion(
     "prefs-avgjg-Rnonrel",
     aliases=("prefs_avgjg_Rnonrel",),
     perfect=None,
@@ -170,7 +170,7 @@ def respected_of_equally_many(g: GroupedRankings) -> FloatArray:
     return _balanced_group_mean(g, g.preferences.equal)
 
 
-@share(
+@proportion(
     "prefs-avgjg-Rnonrel-ret",
     aliases=("prefs_avgjg_Rnonrel_ret",),
     perfect=None,

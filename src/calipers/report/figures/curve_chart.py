@@ -247,7 +247,7 @@ def _reference_layers(curves: Sequence[Curve], x: Spec, y: Spec) -> list[Spec]:
 
     The name of a horizontal line is at the end from which it extends inwards.
     """
-    skipped_name = _OWN if len({c.system for c in curves}) > 1 else ""
+    skipped_name = _THRESHOLD_LINE if len({c.system for c in curves}) > 1 else ""
     lines = dict.fromkeys(
         (name, tuple((a, b) for a, b in points))
         for c in curves
@@ -282,7 +282,7 @@ def _reference_layers(curves: Sequence[Curve], x: Spec, y: Spec) -> list[Spec]:
 
 
 #: Drawn where there is one system only: several would not be told apart.
-_OWN = "threshold in use"
+_THRESHOLD_LINE = "threshold in use"
 
 
 def keep_data_order(x: Spec) -> Spec:

@@ -177,7 +177,7 @@ def _datum(d: Difference, row: str) -> Spec:
         **_interval(d.value, d.low, d.high),
         "p": numbers.format_p_digits(d.p_adjusted),
         "verdict": difference_outcome.value,
-        "told": difference_outcome.decided,
+        "told": difference_outcome.is_significant,
     }
 
 

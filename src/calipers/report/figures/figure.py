@@ -117,12 +117,12 @@ class FigureSelector:
     figures: tuple[Figure, ...]
 
     @property
-    def more(self) -> bool:
+    def is_on_request(self) -> bool:
         """Whether it is shown on request only."""
         return self.figures[0].more
 
     @property
-    def wide(self) -> bool:
+    def is_wide(self) -> bool:
         """Whether it takes the whole width."""
         return any(figure.wide for figure in self.figures)
 

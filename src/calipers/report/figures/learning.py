@@ -44,7 +44,7 @@ class _PlottedPoint:
     estimate: Estimate
 
     @property
-    def ends(self) -> tuple[float, float, float]:
+    def triple(self) -> tuple[float, float, float]:
         """Value and its limits, which are the value if there is no interval."""
         e = self.estimate
         known = math.isfinite(e.low) and math.isfinite(e.high)
@@ -106,9 +106,9 @@ def _main_line(result: LearningResult) -> str:
 
 def _scale(points: Sequence[_PlottedPoint], main_series: str) -> tuple[Spec, float]:
     """Return the scale of values, and its lower end, −∞ if nothing is below it."""
-    values = [e for p in points for e in p.ends if math.isfinite(e)]
+    values = [e for p in points for e in p.triple if math.isfinite(e)]
     main_values = [
-        p.ends[0] for p in points if p.series == main_series and math.isfinite(p.ends[0])
+        p.triple[0] for p in points if p.series == main_series and math.isfinite(p.triple[0])
     ]
     if main_values and min(main_values) > 0 and max(main_values) / min(main_values) > _WIDE:
         floor = min(main_values) / _BELOW
@@ -157,7 +157,7 @@ def _caption(
             yield "Bar at the dashed line: the same on the test rows."
     if isinstance(result, LearningCurve) and result.extrapolation.reason is None:
         yield f"Bar at the right: extrapolation to {result.extrapolation.n:,} rows."
-    if any(e < floor for p in points for e in p.ends):
+    if any(e < floor for p in points for e in p.triple):
         yield f"Values below {floor:.2g} are plotted at the lower end."
 
 
@@ -200,9 +200,9 @@ def _spec(
 
 
 def _datum(p: _PlottedPoint, floor: float) -> Spec:
-    value, low, high = (max(e, floor) if math.isfinite(e) else math.nan for e in p.ends)
+    value, low, high = (max(e, floor) if math.isfinite(e) else math.nan for e in p.triple)
     e = p.estimate
-    text = numbers.rounding_of_one(*p.ends).triple(e.value, e.low, e.high)
+    text = numbers.rounding_of_one(*p.triple).triple(e.value, e.low, e.high)
     return {
         "x": p.x, "y": json_number(value, 4),
         "low": json_number(low, 4), "high": json_number(high, 4),
@@ -267,7 +267,7 @@ def _test_point(points: Sequence[_PlottedPoint], x: Spec, y: Spec, hue: Spec) ->
     """Return the layers of the value on the test rows with its interval."""
     layers = []
     for p in (p for p in points if p.series == "test"):
-        value, low, high = p.ends
+        value, low, high = p.triple
         row = {"x": p.x, **vega.limits(value, low, high), "series": "test"}
         whisker_channels = {
             "x": x,

@@ -38,9 +38,7 @@ def pair_figures(
     }
     fitting = select_fitting(two_sided)
     for measure, group in fitting:
-        counts_text = (
-            f"{sum(outcome(d).decided for d in group)} of {sum(outcome(d).tested for d in group)}"
-        )
+        counts_text = f"{sum(outcome(d).is_significant for d in group)} of {sum(outcome(d).is_tested for d in group)}"
         figure = Figure(
             title=f"Every pair: {shorten_name(measure)}",
             label=f"{shorten_name(measure)} of every pair of {len(systems)} systems: {counts_text} pairs "
@@ -102,7 +100,7 @@ def _both_ways(d: Difference, names: Mapping[str, str], digits: numbers.Rounding
     difference_outcome, p_text = outcome(d), numbers.format_p_digits(d.p_adjusted)
     strength = (
         0.2 + 0.2 * sum(d.p_adjusted <= bound for bound in _STRONG)
-        if difference_outcome.decided
+        if difference_outcome.is_significant
         else 0.06
     )
     sides = ((d.system, d.baseline, d.value), (d.baseline, d.system, -d.value))
@@ -112,10 +110,10 @@ def _both_ways(d: Difference, names: Mapping[str, str], digits: numbers.Rounding
             "baseline": names[baseline],
             "difference": digits(difference),
             "p": f"p {'' if p_text.startswith('<') else '= '}{p_text}"
-            if difference_outcome.tested
+            if difference_outcome.is_tested
             else "–",
             "sign": ("higher" if difference > 0 else "lower")
-            if difference_outcome.decided
+            if difference_outcome.is_significant
             else difference_outcome.value,
             "strength": strength,
         }

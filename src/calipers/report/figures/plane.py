@@ -29,7 +29,7 @@ def distance(x: float, y: float) -> float:
     return (y - x) / math.sqrt(2)
 
 
-def lies_below(curve: Curve) -> bool:
+def is_below_diagonal(curve: Curve) -> bool:
     """Return whether a curve is a point below the diagonal."""
     return bool(len(curve) and curve.y[0] < curve.x[0])
 
@@ -50,7 +50,7 @@ def caption(curves: Sequence[Curve]) -> list[str]:
     if len(curves) > MOST_NAMED:
         return []
     sentences = ["Dotted: the distance to the diagonal, (TPR − FPR)/√2."]
-    below = [shorten_name(c.series or c.system) for c in curves if lies_below(c)]
+    below = [shorten_name(c.series or c.system) for c in curves if is_below_diagonal(c)]
     if below:
         sentences.append(
             f"Open circle: {opposite_name(below[0])} is {below[0]}, which lies below the diagonal, "
@@ -66,7 +66,7 @@ def rows(curves: Sequence[Curve], written: Callable[[Curve], tuple[str, str]]) -
     for c in (c for c in curves if len(c)):
         name, x, y = shorten_name(c.series or c.system), float(c.x[0]), float(c.y[0])
         table.append([name, *written(c), f"{distance(x, y):.4f}".replace("-", "−")])
-        if lies_below(c):
+        if is_below_diagonal(c):
             reversed_cells = (f"{1 - x:.4f}", f"{1 - y:.4f}", f"{distance(1 - x, 1 - y):.4f}")
             table.append([f"{opposite_name(name)}: {name} reversed", *reversed_cells])
     return table

@@ -43,7 +43,7 @@ def _figure(o: OmnibusTest) -> Figure:
     )
     if not o.homogeneous_groups and groups_text:
         known = f" By Nemenyi's test {groups_text}."
-    digits = numbers.Rounding(numbers.MOST)
+    digits = numbers.Rounding(numbers.MAX_DECIMALS)
     ranked = sorted(zip(o.systems, o.means, o.mean_ranks, strict=True), key=lambda row: row[2])
     bars = (
         " Bars join systems that Nemenyi's test at "
@@ -125,7 +125,7 @@ def critical_difference_chart(ranks: Mapping[str, float], critical: float) -> Sp
     for left, rows in label_rows.items():
         if rows:
             at_left: Spec = {"align": "right", "dx": -6} if left else {"align": "left", "dx": 6}
-            layers.append(_texts(rows, x, y, **at_left))
+            layers.append(_text_layer(rows, x, y, **at_left))
     if known:
         length = {"x": 1.0, "x2": json_number(min(1 + critical, end)), "y": depth + 0.5}
         layers.append(
@@ -134,7 +134,7 @@ def critical_difference_chart(ranks: Mapping[str, float], critical: float) -> Sp
         over = ", longer than the axis" if 1 + critical > end else ""
         text = f"critical difference {critical:.3g}{over}"
         label_row = {"x": length["x2"], "y": depth + 0.5, "text": text}
-        layers.append(_texts([label_row], x, y, align="left", dx=6))
+        layers.append(_text_layer([label_row], x, y, align="left", dx=6))
     return vega.assemble_spec(width=420, height=24 * (depth + known), layer=layers)
 
 
@@ -168,7 +168,7 @@ def _bars(
     )
 
 
-def _texts(rows: list[Spec], x: Spec, y: Spec, **mark: Any) -> Spec:
+def _text_layer(rows: list[Spec], x: Spec, y: Spec, **mark: Any) -> Spec:
     style = {"type": "text", "color": "currentColor", "fontSize": 12, "baseline": "middle", **mark}
     return vega.layer(rows, style, x=x, y=y, text=vega.nominal("text"))
 

@@ -68,9 +68,9 @@ class EvaluationChart(ChartDefinition):
 
     def figures(self, evaluation: Evaluation, orientation: str) -> Iterable[Figure]:
         """Return the figures of an evaluation."""
-        return self._named(self.draw(evaluation))
+        return self._set_kind(self.draw(evaluation))
 
-    def _named(self, figures: Iterable[Figure]) -> Iterator[Figure]:
+    def _set_kind(self, figures: Iterable[Figure]) -> Iterator[Figure]:
         return (replace(figure, kind=self.name) for figure in figures)
 
 

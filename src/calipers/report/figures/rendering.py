@@ -132,7 +132,7 @@ def start_background_renderer() -> Iterator[Callable[[Spec], Future[str]]]:
 
 
 #: Fewer rows than these take no less room by column.
-_FEW = 4
+_MIN_COLUMNAR_ROWS = 4
 
 # --- The drawing ----------------------------------------------------------------------------------
 
@@ -220,7 +220,7 @@ def pack_datasets(spec: Spec) -> Spec:
     sets: dict[str, Any] = {}
     written: dict[str, str] = {}
 
-    def place(rows: Sequence[Spec]) -> str:
+    def add_dataset(rows: Sequence[Spec]) -> str:
         columns = to_columnar(rows)
         key = json.dumps(columns)
         if key not in written:
@@ -228,18 +228,22 @@ def pack_datasets(spec: Spec) -> Spec:
             sets[written[key]] = columns
         return written[key]
 
-    def moved(part: Any) -> Any:
+    def convert(part: Any) -> Any:
         if isinstance(part, list):
-            return [moved(item) for item in part]
+            return [convert(item) for item in part]
         if not isinstance(part, Mapping):
             return part
         rows = part.get("values", ())
-        if set(part) == {"values"} and len(rows) >= _FEW and isinstance(rows[0], Mapping):
-            return {"name": place(rows)}
-        return {key: moved(value) for key, value in part.items()}
+        if (
+            set(part) == {"values"}
+            and len(rows) >= _MIN_COLUMNAR_ROWS
+            and isinstance(rows[0], Mapping)
+        ):
+            return {"name": add_dataset(rows)}
+        return {key: convert(value) for key, value in part.items()}
 
     named_datasets = {name: to_columnar(rows) for name, rows in spec.get("datasets", {}).items()}
-    out: Spec = moved({key: value for key, value in spec.items() if key != "datasets"})
+    out: Spec = convert({key: value for key, value in spec.items() if key != "datasets"})
     return {**out, "datasets": {**named_datasets, **sets}} if named_datasets or sets else out
 
 

@@ -93,7 +93,7 @@ def _figure(per_unit: PerUnit, d: Difference, max_rows: int) -> Figure:
         rows, numbers.format_count(len(rows), units), f"{name} of {system} minus {baseline}"
     )
     thin = "" if len(rows) <= MOST_BARS else f" {MOST_BARS} of them are plotted, evenly spaced."
-    digits = numbers.Rounding(numbers.MOST)
+    digits = numbers.Rounding(numbers.MAX_DECIMALS)
     return Figure(
         kind="units",
         title=f"{name} by {units.removesuffix('s')}: {system} less {baseline}",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 GROUP = "calipers.writers"
 
 #: The package's own: where each is, and by which suffixes of files it is meant.
-_OWN: dict[str, tuple[str, tuple[str, ...]]] = {
+_BUILT_IN: dict[str, tuple[str, tuple[str, ...]]] = {
     "table": ("text:Text", (".txt",)),
     "markdown": ("markdown:Markdown", (".md",)),
     "latex": ("latex:LaTeX", (".tex",)),
@@ -45,14 +45,14 @@ def register(writer: Writer) -> None:
     ValueError
         If the name is that of a format of Calipers itself.
     """
-    if writer.name in _OWN:
+    if writer.name in _BUILT_IN:
         raise ValueError(f"there is a format {writer.name!r} already, which is not replaced")
     REGISTRY[writer.name] = writer
 
 
 def own_formats() -> tuple[str, ...]:
     """Return the names of the formats that are known without looking for other packages."""
-    return (*_OWN, *(name for name in REGISTRY if name not in _OWN))
+    return (*_BUILT_IN, *(name for name in REGISTRY if name not in _BUILT_IN))
 
 
 def list_formats() -> tuple[str, ...]:
@@ -63,8 +63,8 @@ def list_formats() -> tuple[str, ...]:
 def get_writer(name: str) -> Writer:
     """Return the writer of a format; raise :class:`KeyError` if there is none."""
     if name not in REGISTRY:
-        if name in _OWN:
-            module, _, kind = _OWN[name][0].partition(":")
+        if name in _BUILT_IN:
+            module, _, kind = _BUILT_IN[name][0].partition(":")
             REGISTRY[name] = getattr(import_module(f"{__name__}.{module}"), kind)()
         else:
             _load(name, _plugin_formats()[name])
@@ -73,11 +73,11 @@ def get_writer(name: str) -> Writer:
 
 def format_for_suffix(suffix: str) -> str | None:
     """Return the format of a suffix such as ``.md``, or None."""
-    format_by_suffix = {s: name for name, (_, suffixes) in _OWN.items() for s in suffixes}
+    format_by_suffix = {s: name for name, (_, suffixes) in _BUILT_IN.items() for s in suffixes}
     if suffix in format_by_suffix or not suffix:
         return format_by_suffix.get(suffix)
     for name in list_formats():
-        if name not in _OWN and suffix in get_writer(name).suffixes:
+        if name not in _BUILT_IN and suffix in get_writer(name).suffixes:
             return name
     return None
 
@@ -85,7 +85,7 @@ def format_for_suffix(suffix: str) -> str | None:
 def _plugin_formats() -> dict[str, EntryPoint]:
     from importlib.metadata import entry_points
 
-    return {point.name: point for point in entry_points(group=GROUP) if point.name not in _OWN}
+    return {point.name: point for point in entry_points(group=GROUP) if point.name not in _BUILT_IN}
 
 
 def _load(name: str, point: EntryPoint) -> None:

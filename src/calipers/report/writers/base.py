@@ -24,7 +24,7 @@ from calipers.report.blocks import (
 )
 from calipers.report.safe_names import shorten_name
 from calipers.report.tables import NUMBER, NUMBERS
-from calipers.report.wide import BESIDE, WideCell, signs_key
+from calipers.report.wide import SIGNS_HEADING, WideCell, signs_key
 
 
 class Writer(ABC):
@@ -186,7 +186,7 @@ class Writer(ABC):
         return self._written(entries, listed=True)
 
     def _meaning(self, term: Term) -> str:
-        parts = " ".join([term.text, *term.more]).split("``")  # every second one is code
+        parts = " ".join([term.text, *term.details]).split("``")  # every second one is code
         return "".join(
             self.code(part) if i % 2 else self.sentence(part) for i, part in enumerate(parts)
         )
@@ -196,7 +196,7 @@ class Writer(ABC):
 
     def of_table(self, block: Table) -> Iterator[str]:
         """Yield the lines of a table."""
-        numbers = [column.kind in (NUMBER, NUMBERS) for column in block.shown]
+        numbers = [column.kind in (NUMBER, NUMBERS) for column in block.text_columns]
         rows = [
             [
                 self.cell(text, number=is_number)
@@ -206,18 +206,18 @@ class Writer(ABC):
         ]
         if block.bold_names:
             rows = [[self.bold(name), *cells] for name, *cells in rows]
-        right = [column.kind is NUMBER for column in block.shown]
-        yield from self.table([self.escape(c.name) for c in block.shown], rows, right)
+        right = [column.kind is NUMBER for column in block.text_columns]
+        yield from self.table([self.escape(c.name) for c in block.text_columns], rows, right)
         if block.caption:
             yield from ("", *self._lines([" ".join(block.caption)]))
 
     def of_wide(self, block: WideTable) -> Iterator[str]:
         """Yield the lines of a wide table, and explanations of its numbers and marks."""
-        layout = block.made
-        heads, names = [layout.about, *layout.measures], list(layout.names)
+        layout = block.layout
+        heads, names = [layout.row_heading, *layout.measures], list(layout.names)
         rows = [list(map(self._in_wide, row)) for row in layout.cells]
         if layout.signs:
-            heads.append(f"{BESIDE}{len(names)}")
+            heads.append(f"{SIGNS_HEADING}{len(names)}")
             rows = [[*row, self.code(signs)] for row, signs in zip(rows, layout.signs, strict=True)]
         for name, below in layout.below:
             names.append(name)
@@ -231,7 +231,7 @@ class Writer(ABC):
         right = [index >= words for index in range(len(heads))]
         yield from self.table(list(map(self.escape, heads)), rows, right)
         key = [signs_key(shorten_name(block.measure))] * bool(layout.signs)
-        sentences = [*layout.said("The best values are bold.", tests=block.tests), *key]
+        sentences = [*layout.caption("The best values are bold.", tests=block.tests), *key]
         yield from ("", self.escape(" ".join(sentences)))
         if layout.remarks:
             yield from ("", *self._written(list(map(self.escape, layout.remarks))))

@@ -42,7 +42,7 @@ from calipers.report.blocks import (
 )
 from calipers.report.safe_names import escape_unprintable, shorten_name
 from calipers.report.tables import (
-    DRAWN,
+    DRAWING,
     INTERVAL,
     KEY,
     METHOD,
@@ -133,7 +133,7 @@ class HTML(Writer):
         return f"<strong>{text}</strong>" if text else ""
 
     def block(self, block: Block) -> Iterable[str]:
-        return (_Page().made(block),)
+        return (_Page().render(block),)
 
 
 class Cell(HTML):
@@ -148,7 +148,7 @@ class Cell(HTML):
     def write(self, blocks: Iterable[Block]) -> str:
         """Return the fragment."""
         visible_blocks = (b for b in blocks if not (isinstance(b, Heading) and b.level < 3))
-        fragments = list(map(_Page(anchored=False).made, visible_blocks))
+        fragments = list(map(_Page(anchored=False).render, visible_blocks))
         return render_template(
             "fragment.html.j2", blocks=fragments, css=_markup(resource("table.css"))
         )
@@ -206,10 +206,10 @@ class _Page:
                     text = _sentence(block.text)
                     sections.append(_Section(text, self.anchor(block.anchor or text)))
                 case Provenance():
-                    parts = [self.made(block)]
+                    parts = [self.render(block)]
                     sections.append(_Section("Provenance", self.anchor("provenance"), parts))
                 case _:
-                    sections[-1].parts.append(self.made(block))
+                    sections[-1].parts.append(self.render(block))
         return title, sections
 
     @property
@@ -225,7 +225,7 @@ class _Page:
         self.ids[word] = n_uses = self.ids.get(word, 0) + 1
         return f"{word}-{n_uses}" if n_uses > 1 else word
 
-    def made(self, block: Block) -> Markup:
+    def render(self, block: Block) -> Markup:
         """Return the markup of a block."""
         macros: Any = _macros()
         markup: Markup
@@ -282,7 +282,7 @@ class _Page:
             _sentence(block.title if isinstance(block, Part) else block.summary)
         )
         remark = _sentence(block.remark) if isinstance(block, Part) else ""
-        inner = list(map(self.made, block.blocks))
+        inner = list(map(self.render, block.blocks))
         markup: Markup = _macros().fold(text, arrow, remark, inner, block.open, is_part)
         return markup
 
@@ -314,7 +314,7 @@ class _Page:
                     _capitalize_heading(c),
                     _class(c).replace(" value", ""),
                     c.explanation,
-                    c.kind is DRAWN,
+                    c.kind is DRAWING,
                 )
                 for c in columns
             ],
@@ -363,7 +363,7 @@ class _Page:
         return out
 
     def _wide(self, block: WideTable) -> Markup:
-        layout = block.made
+        layout = block.layout
         ids = [self.anchor(name, "system") if self.anchored else "" for name in layout.names]
         whiskers = block.whiskers or [None] * len(layout.names)
         out: Markup = _macros().wide(
@@ -371,7 +371,7 @@ class _Page:
             list(zip(ids, layout.names, layout.cells, whiskers, strict=True)),
             [(name.replace(CONSTANT, CONSTANT.capitalize()), row) for name, row in layout.below],
             shorten_name(block.measure) if any(whiskers) else "",
-            " ".join(layout.said("The best values are bold.", tests=block.tests)),
+            " ".join(layout.caption("The best values are bold.", tests=block.tests)),
         )
         return out
 
@@ -392,7 +392,7 @@ class _Page:
         for entry in group_selectable(figures):
             each = [self._figure(figure, live=block.live) for figure in entry.figures]
             markup = _macros().choice(entry, each) if len(each) > 1 else each[0]
-            (on_request if entry.more else visible).append(markup)
+            (on_request if entry.is_on_request else visible).append(markup)
         out: Markup = _macros().figures(visible, on_request)
         return out
 
@@ -424,7 +424,7 @@ def _order_columns(columns: Sequence[Column]) -> list[Column]:
 def _class(column: Column) -> str:
     """Return the CSS classes of a column."""
     words = ["number"] if column.kind in (NUMBER, NUMBERS) else []
-    if column.kind is DRAWN:
+    if column.kind is DRAWING:
         words.append("drawn")
     elif column.role is VALUE and column.kind is KEY:
         words.append("number")

@@ -73,14 +73,14 @@ class LaTeX(Writer):
         yield from (head, *rows[:2], *_caption(caption), *rows[2:])
 
     def of_wide(self, block: WideTable) -> Iterator[str]:
-        layout = block.made
+        layout = block.layout
         rows = [
             [self.escape(name), *map(_cell, cells)]
             for name, cells in zip(layout.names, layout.cells, strict=True)
         ]
         # A table in a paper is all that its readers see: how many units are behind each mean, too.
-        sentences = [*layout.said("The best values are bold."), *layout.remarks]
-        head = [layout.about, *layout.measures]
+        sentences = [*layout.caption("The best values are bold."), *layout.remarks]
+        head = [layout.row_heading, *layout.measures]
         return _table_environment(
             " ".join(map(self.escape, sentences)), list(map(self.escape, head)), rows
         )

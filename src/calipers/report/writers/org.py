@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from calipers.report.writers.base import Writer
 
 # The manual's escape: it stands behind a sign that would mean something, or at the start.
-_APART = "\N{ZERO WIDTH SPACE}"
+_ZERO_WIDTH_SPACE = "\N{ZERO WIDTH SPACE}"
 _SPECIAL = re.compile(r"[\[<{@^]|[_:](?=\S)|-(?=-)|\.(?=\.)|(?<![^\s(\-–'\"])[*/=~+](?=\S)")
 _START = re.compile(r"^(?=[*#|:+\-!/^_$=]|\d+[.)]|[A-Za-z][.)]\s)")
 # There is no entity of a backslash.
@@ -21,8 +21,12 @@ class Org(Writer):
     name, suffixes = "org", (".org",)
 
     def escape(self, text: str) -> str:
-        text = _START.sub(_APART, _SPECIAL.sub(lambda match: match[0] + _APART, text))
-        return re.sub(r"[|$\\]", lambda match: f"{_APART}{_AS[match[0]]}{_APART}", text)
+        text = _START.sub(
+            _ZERO_WIDTH_SPACE, _SPECIAL.sub(lambda match: match[0] + _ZERO_WIDTH_SPACE, text)
+        )
+        return re.sub(
+            r"[|$\\]", lambda match: f"{_ZERO_WIDTH_SPACE}{_AS[match[0]]}{_ZERO_WIDTH_SPACE}", text
+        )
 
     def cell(self, text: str, *, number: bool) -> str:
         return text.replace("|", _AS["|"]) if number else self.escape(text)

@@ -81,7 +81,7 @@ def _print(blocks: Iterable[Block], console: Console, *, first: bool = False) ->
                 items = ((item.call, item.sentence) for item in block.items)
                 _print_lines((" ".join(filter(None, ("-", *item))) for item in items), console)
             case Terms():
-                terms = ((item.name, " ".join([item.text, *item.more])) for item in block.items)
+                terms = ((item.name, " ".join([item.text, *item.details])) for item in block.items)
                 _print_lines((f"- {term}: {text}" for term, text in terms), console)
             case Notes():
                 _print_lines((f"Note: {note}" for note in block.items), console)
@@ -121,16 +121,16 @@ def _print_lines(lines: Iterable[str], console: Console, style: str = "") -> Non
 
 def _print_wide_table(block: WideTable, console: Console, *, first: bool) -> None:
     """Print a wide table, and explanations of its numbers and marks."""
-    sentences = block.made.said(f"{BEST} the best.", tests=block.tests)
-    tables = text_tables(block.made, console.width if console.is_terminal else None)
+    sentences = block.layout.caption(f"{BEST} the best.", tests=block.tests)
+    tables = text_tables(block.layout, console.width if console.is_terminal else None)
     for index, columns in enumerate(tables):
         _print_columns(columns, console, first=first and not index)
         sentences += [signs_key(shorten_name(block.measure))] * has_signs(columns)
-    _print_lines(["", *filter(None, [" ".join(sentences)]), *block.made.remarks], console)
+    _print_lines(["", *filter(None, [" ".join(sentences)]), *block.layout.remarks], console)
 
 
 def _print_table(block: Table, console: Console, *, first: bool) -> None:
-    columns = block.shown
+    columns = block.text_columns
     # Of numbers alone a terminal needs the rule.
     if block.plain and not (console.is_terminal and columns[0].kind is NUMBER):
         _print_plain_table(columns, console, first=first)
@@ -188,7 +188,7 @@ def _print_columns(columns: Sequence[Column], console: Console, *, first: bool =
 _GAP = 3
 _NARROW = 12
 _RIGHT = (NUMBER, NUMBERS)
-_WHOLE = (*_RIGHT, LINED)
+_NO_WRAP_KINDS = (*_RIGHT, LINED)
 
 
 def _widths(columns: Sequence[Column], width: int) -> dict[str, int] | None:
@@ -199,7 +199,7 @@ def _widths(columns: Sequence[Column], width: int) -> dict[str, int] | None:
     from rich.cells import cell_len
 
     widths = {c.name: max(map(cell_len, (c.name, *c.cells))) for c in columns}
-    may_fold = [c.name for c in columns if c.kind not in _WHOLE]
+    may_fold = [c.name for c in columns if c.kind not in _NO_WRAP_KINDS]
     room = width - _GAP * (len(widths) - 1)
     while sum(widths.values()) > room:
         folds = [name for name in may_fold if widths[name] > max(_NARROW, len(name))]
@@ -220,7 +220,7 @@ def _to_rich(columns: Sequence[Column], widths: Mapping[str, int]) -> RichTable:
         out.add_column(
             RichText(column.name),
             justify="right" if right else "left",
-            no_wrap=column.kind in _WHOLE,
+            no_wrap=column.kind in _NO_WRAP_KINDS,
             overflow="fold",
             width=widths.get(column.name),
         )
