@@ -19,44 +19,46 @@ HEAD = """# How cost grows
 
 <!-- Made by `python benchmarks/growth.py --page`; edit that. -->
 
-What a row costs, and what a hundred million of them do. Each line is the command that is shown, with
-the measures and intervals that it has by default, as a whole process with start and reading; "in
-batches" is [`--engine stream`](large.md) with 2 GB allowed, all else has its rows in memory. The
-processor time of a row is what one row more takes where there are many: the difference of the last
-two sizes measured, so that neither start nor imports count. Memory is the same of the peak.
+Run time and peak memory by the number of rows, measured up to a hundred million. Each line is the
+command that is shown with its default measures and intervals, run as a whole process including
+start-up and reading. "In batches" means [`--engine stream`](large.md) with a limit of 2 GB; all other
+tasks but the one in Spark use the engine that holds rows in memory. The marginal time is processor
+time: the difference between the last two sizes measured, divided by the difference in rows (or
+pairs), which excludes start-up and imports. The marginal memory is computed from the peak in the same
+way.
 
 """
 
-PAPER = """## On paper
+PAPER = """## Complexity
 
 n rows, c classes, ℓ labels, o outputs, f features, p clusters, d documents or rows of a topic or
 group, t topics, m systems, k numbers with intervals, B replicates, D distinct scores.
 
-| task | time grows as | what is held |
+| task | time grows as | held in memory |
 |---|---|---|
 """
 
 SLICES = """
-Slices repeat the work on each part, which is n once more for each column of slices, and hold a
-statistic for each part. Weights add a column, and 16 bytes to each distinct score. Clusters add a sum
-for each cluster and number. Systems cost what they cost alone; comparing m of them takes m(m − 1)/2
-differences, of which each goes through the units once.
+Slices repeat the work on each slice, which adds one pass over the n rows for each column of slices,
+and hold a statistic for each slice. Weights add a column, and 16 bytes to each distinct score.
+Clusters add a sum for each cluster and number. The cost of several systems is the sum of their costs;
+comparing m of them takes m(m − 1)/2 differences, each of which needs one pass over the units.
 """
 
 CLUSTER = """## A hundred billion rows
 
-What 10¹¹ rows of two classes would take, from the figures above: truth and score, every default
-measure with its interval. No cluster was at hand; this is arithmetic, and the assumptions stand
-with it.
+An estimate for 10¹¹ rows of two classes, with truth, score, and every default measure with its
+interval. It is computed from the figures above with the assumptions in the table; it was not measured
+on a cluster.
 
 """
 
 #: The cluster of the arithmetic: machines, cores and GB of each, GB a second that one reads.
 MACHINES, CORES, GIGABYTES, READS = 16, 16, 64, 1.0
 ROWS = 10**11
-#: GB a second that a machine sends; bytes of a cell on the way; how many tables meet at a time.
+#: GB a second that a machine sends; bytes of a cell when it is sent; number of tables merged at a time.
 SENDS, CELL, MEET = 1.0, 24, 32
-#: What `memory=` is unless given, of a worker; the share of it that a table of scores may have, and
+#: The default of `memory=` for a worker; the proportion of it that a table of scores may have, and
 #: the bytes of a score in it (see `evaluation/stream_columns.py`).
 MEMORY, SHARE, SCORE = 1e9, 0.15, 40
 
@@ -99,7 +101,7 @@ def small(seconds: float) -> str:
 
 def glance(kept: Kept) -> Iterator[str]:
     """A line a task: what one more row costs, and the largest size that was measured."""
-    yield "| task | one more takes | of memory | largest measured | clock | peak |"
+    yield "| task | marginal time | marginal memory | largest size | wall-clock time | peak memory |"
     yield "|---|---|---|---:|---:|---:|"
     for name, lines in kept["tasks"].items():
         task, last = TASKS[name], sizes(lines)[-1]
@@ -124,11 +126,11 @@ def cost(task: Task, seconds: float | None) -> str:
 
 
 def held(task: Task, memory: float | None) -> str:
-    """Bytes of a row; next to nothing where half a byte is all."""
+    """Bytes of a row; below half a byte only this bound."""
     if memory is None:
         return ""
     if memory < 0.5:
-        return "next to nothing"
+        return f"under 0.5 bytes a {task.unit}"
     text = f"{shown(round(memory))} bytes" if memory < 2**20 else f"{shown(memory / 2**20)} MiB"
     return (
         f"{text} a {task.unit}".replace("1 bytes", "1 byte")
@@ -138,7 +140,7 @@ def held(task: Task, memory: float | None) -> str:
 
 
 def tables(kept: Kept) -> Iterator[str]:
-    """Every line that was measured."""
+    """A table of every size that was measured."""
     for name, lines in kept["tasks"].items():
         task = TASKS[name]
         command = task.command.replace("{path}/", "").replace(
@@ -146,7 +148,7 @@ def tables(kept: Kept) -> Iterator[str]:
         )
         yield f"### {task.title[0].upper()}{task.title[1:]}"
         yield from ("", "```text", command, "```", "")
-        yield f"| {task.unit}s | clock | processor | peak memory |"
+        yield f"| {task.unit}s | wall-clock time | processor time | peak memory |"
         yield "|---:|---|---:|---:|"
         for size in sizes(lines):
             of = lines[str(size)]
@@ -156,7 +158,7 @@ def tables(kept: Kept) -> Iterator[str]:
 
 
 def paper() -> Iterator[str]:
-    """What is known without measuring."""
+    """The complexity of each task."""
     for task in TASKS.values():
         yield f"| {task.title} | {task.time} | {task.holds} |"
 
@@ -173,57 +175,57 @@ def cluster(kept: Kept) -> Iterator[str]:
     parts = read * 1e9 / 128e6
     bounds = kept["bounds"]
     cells = bounds["memory"] * SHARE / SCORE
-    yield f"| what | how | for {MACHINES} machines of {CORES} cores and {GIGABYTES} GB |"
+    yield f"| quantity | computed from | for {MACHINES} machines of {CORES} cores and {GIGABYTES} GB |"
     yield "|---|---|---:|"
     rows = (
         (
-            "to read, a pass",
+            "reading, one pass",
             f"10¹¹ rows × {bytes_a_row:.2f} bytes of compressed truth and score = {shown(read)} GB; "
             f"each machine reads {READS:g} GB a second",
             duration(read / MACHINES / READS),
         ),
         (
-            "to compute, in Spark",
+            "computing, in Spark",
             f"10¹¹ rows × {small(spark)} of a processor, all passes = "
             f"{shown(ROWS * spark / 3600)} core hours",
             duration(ROWS * spark / cores),
         ),
         (
-            "the same without Spark",
-            f"10¹¹ rows × {small(stream)}: shards evaluated with `--save-state`, and merged = "
+            "computing, without Spark",
+            f"10¹¹ rows × {small(stream)}: shards evaluated with `--save-state` and merged = "
             f"{shown(ROWS * stream / 3600)} core hours",
             duration(ROWS * stream / cores),
         ),
         (
-            "one machine like this",
+            "computing, on the machine measured",
             f"10¹¹ rows × {small(stream)}, on {kept['machine']['cores']} cores",
             duration(ROWS * stream / kept["machine"]["cores"]),
         ),
         (
             "memory of a machine",
-            f"{CORES} workers × {MEMORY / 1e9:g} GB that each may take (`memory=`)",
+            f"{CORES} workers × {MEMORY / 1e9:g} GB, the limit of each (`memory=`)",
             f"{CORES * MEMORY / 1e9:g} GB",
         ),
         (
-            "scores that are kept",
+            "distinct scores stored",
             f"{SHARE:.0%} of {MEMORY / 1e9:g} GB, {SCORE} bytes each = {shown(scores / 1e6)} million "
-            "cells at most; as few as half of them after merging",
+            "cells at most, and at least half of them after merging",
             f"{shown(scores / 2e6)} to {shown(scores / 1e6)} million",
         ),
         (
-            "what the AUC is known to",
-            f"with {shown(cells / 1e3)} thousand cells its bounds are {bounds['high'] - bounds['low']:.1e} "
-            "apart (measured, a million rows); the more cells, the less",
+            "width of the bounds of the AUC",
+            f"with {shown(cells / 1e3)} thousand cells the width is {bounds['high'] - bounds['low']:.1e} "
+            "(measured, a million rows); it is assumed to be inversely proportional to the cells",
             f"{(bounds['high'] - bounds['low']) * cells / scores:.1e}",
         ),
         (
-            "to shuffle, once",
+            "shuffling, once",
             f"partitions of 128 MB = {shown(parts)} tables, of {shown(scores / 1e6)} million cells × "
             f"{CELL} bytes at most; each machine sends {SENDS:g} GB a second",
             duration(parts * scores * CELL / 1e9 / MACHINES / SENDS),
         ),
         (
-            "to the driver",
+            "received by the driver",
             f"{MEET} tables at most, of {shown(scores / 1e6)} million cells × {CELL} bytes",
             f"{shown(min(parts, MEET) * scores * CELL / 1e9)} GB",
         ),
@@ -232,10 +234,10 @@ def cluster(kept: Kept) -> Iterator[str]:
         yield f"| {' | '.join(row)} |"
     yield ""
     yield (
-        f"So a pass over {ROWS:.0e} rows is bound by ".replace("1e+11", "10¹¹")
+        f"A pass over {ROWS:.0e} rows is therefore limited by ".replace("1e+11", "10¹¹")
         + ("processors" if ROWS * spark / cores > read / MACHINES / READS else "reading")
-        + ". Start-up and stragglers come on top. What is shuffled does not grow with the rows of a "
-        "partition, as a table has a bounded size: fewer and larger partitions are cheaper. "
+        + ". Start-up and stragglers are not included. The shuffled data do not grow with the rows of a "
+        "partition, as a table has a bounded size, so fewer and larger partitions are cheaper. "
         + second(kept)
     )
 
@@ -249,7 +251,8 @@ def second(kept: Kept) -> str:
         return ""
     return (
         f"Comparing two systems takes a second pass, and {shown(two / one)} times as long as one "
-        f"system in batches ({small(two)} a row): each row's influence on every difference is looked up."
+        f"system in batches ({small(two)} a row), because the influence of each row on every difference "
+        "is looked up."
     )
 
 
@@ -322,22 +325,21 @@ def page(kept: Kept) -> str:
     text = (
         f"Measured on {of['cores']} {of['kind']} cores with {of['memory']} GB, with "
         + ", ".join(f"{name} {version}" for name, version in kept["versions"].items())
-        + "; medians, with the least and the most in brackets."
+        + "; medians, with minimum and maximum in parentheses."
     )
     if busy > IDLE:
         text += (
-            f" Other processes had up to {busy:.0%} of the processors meanwhile, so that the "
-            "clock says less than processor time."
+            f" Other processes used up to {busy:.0%} of the processors in the meantime, so processor "
+            "time is more reliable than wall-clock time."
         )
-    made = [HEAD + text, "", "## At a glance", "", *glance(kept), ""]
+    made = [HEAD + text, "", "## Overview", "", *glance(kept), ""]
     for name, (title, _) in CHARTS.items():
         made += [f"![Seconds and memory by the number of rows: {title}]({name})", ""]
     made += [PAPER + "\n".join(paper()), SLICES, CLUSTER + "\n".join(cluster(kept)), ""]
-    made += ["## Every line", "", *tables(kept)]
+    made += ["## All measurements", "", *tables(kept)]
     made += [
-        "`python benchmarks/growth.py` measures all this again: see "
-        "`benchmarks/README.md`. [Benchmarks](benchmarks.md) has other tools beside "
-        "Calipers."
+        "`python benchmarks/growth.py` repeats these measurements: see "
+        "`benchmarks/README.md`. [Benchmarks](benchmarks.md) compares Calipers with other tools."
     ]
     return "\n".join(made) + "\n"
 

@@ -15,10 +15,10 @@ ROWS, RUNS, SYSTEMS = "rows", "run", "systems"
 
 @dataclass(frozen=True)
 class Task:
-    """A command, what of its words is measured at which sizes, and what is known on paper.
+    """A command, the sizes at which it is measured, and its complexity.
 
-    ``data`` is a kind of table of `tables.py`, "run" (lines, 1,000 of each topic) or "systems" (so
-    many runs of 50 topics). Where time grows with another number than rows, ``work`` says of a size
+    ``data`` is a kind of table of `tables.py`, "run" (lines, 1,000 of each topic) or "systems" (a
+    number of runs of 50 topics). Where time grows with another number than rows, ``work`` says of a size
     how much there is to do, and ``each`` what one of it is.
     """
 
@@ -33,7 +33,7 @@ class Task:
     each: str = "row"
     squares: bool = False
     family: bool = False  # starts other processes
-    topic: int = 0  # so many rows make a topic or group
+    topic: int = 0  # number of rows of a topic or group
 
     def work(self, size: int) -> float:
         """How much there is to do."""
@@ -63,7 +63,7 @@ TASKS = {
         f"{_BINARY} {_STREAM}",
         MOST,
         "n log n: four million scores at a time are sorted, and their tables merged like a merge sort",
-        "a few batches of 262,144 rows, what is gathered to be sorted, and distinct scores (24 bytes "
+        "a few batches of 262,144 rows, the scores that wait to be sorted, and distinct scores (24 bytes "
         "each; 40 with weights) up to 15% of the memory allowed; beyond, cells with exact bounds",
     ),
     "pair": Task(
@@ -91,9 +91,9 @@ TASKS = {
         "classes",
         "calipers classification {path} --truth truth --probability p_* --engine memory",
         MORE,
-        "n·c: c probabilities a row, nothing sorted (AUC of classes sorts each)",
-        "the columns, c probabilities a row, and counts of c² cells; of more than 100 classes only of "
-        "cells that hold rows",
+        "n·c: c probabilities per row, no sorting (the AUC of classes sorts each)",
+        "the columns, c probabilities per row, and counts of c² cells; with more than 100 classes only "
+        "of non-empty cells",
     ),
     "several-stream": Task(
         "ten classes, in batches",
@@ -101,7 +101,7 @@ TASKS = {
         "classes",
         f"calipers classification {{path}} --truth truth --probability p_* {_STREAM}",
         MORE,
-        "n·c, with a look at the truth before, for the classes there are (not with `labels=`)",
+        "n·c, after a first pass over the truth that collects the classes (not with `labels=`)",
         "a few batches, and counts of c² cells",
     ),
     "multilabel": Task(
@@ -111,7 +111,7 @@ TASKS = {
         "calipers multilabel {path} --truth t_* --probability p_*",
         USUAL,
         "n·ℓ log n: the scores of each of ℓ labels are sorted, and those of each row",
-        "truth, scores and answers of each label and row, and the influence of rows on an average",
+        "truth, scores and predictions of each label and row, and the influence of rows on an average",
     ),
     "regression": Task(
         "regression",
@@ -128,7 +128,7 @@ TASKS = {
         "right",
         f"{_REGRESSION} {_STREAM}",
         MOST,
-        "n, twice where R² or correlations want intervals",
+        "n, twice if R² or correlations have intervals",
         "a few batches, and sums of powers",
     ),
     "outputs": Task(
@@ -147,7 +147,7 @@ TASKS = {
         "calipers ranking {path} --group query --truth grade --score score",
         MORE,
         "n log d: rows are sorted within groups of d; measures go through the d",
-        "the columns, the order of rows and their tied ranks, and a value a group and measure",
+        "the columns, the order of rows and their tied ranks, and a value per group and measure",
         topic=100,
     ),
     "retrieval": Task(
@@ -158,8 +158,8 @@ TASKS = {
         MOST,
         "n log d: lines are parsed and the d of a topic sorted; measures go through judged "
         "documents only",
-        "the judgments, and of each judged document its rank (some 20 bytes); the file is read in "
-        "pieces. Documents that nobody judged leave nothing",
+        "the judgments, and the rank of each judged document (some 20 bytes); the file is read in "
+        "pieces, and unjudged documents are not stored",
         "line",
         "line",
         topic=1000,
@@ -183,7 +183,7 @@ TASKS = {
         "points",
         "calipers clustering {path} --labels cluster --truth known",
         MORE,
-        "n, then the cells of class × cluster that hold points",
+        "n, then the non-empty cells of class × cluster",
         "two columns of codes, and occupied cells",
         "point",
         "point",
@@ -203,8 +203,8 @@ TASKS = {
         SYSTEMS,
         "calipers compare retrieval {path} -m AP -m nDCG@10 -m P@10",
         (5, 10, 20, 40),
-        "m²·t·R: each of R = 10,000 randomisations deals the signs of t topics to all pairs at once",
-        "a value a topic, system and measure, and an estimate a pair",
+        "m²·t·R: each of R = 10,000 randomizations draws the signs of t topics for all pairs at once",
+        "a value per topic, system and measure, and an estimate per pair",
         "system",
         "pair of systems",
         squares=True,
@@ -216,8 +216,8 @@ TASKS = {
         f"{_BINARY} --engine spark --master local[2]",
         MORE,
         "as in batches; each row is handed to a Python process as Arrow, twice or three times",
-        "on each worker what a stream holds; what comes of partitions meets 32 at a time, until the "
-        "driver gets no more than 32 of it, or 64 MiB",
+        "on each worker the same as in batches; results of partitions are merged 32 at a time, until the "
+        "driver receives at most 32 of them, or 64 MiB",
         family=True,
     ),
 }

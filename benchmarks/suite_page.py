@@ -13,27 +13,28 @@ PAGE, README = ROOT / "docs" / "benchmarks.md", ROOT / "README.md"
 
 Row = Mapping[str, Any]
 
-#: Ratios within this of 1 are no difference.
+#: Ratios within this of 1 count as equal.
 SAME = 0.05
-#: A machine on which others have more than this share of the processors is not idle.
+#: A machine on which other processes have a larger proportion of the processors is not idle.
 IDLE = 0.1
 
 HEAD = """# Benchmarks
 
 <!-- Made by `python benchmarks/suite.py --page`; edit that. -->
 
-Calipers beside other tools that do the same work. Each tool works in a process of its own. The tools
-of a table take turns, on the same data and the same machine, and their values have to agree, or the
-suite stops. Figures are medians of the repetitions, with the least and the most in brackets.
+Run time and memory of Calipers and of other tools that do the same work. Each tool runs in its own
+process. The tools of a table alternate on the same data and the same machine, and the suite stops if
+their values do not agree. Figures are medians of the repetitions, with minimum and maximum in
+parentheses.
 
-Compare the ratios, not the seconds: `×` is how many times as much a tool takes as Calipers, turn by
-turn. Where the other tool takes less it stands in **bold**. Processor time counts all cores. Memory
-is the peak of a process, and of a call what it adds to its process.
+Compare the ratios, not the seconds: `×` is the cost of a tool relative to Calipers, repetition by
+repetition. Ratios in **bold** are those of tools that need less than Calipers. Processor time counts
+all cores. Memory is the peak of a process; for a call it is the increase over the memory before.
 """
 
 SECTIONS = {
     "Runs and judgments": ("run", "small-run", "topics"),
-    "Tables larger than one likes to hold": (
+    "Large tables": (
         "stream",
         "weighted-stream",
         "table",
@@ -45,13 +46,13 @@ SECTIONS = {
     "Start": ("import", "help"),
 }
 NOTES = {
-    "Runs and judgments": "Files are read by whole processes, with start and imports. ranx has "
-    "conventions of its own for RR and recall, so its values are not compared; its first call "
-    "compiles, once in each process.",
-    "Tables larger than one likes to hold": "By hand is a query in SQL, or expressions of Polars, "
-    "without intervals: groups of equal scores, sorted, with running sums. Calipers and DuckDB may "
-    "take 1.5 GB; Polars has no such limit.",
-    "Bootstrap": "A slow loop makes some of the replicates, and its time is multiplied; such "
+    "Runs and judgments": "Files are read by whole processes, including start-up and imports. ranx "
+    "defines RR and recall differently, so its values are not compared; its first call in each "
+    "process compiles.",
+    "Large tables": "“By hand” is an SQL query or Polars expressions, without intervals: groups of "
+    "equal scores, sorted, with cumulative sums. Calipers and DuckDB are limited to 1.5 GB; Polars "
+    "has no such limit.",
+    "Bootstrap": "A slow loop computes only some of the replicates, and its time is scaled up; such "
     "figures are marked \\*.",
 }
 #: Rows that the README quotes, and what of them.
@@ -67,7 +68,7 @@ QUOTED = (
     *(("silhouette", "memory"), ("clusterings", "wall"), ("ndcg", "wall"), ("regression", "wall")),
     ("import", "wall"),
 )
-#: What the README leaves out of these rows.
+#: Tools that the README omits.
 UNQUOTED = ("Calipers, with intervals", "bare Python", "import ranx", "import ydf")
 
 
@@ -110,7 +111,10 @@ def lines(row: Row) -> list[str]:
     own = next(iter(row["tools"].values()))
     what = row["what"][0].upper() + row["what"][1:]
     made = [f"**{what}**", ""]
-    made += ["| | clock | × | processor | × | memory | × |", "|---|---|---|---|---:|---:|---:|"]
+    made += [
+        "| | wall-clock time | × | processor time | × | memory | × |",
+        "|---|---|---|---|---:|---:|---:|",
+    ]
     for number, (tool, of) in enumerate(row["tools"].items()):
         star = "\\*" if of.get("scaled") else ""
         times = ["", "", ""]
@@ -126,7 +130,7 @@ def lines(row: Row) -> list[str]:
 
 def sizes(found: Mapping[str, Any]) -> list[str]:
     """The table of what is installed."""
-    made = ["| | wheel | installed | with all that it requires | packages |"]
+    made = ["| | wheel | installed | with dependencies | packages |"]
     made += ["|---|---:|---:|---:|---:|"]
     for name, of in found.items():
         wheel = "" if of["wheel"] is None else f"{shown(of['wheel'])} MB"
@@ -145,12 +149,12 @@ def page(kept: Mapping[str, Any]) -> str:
         for name in names:
             if name in kept["rows"]:
                 made += lines(kept["rows"][name])
-    made += ["## What is installed", "", *sizes(kept["sizes"])]
-    made += ["Megabytes, without compiled Python files.", "", "## Measure it again", ""]
+    made += ["## Installed size", "", *sizes(kept["sizes"])]
+    made += ["Megabytes, without compiled Python files.", "", "## Repeating the benchmarks", ""]
     made += [
-        "`python benchmarks/suite.py` measures all this, on any machine with Linux: see",
-        "`benchmarks/README.md`. [How cost grows](growth.md) has what Calipers alone",
-        "takes, from ten thousand rows to a hundred million.",
+        "`python benchmarks/suite.py` repeats all measurements, on any machine with Linux: see",
+        "`benchmarks/README.md`. [How cost grows](growth.md) has the run time and memory of",
+        "Calipers, from ten thousand to a hundred million rows.",
     ]
     return "\n".join(made) + "\n"
 
@@ -164,23 +168,23 @@ def where(kept: Mapping[str, Any]) -> str:
 
 
 def crowded(kept: Mapping[str, Any]) -> str:
-    """What has to be said where the machine was not idle."""
+    """The caution if the machine was not idle."""
     if (busy := busiest(kept)) <= IDLE:
         return ""
     return (
-        f" Other processes had up to {busy:.0%} of the processors meanwhile: ratios of processor "
-        "time say more than those of the clock."
+        f" Other processes used up to {busy:.0%} of the processors in the meantime, so ratios of "
+        "processor time are more reliable than those of wall-clock time."
     )
 
 
 def busiest(kept: Mapping[str, Any]) -> float:
-    """The largest share of the processors that others had."""
+    """The largest proportion of the processors that other processes had."""
     return max((float(row["others"]) for row in kept["rows"].values()), default=0.0)
 
 
 def quoted(kept: Mapping[str, Any]) -> str:
     """The README's table."""
-    made = ["| what | Calipers | another tool | other / Calipers |", "|---|---|---|---|"]
+    made = ["| task | Calipers | another tool | other / Calipers |", "|---|---|---|---|"]
     before = ""
     for name, key in QUOTED:
         if name not in kept["rows"]:
@@ -201,13 +205,17 @@ def quoted(kept: Mapping[str, Any]) -> str:
         before = name
     of = kept["machine"]
     told = (
-        f"Medians on {of['cores']} {of['kind']} cores, each tool in a process of its own, in turns; "
-        "compare the ratios, not the seconds."
+        f"Medians on {of['cores']} {of['kind']} cores; the tools alternate, each in its own process. "
+        "Compare the ratios, not the seconds."
     )
     more = (
-        "[Benchmarks](docs/benchmarks.md) has more, with spreads and where other tools are ahead;"
+        "[Benchmarks](docs/benchmarks.md) has more, with ranges and the cases in which other tools need "
+        "less;"
     )
-    more += "\n[How cost grows](docs/growth.md) what a row costs, from ten thousand to a hundred million."
+    more += (
+        "\n[How cost grows](docs/growth.md) has run time and memory, from ten thousand to a hundred "
+        "million rows."
+    )
     return "\n".join([*made, "", told + crowded(kept), more])
 
 

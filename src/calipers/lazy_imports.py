@@ -6,7 +6,7 @@ import sys
 from importlib import import_module
 from types import ModuleType
 
-#: As that of `typing`, of which nothing else is needed here.
+#: Like that of `typing`, which need not be imported for this alone.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class _LazyModule(ModuleType):
         return value
 
 
-#: For the modules that say what a measure is, which nobody needs NumPy to read.
+#: NumPy for the modules that define measures, imported only when a value is computed.
 if TYPE_CHECKING:
     import numpy as numpy  # noqa: ICN001, PLC0414
 else:

@@ -96,7 +96,7 @@ def load(group: str, name: str | None = None) -> bool:
         for point in points:
             key = group, point.name, _package(point)
             if key not in LOADED and name in (None, point.name):
-                LOADED.add(key)  # also while it is imported, when it looks at what there is
+                LOADED.add(key)  # before the import, which may look up the entries itself
                 try:
                     _load(point)
                 except BaseException:

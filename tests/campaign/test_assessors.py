@@ -33,8 +33,8 @@ def test_people_adjudicators_and_programs(campaign: cal.Campaign) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--participant", "p"], "say who"),
-        (["x", "--program", "--adjudicator"], "no adjudicator"),
+        (["--participant", "p"], "give one or more NAMEs"),
+        (["x", "--program", "--adjudicator"], "not an adjudicator"),
         (["x", "--detail", "a=b"], "goes with --program"),
         (["x", "--program", "--detail", "a"], "expected KEY=VALUE"),
         (["x", "ada"], "'ada'"),

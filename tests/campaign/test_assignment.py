@@ -98,12 +98,12 @@ def test_judges_of_one_participant() -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"times": 3}, "topic '1' is to be judged by 3, and 2 of 2 may$"),
-        ({"own": {"2": {"a": 0.7, "b": 0.5}}},
-         r"topic '2' is to be judged by 1, and 0 of 2 may \(half of its pool or more only systems of "
-         r"'a', 'b' found\); add an assessor who is of none of these participants$"),
+        ({"times": 3}, "topic '1' requires 3 judges, but 2 of 2 are eligible$"),
+        ({"unique_proportions": {"2": {"a": 0.7, "b": 0.5}}},
+         r"topic '2' requires 1 judges, but 0 of 2 are eligible \(at least half of its pool "
+         r"was found only by systems of 'a', 'b'\); add an assessor of another participant$"),
         ({"conflicts": {"2": ["a"]}, "times": {"2": 2}},
-         r"topic '2' is to be judged by 2, and 1 of 2 may \(conflicts: 'a'\)"),
+         r"topic '2' requires 2 judges, but 1 of 2 are eligible \(conflicts: 'a'\)"),
         ({"times": 0}, "times of topic '1' is 0"),
     ],
 )  # fmt: skip
@@ -113,6 +113,6 @@ def test_a_topic_that_cannot_be_assigned_is_named(how: dict[str, Any], message: 
 
 
 def test_nobody() -> None:
-    with pytest.raises(cal.InputError, match="nobody"):
+    with pytest.raises(cal.InputError, match="judges: empty"):
         assign({"1": 10}, [])
     assert assign({}, ["a"]) == Assignment({}, {"a": 0}, {"a": 0.0}, 0.0, 0.0, unique=True)

@@ -94,20 +94,20 @@ def test_images_in_tables(tmp_path: Path) -> None:
 
 
 BAD = {
-    "twice": ('{"id": 1, "text": "a"}\n\n{"id": "1", "text": "b"}', "{0}:3: document '1' stands there twice, first in {0}:1"),
+    "twice": ('{"id": 1, "text": "a"}\n\n{"id": "1", "text": "b"}', "{0}:3: document '1' occurs twice, first in {0}:1"),
     "no id": ('{"text": "a"}', "{0}:1: has no id; expected a column doc, doc_id"),
     "an odd id": ('{"id": 1.5, "text": "a"}', "{0}:1: the id is 1.5, expected text or a whole number"),
     "nothing to read": ('{"id": 1, "texts": "a"}', "{0}:1: has no content; expected a column text, body"),
     "an odd text": ('{"id": 1, "text": ["a"]}', "{0}:1: the text is ['a'], expected text"),
-    "half a character": ('{"id": 1, "text": "\\ud800"}', "{0}:1: the text holds what is no character"),
-    "a NUL": ('{"id": 1, "text": "\\u0000"}', "{0}:1:1: holds a NUL byte"),
+    "half a character": ('{"id": 1, "text": "\\ud800"}', "{0}:1: the text contains an invalid character"),
+    "a NUL": ('{"id": 1, "text": "\\u0000"}', "{0}:1:1: contains a NUL byte"),
     "no JSON": ('{"id": 1, "text": "a"}\n{', "{0}:2: expected a JSON object"),
     "no object": ("3", "{0}:1: expected a JSON object, is 3"),
     "no UTF-8": (b'{"id": 1, "text": "\xe9"}', "{0}:1: the byte 0xe9 after "),
     "outside": ('{"id": 1, "image": "../secret.png"}', "{0}:1: ../secret.png is outside of the folder of the table"),
     "absolute": ('{"id": 1, "image": "/etc/passwd"}', "{0}:1: /etc/passwd is outside of the folder of the table"),
     "no file": ('{"id": 1, "image": "no.png"}', "{0}:1: {1}/no.png: no such file"),
-    "no image": ('{"id": 1, "image": "x.jsonl"}', "{0}:1: is no PNG, JPEG, GIF or WebP image"),
+    "no image": ('{"id": 1, "image": "x.jsonl"}', "{0}:1: is not a PNG, JPEG, GIF or WebP image"),
 }  # fmt: skip
 
 
@@ -127,9 +127,9 @@ def test_folders_that_are_wrong(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
     docs = folder(tmp_path / "docs", a_txt=b"a")
     for name, body, told in (
-        ("b.png", b"no image", "b.png: is no PNG"),
-        ("b.svg", b"\xff", "b.svg:1: the byte 0xff is not UTF-8, and the document is no image"),
-        ("a.html", b"a", "a.txt: document 'a' stands there twice, first in .*a.html"),
+        ("b.png", b"no image", "b.png: is not a PNG"),
+        ("b.svg", b"\xff", "b.svg:1: the byte 0xff is not UTF-8, and the document is not an image"),
+        ("a.html", b"a", "a.txt: document 'a' occurs twice, first in .*a.html"),
     ):
         (docs / name).write_bytes(body)
         with pytest.raises(cal.InputError, match=told):
@@ -148,8 +148,8 @@ def test_one_file_is_one_document(pooled: cal.Campaign, tmp_path: Path) -> None:
     assert add_documents(pooled, [files / "a.txt", files / "b.html"]) == (2, [])
     assert pooled.document("b") == Document("b", b"<p>B", "text/html")
     for name, told in (
-        ("c.txt", "c.txt: is not pooled: 'c.txt' and 'c' are in no pool .--all adds it"),
-        ("d.json", "a table of documents is .jsonl"),
+        ("c.txt", "c.txt: is not pooled: 'c.txt' and 'c' are not in any pool .--all adds it"),
+        ("d.json", "is not a table of documents; expected .jsonl"),
         ("zzz.txt", "no such file"),
     ):
         with pytest.raises(cal.InputError, match=told):
@@ -159,7 +159,7 @@ def test_one_file_is_one_document(pooled: cal.Campaign, tmp_path: Path) -> None:
     assert pooled.document("c") == Document("c", b"C")
     # A name of a column says nothing of what is no table.
     (tmp_path / "t.jsonl").write_text('{"doc": "a", "words": "A"}\n')
-    with pytest.raises(cal.InputError, match=r"is no table, so that no column can be named .text"):
+    with pytest.raises(cal.InputError, match=r"is not a table, so columns cannot be named .text"):
         add_documents(pooled, [files / "a.txt", files], columns=DocumentColumns(text="words"))
     add_documents(
         pooled, [files / "a.txt", tmp_path / "t.jsonl"], columns=DocumentColumns(text="words")
@@ -196,12 +196,12 @@ def test_xml_is_in_utf_8_and_well_formed(tmp_path: Path) -> None:
 
 
 BAD_XML = {
-    "not well-formed": (b"<p>\n<b></p>", "{}:2: is no well-formed XML: mismatched tag"),
-    "no XML": (b"words", "{}:1: is no well-formed XML"),
-    "nothing": (b"", "{}:1: is no well-formed XML: no element found"),
+    "not well-formed": (b"<p>\n<b></p>", "{}:2: is not well-formed XML: mismatched tag"),
+    "no XML": (b"words", "{}:1: is not well-formed XML"),
+    "nothing": (b"", "{}:1: is not well-formed XML: no element found"),
     "an entity": (b'<!DOCTYPE p [<!ENTITY e "eeee">]><p>&e;</p>', "{}:1: defines the entity 'e'"),
     "a file": (b'<!DOCTYPE p [<!ENTITY e SYSTEM "/etc/passwd">]>\n<p>&e;</p>', "{}:1: defines the entity 'e'"),
-    "unknown": (b"<p>\n&zzz;</p>", "{}:2: is no well-formed XML: undefined entity"),
+    "unknown": (b"<p>\n&zzz;</p>", "{}:2: is not well-formed XML: undefined entity"),
     "unknown with a type": (b'<!DOCTYPE p SYSTEM "p.dtd">\n<p>&zzz;</p>', "{}:2: the entity '&zzz;' is not known"),
     "unknown in an attribute": (b'<!DOCTYPE p SYSTEM "p.dtd">\n<p a="&zzz;"/>', "{}:2: the entity '&zzz;' is not known"),
     "deep": (b"<a>" * 200 + b"</a>" * 200, "{}:1: more than 100 elements are open, expected a document"),
@@ -209,7 +209,7 @@ BAD_XML = {
     "not UTF-8": (b"<p>\n\xe9</p>", "{}:2: the byte 0xe9 is not UTF-8, which XML is that declares no other encoding"),
     "no encoding": (b'<?xml version="1.0" encoding="klingon"?><p/>', "{}:1: the encoding 'klingon' is not known"),
     "undefined": (b'<?xml version="1.0" encoding="undefined"?><p/>', "{}:1: the encoding 'undefined' is not known"),
-    "a NUL": (b"<p>\n\0</p>", "{}:2: holds a NUL byte, expected XML"),
+    "a NUL": (b"<p>\n\0</p>", "{}:2: contains a NUL byte, expected XML"),
 }  # fmt: skip
 
 
@@ -277,13 +277,13 @@ def test_pooled_documents_are_taken(pooled: cal.Campaign, tmp_path: Path) -> Non
     one = folder(tmp_path / "one", a_txt=b"A", x_txt=b"X")
     with pytest.raises(
         cal.InputError,
-        match="1 of 2 pooled documents is in none of the sources, which is 'b' of topic '2'",
+        match="1 of 2 pooled documents is not in the sources, which is 'b' of topic '2'",
     ):
         add_documents(pooled, [one])
     assert pooled.documents() == []
     assert add_documents(pooled, [one], partial=True) == (1, [("2", "b")])
     two = folder(tmp_path / "two", b_txt=b"B", a_txt=b"other")
-    with pytest.raises(cal.InputError, match="'a' is there already, with another content"):
+    with pytest.raises(cal.InputError, match="'a' exists already with different content"):
         add_documents(pooled, [two])
     assert add_documents(pooled, [two], replace=True) == (1, [])
     assert pooled.documents() == ["a", "b"]
@@ -310,10 +310,10 @@ def test_runs(campaign: cal.Campaign, tmp_path: Path) -> None:
     assert second.same == "a"
     with pytest.raises(
         cal.InputError,
-        match=r"d.run: answers none of the 2 topics, of which the first is '1'; its own first is '7'",
+        match=r"d.run: has none of the 2 topics, the first of which is '1'; its own first topic is '7'",
     ):
         add_runs(campaign, [tmp_path / "c.run", tmp_path / "d.run"], "q")
-    with pytest.raises(cal.InputError, match="run 'a' is there already"):
+    with pytest.raises(cal.InputError, match="run 'a' exists already"):
         add_runs(campaign, [tmp_path / "a.run"], "q")
     (tmp_path / "e.run").write_text("1 Q0 x 1 2 t\n1 Q0 x 2 1 t\n")
     with pytest.raises(cal.InputError, match=r"e\.run:2: document x retrieved twice"):

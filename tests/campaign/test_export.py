@@ -110,8 +110,8 @@ def test_qrels(judged: cal.Campaign) -> None:
     )
     assert made.notes == (
         "not judged yet, and −1: 3 documents",
-        "assessors differ about 1 document, and nobody has decided; taken: majority",
-        "judged by programs only, who count where they are named: 1 document",
+        "assessors disagree on 1 document without an adjudication; rule: majority",
+        "judged by programs only, which are exported if named: 1 document",
     )
     assert json.loads(export.qrels(judged, "q.json").content)["2"] == {"=x": -1}
     assert b'"=x",-1' in export.qrels(judged, "q.csv").content  # for tools: as it is
@@ -138,7 +138,9 @@ def test_files_are_what_their_names_say(judged: cal.Campaign, tmp_path: Path) ->
         assert len(set(found.values())) == 1, (what, found)
         assert Path(tmp_path / f"{what}.json").read_text().lstrip()[0] in "[{"
         for wrong in ("xml", "yaml", "html", "foo"):
-            with pytest.raises(cal.InputError, match=f"a.{wrong}: .{wrong} is no format of this"):
+            with pytest.raises(
+                cal.InputError, match=f"a.{wrong}: the extension .{wrong} is not supported"
+            ):
                 make(judged, f"a.{wrong}")
         for wrong in ("a.parquet.gz", "a.txt.bz2"):
             with pytest.raises(cal.InputError, match="compress"):
@@ -204,7 +206,7 @@ def test_preferences_that_go_round(judged: cal.Campaign, tmp_path: Path) -> None
         "1 Ada_L-1 1 x 2", "1 Ada_L-2 2 y 2", "1 Ada_L-3 3 z 2",
     ]  # fmt: skip
     assert made.notes == (
-        "preferences go round in a circle, and stand each by itself: Ada L (topic 1)",
+        "preferences are cyclic, and each pair is a group of its own: Ada L (topic 1)",
     )
     path = tmp_path / "p"
     path.write_bytes(made.content)
@@ -344,10 +346,10 @@ def test_a_campaign_by_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "goal high recall; grades: 0 no, 1 yes" in run(
         "create", "c", "--goal", "high-recall", "--grade", "1=yes", "--grade", "0=no"
     ).stderr  # fmt: skip
-    assert "nothing is written over" in run("create", "c", code=3)
+    assert "is not overwritten" in run("create", "c", code=3)
     assert "1 topic without description and narrative: 2" in run("topics", "c", "topics.tsv").stderr
     told = run("runs", "c", "a.run", "--participant", "basel").stderr
-    assert told == "c: a of basel: 1 topic, 1 document\n  a answers nothing for topics 2\n"
+    assert told == "c: a of basel: 1 topic, 1 document\n  a has no documents for topics 2\n"
     assert run("import", "c", "j.csv").stderr == "c: 1 judgment added\nc: new: ada\n"
     run("export", "c", "--qrels", "q", "--runs", "runs", "--topics", "t.xml", "--tables", "tables")
     assert (tmp_path / "q").read_text() == "1 0 x 1\n"
@@ -355,24 +357,24 @@ def test_a_campaign_by_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert len(list((tmp_path / "tables").iterdir())) == len(tidy_tables.TABLES)
     (tmp_path / "t.xml").unlink()
     told = run("export", "c", "--topics", "t.xml", "--runs", "runs", code=2).stderr
-    assert "runs/a.run exists; --force writes over it" in told
+    assert "runs/a.run exists; --force overwrites it" in told
     assert not (tmp_path / "t.xml").exists()
     run("export", "c", "--topics", "t.xml", "--runs", "runs", "--force")
     run("export", "c", "--topics", "t.json", "--qrels", "q.json.gz")
     assert [one["topic"] for one in json.loads((tmp_path / "t.json").read_text())] == ["1", "2"]
     assert json.loads(gzip.decompress((tmp_path / "q.json.gz").read_bytes())) == {"1": {"x": 1}}
     assert "topics are not written as .yaml" in run("export", "c", "--topics", "t.yaml", code=3)
-    assert "no format of this" in run("export", "c", "--qrels", "q", "--prefs", "p.xml", code=3)
+    assert "is not supported" in run("export", "c", "--qrels", "q", "--prefs", "p.xml", code=3)
     run("export", "c", "--topics", "t.yaml", "--topics-format", "tsv")
     assert (tmp_path / "t.yaml").read_text().startswith("topic\t")
     assert run("export", "c", "--qrels", "-").stdout == "1 0 x 1\n"
-    assert "say what to write" in run("export", "c", code=2).stderr
+    assert "give one or more of" in run("export", "c", code=2).stderr
     assert "import" in run("log", "c").stdout
     assert json.loads(run("log", "c", "--format", "json").stdout)[0]["after"] == 1
     run("log", "c", "-o", "l.parquet")
     assert parquet.read_table("l.parquet").column("after").to_pylist() == [1]
     assert run("log", "c", "--format", "csv", "--topic", "2").stdout.count("\n") == 1
-    told = "0 pooled, 0 to judge, 0 judged; beside these 1 document judged"
+    told = "0 pooled, 0 to judge, 0 judged; in addition 1 document judged"
     assert told in run("status", "c").stdout
     assert json.loads(run("status", "c", "--format", "json").stdout)["by_topic"][0]["relevant"] == 1
     for wrong in ("1", "x=yes", "1="):
@@ -385,6 +387,6 @@ def test_a_campaign_by_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         "expected a key and a value" in run("import", "c", "j.csv", "--detail", "x", code=2).stderr
     )
     assert (
-        "--name is for one run"
+        "--name applies to one run"
         in run("runs", "c", "a.run", "a.run", "--participant", "p", "--name", "n", code=2).stderr
     )

@@ -140,7 +140,7 @@ def test_programs_are_no_persons(campaign: cal.Campaign, file: Any) -> None:
 BAD = {
     "an unknown topic": ("1 0 a 1\n7 0 a 1\n", "{}:2: topic '7' is not of this campaign; there are '1', '2'"),
     "an unknown grade": ("1 0 a 1\n1 0 b 4\n", "{}:2: grade 4, expected 0, 1, 2, 3"),
-    "twice": ("1 0 a 1\n1 0 b 1\n1 0 a 1\n", "{0}:3: topic '1', document 'a' of ada stands there twice, first in {0}:1"),
+    "twice": ("1 0 a 1\n1 0 b 1\n1 0 a 1\n", "{0}:3: topic '1', document 'a' of ada occurs twice, first in {0}:1"),
     "no number": ("1 0 a x\n", "{}:1: "),
     "few fields": ("1 a 1\n", "{}:1: "),
     "no UTF-8": (b"1 0 a 1\n1 0 \xe9 1\n", "{}:2: an id is not UTF-8"),

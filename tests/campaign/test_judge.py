@@ -83,7 +83,7 @@ def test_how_documents_are_shown_stays_as_it_was_said(judge: Any, campaign: cal.
         (["-a", "eve"], "is an adjudicator"),
         (["-a", "gpt"], "is a program"),
         (["--among", "2"], "--among goes with --preferences"),
-        (["--host", "0.0.0.0"], "say with --url"),
+        (["--host", "0.0.0.0"], "give the public address with --url"),
         (["--host", "0.0.0.0", "--url", "judge.org"], "expected an address"),
         (["--url", "https://judge.org/judging"], "expected an address"),
         (["--host", "no such host"], "--port 0"),
@@ -101,7 +101,7 @@ def test_what_cannot_be_served(
 def test_without_a_pool(judge: Any, campaign: cal.Campaign) -> None:
     with campaign.write() as connection:
         connection.execute("DELETE FROM pooled")
-    assert "nothing is pooled" in str(judge("-a", "zoe")[1].exception)
+    assert "no documents of their topics are pooled" in str(judge("-a", "zoe")[1].exception)
     assert "zoe" not in campaign.assessors()
 
 
@@ -114,7 +114,7 @@ def test_without_anybody(judge: Any, campaign: cal.Campaign) -> None:
 def test_elsewhere_than_on_this_computer(judge: Any) -> None:
     _, done = judge("--host", "0.0.0.0", "--url", "http://judge.org:8321")
     assert "http://judge.org:8321/a/ada/#" in done.stdout
-    assert "cross the network as plain text" in done.stderr
+    assert "are sent unencrypted over the network" in done.stderr
     _, done = judge("--url", "https://judge.org")
     assert "https://judge.org/a/ada/#" in done.stdout
     assert "plain text" not in done.stderr

@@ -140,13 +140,13 @@ def test_measures_are_kept_by_their_own_names(tmp_path: Path) -> None:
     ("measures", "told"),
     [
         (["AP", "map"], "measures: AP is named twice"),
-        ([], "measures: there is none"),
+        ([], "measures: empty"),
         (5, "measures are 5, expected names"),
         ([5], "the name of a measure is of type int"),
         (["nDGC@10"], "did you mean nDCG"),
         (["AUC"], "'AUC' has several meanings"),
-        (["alpha-nDCG@10"], "alpha-nDCG@10 is of documents judged in groups"),
-        (["prefs_simp"], "prefs-simp is of documents judged in groups or two by two"),
+        (["alpha-nDCG@10"], "alpha-nDCG@10 requires judgments in groups"),
+        (["prefs_simp"], "prefs-simp requires judgments in groups or preferences"),
         (["fallout"], "fallout needs collection"),
     ],
 )
@@ -245,7 +245,7 @@ def test_the_page_has_them_for_each_participant(tmp_path: Path) -> None:
         ]
     assert ranks[1:] == [[run, "1.0000", "0.5000", "5"] for run in ("b1", "a1", "c1")]
     assert "<dt>Measures</dt><dd>AP, fallout(collection_size=9)@3</dd>" in page
-    assert "Pooled was all that runs retrieved." in page
+    assert "All retrieved documents were pooled." in page
     # Of fall-out less is better; and what the page is asked for is not kept.
     best, *_ = tables(other, "participants")
     assert best[0][3:] == ["fallout(collection_size=9)@3", "P@1"]
@@ -261,8 +261,8 @@ def test_who_is_first_is_said_by_a_measure_that_has_a_better_side(tmp_path: Path
     with made(tmp_path / "c", measures=["NumRel", "P@1"]) as campaign:
         page = report.page(campaign, draws=1)
         alone = report.page(campaign, measures=["NumRel"], draws=1)
-    assert "By P@1, best first" in page
-    assert "By NumRel, highest first" in alone
+    assert "Sorted by P@1, best first" in page
+    assert "Sorted by NumRel, highest first" in alone
 
 
 @pytest.mark.usefixtures("pictures")

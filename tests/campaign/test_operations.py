@@ -145,11 +145,11 @@ def test_a_sample_keeps_its_strata(path: Path) -> None:
         rankings = {name: {"1": of.scores["1"]} for name, of in campaign.runs().items()}
         found = cal.retrieval({"1": told["1"]}, rankings, measures=["xinfAP"])
         assert all(0 < e.value <= 1 for e in found)
-        with pytest.raises(cal.InputError, match="chosen otherwise are no sample"):
+        with pytest.raises(cal.InputError, match="a sample has to be the first pool"):
             operations.add_pool(campaign, depth_pool(operations.read_rankings(campaign)[0], 1), {})
     run("sample", path, "--stratum", "2=all", "--stratum", "6=0.25", "--seed", 5, "--replace")
     for wrong, message in (
-        (["2=x"], "expected 10=all"), (["4=all", "2=1"], "no deeper than 4"), (["2"], "expected"),
+        (["2=x"], "expected 10=all"), (["4=all", "2=1"], "expected a depth greater than 4"), (["2"], "expected"),
     ):  # fmt: skip
         options = [part for one in wrong for part in ("--stratum", one)]
         refused = CliRunner().invoke(cli, ["campaign", "sample", str(path), *options])
@@ -178,13 +178,13 @@ def test_the_page_asks_in_that_order(path: Path) -> None:
     run("pool", path, "--depth", 6, "--order", "max-mean", "--burn-in", 2)
     with cal.Campaign.open(path) as campaign:
         desks = SessionManager(campaign, ["ann"], DisplaySettings(repeats=0))
-        assert "in the order that judgments make" in desks.summary()
+        assert "in adaptive order" in desks.summary()
         made = []
         for _ in range(5):
-            [task] = desks._places["ann"].session.upcoming(1, "1")
+            [task] = desks._states["ann"].session.upcoming(1, "1")
             made.append(task.document)
             said = {
-                "task": desks._places["ann"].keys[(*task[:2], False)],
+                "task": desks._states["ann"].keys[(*task[:2], False)],
                 "kind": "grade",
                 "grade": 1,
             }
@@ -243,7 +243,7 @@ def test_agreement_and_decisions(path: Path, tmp_path: Path) -> None:
     assert "percent-agreement" in said
     assert "10 of 24" not in said
     assert "12 of 24" in said
-    assert "Documents that assessors judged twice" in said
+    assert "Intra-assessor agreement" in said
     listed = json.loads(run("adjudicate", path, "--format", "json").stdout)
     assert [one["document"] for one in listed][:2] == ["1a", "1l"]
     assert listed[0]["grades"] == {"ann": 0, "ben": 0, "cleo": 3}
@@ -290,7 +290,7 @@ def test_a_program_is_no_person(path: Path) -> None:
         assert operations.final_grades(campaign) == {}
         assert list(operations.read_grades(campaign, programs=True)) == ["robot"]
     refused = CliRunner().invoke(cli, ["campaign", "check", str(path)])
-    assert "nothing is judged by people" in str(refused.exception)
+    assert "no document is judged by a person" in str(refused.exception)
     refused = CliRunner().invoke(cli, ["campaign", "agreement", str(path)])
     assert "judgments are of 0 assessors" in str(refused.exception)
 

@@ -326,7 +326,7 @@ def test_to_the_end_and_what_was_put_aside(browser: Any, serve: Serve) -> None:
     press(page, "1", "1", "1")
     sync_api.expect(page.locator("#end-title")).to_have_text("Almost done")
     page.keyboard.press("1")  # nothing is shown, so nothing is judged
-    page.get_by_role("button", name="Judge what was put aside").click()
+    page.get_by_role("button", name="Judge skipped documents").click()
     for name in (aside[0], aside[2]):
         sync_api.expect(page.locator(".document .id")).to_have_text(name)
         page.keyboard.press("2")

@@ -50,8 +50,12 @@ def test_the_headline_names_whoever_has_a_run_that_moves() -> None:
         return report._headlines(CampaignStatus("c", "top-3", *[1] * 9, (), ()), check)[1]
 
     same, moved = left("ants", {"a": (1, 1)}), left("bees", {"b": (2, 2), "c": (3, 4)})
-    assert said(same) == "Every run keeps its rank by AP without what only its participant found."
-    assert said(same, moved) == "Without their own documents, bees would stand otherwise by AP."
+    assert said(same) == (
+        "Every run keeps its rank by AP without the documents that only its participant found."
+    )
+    assert said(same, moved) == (
+        "Without the documents that only the participant found, the ranking by AP changes for bees."
+    )
 
 
 def test_the_page_grows_with_the_campaign(tmp_path: Path, pictures: list[object]) -> None:
@@ -83,7 +87,7 @@ def test_the_page_grows_with_the_campaign(tmp_path: Path, pictures: list[object]
     ]  # fmt: skip
     assert page == again
     assert "12 of 12 documents judged" in page
-    assert "4 documents are disputed, and 0 decided." in page
+    assert "4 documents are disputed, and 0 adjudicated." in page
     assert len(pictures) == 2 * 7
     # It asks for nothing, charts are pictures, and what came with the data is text.
     assert len(re.findall("<script", page)) == 1  # of the tables
@@ -121,6 +125,6 @@ def test_the_command_writes_documents_and_so_does_status(tmp_path: Path) -> None
     for name in ("c.json", "c.pdf"):
         made = CliRunner().invoke(cli, ["campaign", "report", str(path), str(tmp_path / name)])
         assert made.exit_code == 2
-        assert "is no name of an HTML page, or of a document" in made.output
+        assert "is not the name of an HTML page or a document" in made.output
     made = CliRunner().invoke(cli, ["campaign", "status", str(path), "--format", "typst"])
     assert made.stdout.startswith("a \\*b\\* (goal: ")

@@ -134,7 +134,7 @@ def test_keys_are_good_after_a_restart(pooled: cal.Campaign) -> None:
     again = SessionManager(pooled, ["ada", "bob"], NONE)
     assert again.session("ada")["queue"] == queue
     again.record("ada", told(queue[0]))
-    with pytest.raises(InputError, match="none of this assessor"):
+    with pytest.raises(InputError, match="does not belong to this assessor"):
         again.record("bob", told(queue[0]))
 
 
@@ -186,10 +186,10 @@ def test_preferences_are_between_what_stands_left_and_right(pooled: cal.Campaign
         ({"kind": "preference"}, "preference: not of one document"),
         ({"id": "short"}, "expected a UUID"),
         ({"id": 7}, "expected a UUID"),
-        ({"task": "0123456789abcdef"}, "none of this assessor"),
-        ({"task": None}, "none of this assessor"),
-        ({"task": ["a"]}, "none of this assessor"),
-        ({"task": "a.b.c"}, "none of this assessor"),
+        ({"task": "0123456789abcdef"}, "does not belong to this assessor"),
+        ({"task": None}, "does not belong to this assessor"),
+        ({"task": ["a"]}, "does not belong to this assessor"),
+        ({"task": "a.b.c"}, "does not belong to this assessor"),
         ({"grade": 9}, "grade 9, expected 0, 1, 2, 3"),
         ({"grade": True}, "expected a whole number"),
         ({"grade": 1.0}, "expected a whole number"),
@@ -197,10 +197,10 @@ def test_preferences_are_between_what_stands_left_and_right(pooled: cal.Campaign
         ({"seconds": "1"}, "expected a number"),
         ({"seconds": -1.0}, "seconds -1.0"),
         ({"seconds": float("nan")}, "seconds nan"),
-        ({"replaces": "no such event id"}, "which is no event"),
-        ({"replaces": 1}, "which is no event"),
+        ({"replaces": "no such event id"}, "which is not an event"),
+        ({"replaces": 1}, "which is not an event"),
         ({"kind": "note", "note": 7}, "note 7, expected a text"),
-        ({"kind": "undo"}, "which event"),
+        ({"kind": "undo"}, "the event to undo"),
     ],
 )
 def test_what_cannot_be_recorded(pooled: cal.Campaign, change: dict[str, Any], said: str) -> None:
@@ -295,7 +295,7 @@ def test_a_pool_may_ask_for_the_order_that_judgments_make(campaign: cal.Campaign
         judged.append(desks.tasks("ada", queue[:1])[0]["documents"][0]["document"])
         desks.record("ada", told(queue[0], grade=int(judged[-1] in relevant)))
     assert " ".join(judged) == "d1 d2 d7 d8 d10 d11 d12 d3 d9 d4 d5 d6"
-    assert "in the order that judgments make" in desks.summary()
+    assert "in adaptive order" in desks.summary()
     assert (
         "random" in SessionManager(campaign, ["ada"], DisplaySettings(mode="preferences")).summary()
     )

@@ -222,14 +222,14 @@ BAD = {
     "a file of this machine": ('<?xml version="1.0"?>\n<!DOCTYPE x [\n<!ENTITY e SYSTEM "file:///etc/passwd">]>\n<x>&e;</x>', "{}:3: defines the entity 'e'"),
     "a parameter entity": ('<!DOCTYPE x [<!ENTITY % p SYSTEM "http://127.0.0.1/x.dtd"> %p;]><x/>', "{}:1: defines the entity 'p'"),
     "an entity from nowhere": ('<!DOCTYPE x SYSTEM "x.dtd">\n<x>\n&nbsp;</x>', "{}:3: the entity '&nbsp;' is not known"),
-    "open tags in XML": ('<topics>\n<topic number="1">\n<title>a</topic></topics>', "{}:3: is no well-formed XML: mismatched tag"),
+    "open tags in XML": ('<topics>\n<topic number="1">\n<title>a</topic></topics>', "{}:3: is not well-formed XML: mismatched tag"),
     "too deep": ("<x>" * 200, "{}:1: more than 100 elements are open"),
     "no topics": ("<html><body>hello</body></html>", "{}: holds no <topic>, <INEX-Topic> or <top>, but <html>, <body>"),
     "no number": ("<topics>\n<topic><title>a</title></topic></topics>", "{}:2: the topic has no number"),
     "nothing said": ('<topics>\n\n<topic id="7"></topic></topics>', "{}:3: topic '7' has no title, description or narrative"),
-    "twice": ("1\ta\n2\tb\n1\tc\n", "{0}:3: topic '1' stands there twice, first in {0}:1"),
-    "twice in XML": (CO + CO, "{0}:19: topic '45' stands there twice, first in {0}:1"),
-    "twice in SGML": (OLD + CLOSED.replace("MB001", "301"), "{0}:27: topic '301' stands there twice, first in {0}:3"),
+    "twice": ("1\ta\n2\tb\n1\tc\n", "{0}:3: topic '1' occurs twice, first in {0}:1"),
+    "twice in XML": (CO + CO, "{0}:19: topic '45' occurs twice, first in {0}:1"),
+    "twice in SGML": (OLD + CLOSED.replace("MB001", "301"), "{0}:27: topic '301' occurs twice, first in {0}:3"),
     "a tag twice": ("\n<top>\n<num> 1\n<title> a\n<title> b\n</top>", "{}:2: the topic has <title> twice"),
     "no UTF-8": (b"1\ta\n2\tcaf\xe9\n", "{}:2: the byte 0xe9 after '2\\tcaf' is not UTF-8"),
     "no UTF-8 in XML": (b'<topics>\n<topic id="1"><title>caf\xe9</title></topic></topics>', "{}:2: the byte 0xe9"),
@@ -238,7 +238,7 @@ BAD = {
     "UTF-16": ("1\ta\n".encode("utf-16"), "{}: is UTF-16, expected UTF-8"),
     "a NUL": (b"1\ta\x00b\n", "{}:1: holds a NUL byte"),
     "empty": (b" \n", "{}: is empty, expected topics"),
-    "many fields": ("1\ta\tb\n", "{}:1: 3 fields, expected 2, apart by tabs: topic, title; more need a header"),
+    "many fields": ("1\ta\tb\n", "{}:1: 3 fields, expected 2, separated by tabs: topic, title; more need a header"),
     "no JSON": ('{"topic": 1, "title": "a"}\n{"topic": 2,\n', "{}:2: expected a JSON object"),
     "a list": ('{"topic": 1, "title": "a"}\n[]\n', "{}:2: expected a JSON object, is []"),
     "a number": ('{"topic": 1, "title": 1.5}\n', "{}:1: title is 1.5, expected text"),
@@ -316,7 +316,7 @@ def test_what_a_format_has_no_place_for_is_told(tmp_path: Path) -> None:
         assert left_out == []
         assert bare(read(tmp_path, text, f"x.{EXT.get(kind, kind)}")) == authored
     assert format_topics(authored, "trec")[1] == ["author", "kind"]
-    with pytest.raises(cal.InputError, match="holds the character"):
+    with pytest.raises(cal.InputError, match="contains the character"):
         format_topics([Topic("1", "a\x01")], "xml")
     kinds = {
         "a.xml": "inex", "a.txt": "trec", "a.tsv.gz": "tsv", "a.json": "json", "a.NDJSON": "jsonl",
@@ -338,10 +338,10 @@ def test_a_list_of_json_objects(tmp_path: Path) -> None:
     path.write_text('{"id": 1, "title": "a"}\n{"id": 2, "title": "b"}\n')
     assert [topic.title for topic in read_topics(path)] == ["a", "b"]
     for wrong, told in (
-        ('[{"id": 1, "title": "a"},\n {"id": 2]', "t.json:2: is no JSON: "),
+        ('[{"id": 1, "title": "a"},\n {"id": 2]', "t.json:2: is not JSON: "),
         ('[{"id": 1, "title": "a"},\n 3]', "t.json:2: expected a JSON object, is 3"),
-        ('[\n{"id": 1, "title": "a"},\n{"id": 1, "title": "b"}]', "t.json:3: topic '1' stands there twice, first in .*t.json:2"),
-        ("[" * 100_000, "with less in each"),
+        ('[\n{"id": 1, "title": "a"},\n{"id": 1, "title": "b"}]', "t.json:3: topic '1' occurs twice, first in .*t.json:2"),
+        ("[" * 100_000, "nested too deeply"),
     ):  # fmt: skip
         path.write_text(wrong)
         with pytest.raises(cal.InputError, match=told):
@@ -368,7 +368,7 @@ def test_topics_of_a_campaign(campaign: cal.Campaign, tmp_path: Path) -> None:
     (tmp_path / "c").write_text("9\tnine\n7\tagain\n")
     with pytest.raises(cal.InputError, match="c:2: topic '7' is in the campaign already"):
         add_topics(campaign, [tmp_path / "c"])
-    with pytest.raises(cal.InputError, match="d:1: topic '9' stands there twice, first in "):
+    with pytest.raises(cal.InputError, match="d:1: topic '9' occurs twice, first in "):
         add_topics(campaign, [tmp_path / "d", tmp_path / "d"])
     assert len(campaign.topics()) == 4
 

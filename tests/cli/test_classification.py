@@ -146,7 +146,7 @@ def test_ids_that_do_not_match(folder: Path, capsys: Capsys) -> None:
     message = run(capsys, *arguments, code=3)
     assert message == "calipers: score 'few': the ids 0, 1, 2 are missing\n"
     made = run(capsys, *arguments, "--missing", "drop")
-    assert "3 of 60 rows are left out by their ids." in str(made)
+    assert "3 of 60 rows are left out because of their ids." in str(made)
 
 
 def test_slices(folder: Path, capsys: Capsys) -> None:
@@ -314,7 +314,7 @@ BAD = {
     ),
     "a class without a column": (
         "t.csv --truth label --probability p_w* --positive man",
-        "t.csv: probability 'p_w': 'oman' is no class; did you mean 'woman'?",
+        "t.csv: probability 'p_w': 'oman' is not a class; did you mean 'woman'?",
     ),
     "a column that another table lacks": (
         "t.csv --truth y --score t --id row --system a=a.csv", "a.csv: no column 't'; ",

@@ -235,8 +235,8 @@ BAD_INPUT = {
     "one class": (
         {"u.csv": "y,p\nx,0.1\nx,0.2\n"},
         "classification u.csv --truth y --score p",
-        "u.csv: truth: has one class only ('x'), and nothing says which the other is; name all of "
-        "them (labels=[…] or --labels), or the positive one if it is this (positive=… or --positive)",
+        "u.csv: truth: has only one class ('x'), and the other is unknown; name both (labels=[…] or "
+        "--labels), or the positive one if it is this one (positive=… or --positive)",
     ),
     "three classes": (
         {},
@@ -257,7 +257,7 @@ BAD_INPUT = {
     "an unknown baseline": (
         {},
         "retrieval q.txt a.run b.run --baseline A2",
-        "baseline 'A2' is no system; did you mean 'a'?",
+        "baseline 'A2' is not a system; did you mean 'a'?",
     ),
     "a folder that does not exist": (
         {},

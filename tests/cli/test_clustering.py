@@ -69,7 +69,7 @@ def test_clusterings_in_tables_of_their_own_and_what_they_cost(table: str, tmp_p
     alone = cal.clustering(None, given[1:, 3], given[1:, 2], measures=["ARI"])
     assert (ev.systems, ev["ARI"].value) == (("new",), alone["ARI"].value)
     assert ev.costs[0].value == pytest.approx(np.arange(1, 60).mean() / 10)
-    assert "1 of 60 rows are left out by their ids" in ev.notes[0]
+    assert "1 of 60 rows are left out because of their ids" in ev.notes[0]
     named = invoke(
         [
             "clustering",
@@ -89,5 +89,5 @@ def test_clusterings_in_tables_of_their_own_and_what_they_cost(table: str, tmp_p
 
 
 def test_distances_keep_all_points() -> None:
-    with pytest.raises(cal.InputError, match="distances= are of all points"):
+    with pytest.raises(cal.InputError, match="distances= has all points"):
         cal.clustering(None, [0, 1], distances=np.zeros((2, 2)), missing="drop")

@@ -182,7 +182,7 @@ def test_splits_of_values(tmp_path: Path) -> None:
     path.write_text("\n".join(lines), encoding="utf-8")
     text = done("compare", "values", str(path), "--design", "k-fold", "--measure", "AUC")
     assert "new is better than old on AUC by 0.030" in text
-    assert "Taken for one 5-fold cross-validation" in text
+    assert "Treated as one 5-fold cross-validation" in text
 
 
 def test_repeated_splits_of_values(tmp_path: Path) -> None:
@@ -206,20 +206,20 @@ def test_repeated_splits_of_values(tmp_path: Path) -> None:
     ("line", "message"),
     [
         ([*OF_CANCER, "-m", "nothing"], "no measure of classification is called 'nothing'"),
-        ([*OF_CANCER, "-m", "AUC", "--baseline", "p_tree"], "baseline 'p_tree' is no system"),
+        ([*OF_CANCER, "-m", "AUC", "--baseline", "p_tree"], "baseline 'p_tree' is not a system"),
         ([*OF_CANCER, "-m", "AUC", "--margin", "wide"], "expected a number, or NAME=number"),
         ([*OF_CANCER, "-m", "AUC", "--margin", "0.1", "--margin", "AUC=0.2"], "one for each"),
         ([*OF_CANCER, "-m", "AUC", "--margin", "-1"], "expected a number above 0"),
-        ([*OF_CANCER, "-m", "AUC", "--margin", "recall=1"], "'recall' is no measure compared"),
+        ([*OF_CANCER, "-m", "AUC", "--margin", "recall=1"], "'recall' is not a compared measure"),
         ([*OF_CANCER, "-m", "AUC", "--test", "wilcoxon"], "applies to none of the measures"),
-        ([*OF_CANCER, "-m", "AUC", "--split", "fold"], "--split goes with --design"),
-        ([*OF_CANCER, "-m", "AUC", "--design", "k-fold"], "--split goes with --design"),
+        ([*OF_CANCER, "-m", "AUC", "--split", "fold"], "--split and --design go together"),
+        ([*OF_CANCER, "-m", "AUC", "--design", "k-fold"], "--split and --design go together"),
         ([*OF_CANCER, "-m", "AUC", "--train-rows", "3"], "go with --design"),
         ([*OF_CANCER, "-m", "AUC", "--split", "fold", "--design", "5x2-f"], "needs repetition="),
         ([*OF_CANCER, "-m", "AUC", "--split", "nowhere", "--design", "k-fold"], "nowhere"),
         (
             [*OF_CANCER, "-m", "AUC", "--split", "fold", "--design", "k-fold", "--test", "t"],
-            "the design settles the test",
+            "the design determines the test",
         ),
         ([*OF_CANCER, "-m", "AUC", "--format", "pdf"], "pdf"),
         (["compare", "values", "no-such-file.csv"], "no-such-file.csv"),

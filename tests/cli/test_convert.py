@@ -88,12 +88,10 @@ def test_what_is_written_reads_as_other_tools_read_it(folder: Path) -> None:
 
 
 def test_what_has_no_place_is_told(folder: Path) -> None:
-    assert (
-        convert("a.run", "b.json").stderr == "b.json: has no place for the tag, which is left out\n"
-    )
+    assert convert("a.run", "b.json").stderr == "b.json: cannot store the tag, which is omitted\n"
     assert convert("a.run", "b.csv").stderr == ""
     (folder / "q").write_text("1 run7 a 1\n")
-    assert "no place for the iteration" in convert("q", "q.json").stderr
+    assert "cannot store the iteration" in convert("q", "q.json").stderr
     convert("q", "q.parquet")
     convert("q.parquet", "q2")
     assert (folder / "q2").read_text() == "1 run7 a 1\n"
@@ -110,13 +108,13 @@ def test_a_tag_is_given(folder: Path) -> None:
 
 def test_nothing_is_written_over_unless_forced(folder: Path) -> None:
     (folder / "b.run").write_text("kept")
-    assert "b.run exists; --force writes over it" in convert("a.run", "b.run", code=2).stderr
+    assert "b.run exists; --force overwrites it" in convert("a.run", "b.run", code=2).stderr
     assert (folder / "b.run").read_text() == "kept"
     convert("a.run", "b.run", "--force")
     assert (folder / "b.run").read_text() == RANKED
     before = (folder / "a.run").read_text()
     told = convert("a.run", "a.run", "--force", code=2).stderr
-    assert "OUT a.run and IN a.run are the same file: the input would be written over" in told
+    assert "OUT a.run and IN a.run are the same file: the input would be overwritten" in told
     assert (folder / "a.run").read_text() == before
 
 
@@ -134,8 +132,8 @@ def test_a_failure_leaves_everything_as_it_was(folder: Path) -> None:
 
 
 BAD = {
-    "of either kind": ({"x.json": '{"1": {"a": 1}}'}, "x.json y", "x.json: may hold judgments or a run; say --kind qrels or --kind run"),
-    "neither": ({"x": "1 a 1\n"}, "x y", "x: may hold judgments or a run; say --kind qrels or --kind run"),
+    "of either kind": ({"x.json": '{"1": {"a": 1}}'}, "x.json y", "x.json: may contain judgments or a run; give --kind qrels or --kind run"),
+    "neither": ({"x": "1 a 1\n"}, "x y", "x: may contain judgments or a run; give --kind qrels or --kind run"),
     "missing": ({}, "nope y", "nope: no such file"),
     "a folder": ({}, ". y", ".: is a directory, expected judgments or a run"),
     "twice": ({"x": "1 Q0 a 1 2 t\n\n1 Q0 b 1 2 t\n1 Q0 a 1 2 t\n"}, "x y", "x:4: document a retrieved twice for topic 1 (first at line 1)"),
@@ -143,11 +141,11 @@ BAD = {
     "no number": ({"x": "1 Q0 a 1 x t\n"}, "x y", 'x:1: score "x" is no number'),
     "the other kind": ({"x": "1 Q0 a 1 2 t\n"}, "x y --kind qrels", "x: 6 fields, expected 4: topic iteration document grade; these look like a run: are the two swapped?"),
     "compressed twice": ({}, "a.run y.parquet.gz", "y.parquet.gz: .parquet is compressed inside; leave out .gz"),
-    "bzip2": ({}, "a.run y.bz2", "y.bz2: cannot be written; of compressions there are .gz and .zst"),
+    "bzip2": ({}, "a.run y.bz2", "y.bz2: cannot be written; expected the compression .gz or .zst"),
     "no UTF-8": ({"x": b"1 Q0 \xe9 1 1 t\n"}, "x y.csv", "y.csv: column 'doc' is not UTF-8, which this format needs; TREC text, Parquet and Feather do not"),
     "a comment": ({"x.csv": "topic,doc,score\n#1,a,1.5\n"}, "x.csv y", "y: TREC text has no place for the topic '#1': its fields are not empty, have no blanks, and do not begin a line with #"),
     "an empty id": ({"x.json": '{"": {"a": 1.5}}'}, "x.json y", "y: TREC text has no place for the topic '': its fields are not empty, have no blanks, and do not begin a line with #"),
-    "an empty id in CSV": ({"x.json": '{"": {"a": 1.5}}'}, "x.json y.csv", "y.csv: a topic is empty, which CSV cannot tell from missing"),
+    "an empty id in CSV": ({"x.json": '{"": {"a": 1.5}}'}, "x.json y.csv", "y.csv: a topic is empty, which CSV cannot distinguish from missing"),
     "NaN": ({"x.json": '{"1": {"a": NaN, "b": 1.5}}'}, "x.json y", "x.json: row 0: score is NaN (rows count from 0, without the header)"),
     "infinite in JSON": ({"x": "1 Q0 a 1 -inf r\n"}, "x y.json", "y.json: JSON has no infinite scores; TREC text, CSV, Parquet and Feather have"),
 }  # fmt: skip
@@ -169,10 +167,10 @@ def test_stdin_and_stdout(folder: Path) -> None:
         input=RUN.encode(), capture_output=True, cwd=folder, check=True,
     )  # fmt: skip
     assert done.stdout.decode() == RANKED
-    assert "say --kind" in message("-", "x.csv")
+    assert "give --kind" in message("-", "x.csv")
     if hasattr(os, "mkfifo"):
         os.mkfifo(folder / "pipe")
-        assert "say --kind" in message("pipe", "x.csv")  # and nothing has been read from it
+        assert "give --kind" in message("pipe", "x.csv")  # and nothing has been read from it
 
 
 def test_bytes_that_are_no_text_survive_where_they_can(folder: Path) -> None:

@@ -48,7 +48,7 @@ def test_what_is_wrong_with_a_table_of_counts(tmp_path: Path) -> None:
             "--confusion-matrix says what is predicted",
         ),
         (wide, ["--confusion-matrix", "no,yes"], "no column 'no'"),
-        (wide, twice, "--confusion-matrix: the system 'a' is there twice"),
+        (wide, twice, "--confusion-matrix: the system 'a' is given twice"),
         (
             wide,
             ["--confusion-matrix", "n_*", "--rows", "predicted"],
@@ -170,7 +170,7 @@ def test_what_is_wrong_with_a_table_that_is_a_matrix(tmp_path: Path) -> None:
     cells = ["--confusion-matrix", "yes,no"]
     for asked, message in (
         ([str(plain)], "Missing option '--truth'"),
-        ([str(plain), *cells], "Of 'yes' rows='predicted' makes PPV 10% and TPR 67%"),
+        ([str(plain), *cells], "For 'yes', rows='predicted' gives PPV 10% and TPR 67%"),
         ([str(plain), "--truth", "x", "--predicted", "x", *cells], "no --predicted, but as"),
         ([str(plain), "--truth", "x", "--predicted", "yes", "--rows", "truth"], "--rows goes with"),
         ([str(printed), "--rows", "truth"], "rows='truth' contradicts"),

@@ -163,7 +163,7 @@ def test_no_output_is_an_input(folder: Path, case: str) -> None:
             done = invoke(_line(line, folder, output, path))
             assert done.exit_code == 2, done.output
             assert f"{output} {path} and " in done.stderr
-            assert "are the same file: the input would be written over" in done.stderr
+            assert "are the same file: the input would be overwritten" in done.stderr
     assert _state(folder) == before
 
 
@@ -232,7 +232,7 @@ def test_the_pages_of_the_demo_are_files_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "regression.html").symlink_to(data)
     done = invoke(["demo", "-o", str(tmp_path)])
     assert done.exit_code == 2
-    assert "the input would be written over" in done.stderr
+    assert "the input would be overwritten" in done.stderr
     assert [p.name for p in tmp_path.iterdir()] == ["regression.html"]
 
 
@@ -329,7 +329,7 @@ def test_no_output_is_one_of_many_inputs(
     line = ["classification", given, "--truth", "y", "--probability", "p", "-m", "accuracy"]
     done = invoke([*line, output, str(file)])
     assert done.exit_code == 2, done.output
-    assert "are the same file: the input would be written over" in done.stderr
+    assert "are the same file: the input would be overwritten" in done.stderr
     assert file.read_text() == before
     kept = file.parent / "kept.state"  # what is no table is not read
     for _ in range(2):

@@ -54,7 +54,7 @@ def test_junit() -> None:
     assert [case.find("failure") is not None for case in suite] == [False, False, True]
     assert "--junit goes with --require" in calipers("--junit", "a.xml", code=2).stderr
     written_over = calipers(*RULES[:2], "--junit", "t.csv", code=2).stderr
-    assert "the input would be written over" in written_over
+    assert "the input would be overwritten" in written_over
 
 
 def test_github(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +138,7 @@ def test_checks_are_kept_in_a_file(file: str, head: str) -> None:
         ("[check.a]\ncommand = 'compare x'", "c.toml: check a: there is no command 'compare x'"),
         ("[check.a]\ncommand = 'regression'\ntable = 't.csv'\nundefined = 'zero'", "regression has no undefined: it is about ratios that count no row"),
         ("[check.a]\ncommand = 'clustering'\ntable = 't.csv'\ncluster = 'u'", "clustering has no cluster: of points that come in groups nothing tells"),
-        ("[check.a]\ncommand = 'overlap'\nrums = 'a'", "'rums' says nothing here; did you mean 'runs'?"),
+        ("[check.a]\ncommand = 'overlap'\nrums = 'a'", "'rums' is not an argument or option; did you mean 'runs'?"),
         ("[check.a]\ncommand = 'ranking'", "c.toml: check a: Missing"),
         ("[check.a]\ncommand = 'ranking'\nkeep-predictions = 'x'", "keep-predictions: is 'x', expected true or false"),
         ("[check.a]\ncommand = 'ranking'\nid = true", "id: is true, expected a value"),

@@ -78,9 +78,7 @@ def test_what_does_not_go() -> None:
     )
     calipers(f"{line} -o last.json")
     said = refused(f"{line} --baseline last.json")
-    assert said.startswith(
-        "last.json: keeps nothing to compare with; write it with --keep-predictions"
-    )
+    assert said.startswith("last.json: has no stored predictions; write it with --keep-predictions")
     both = calipers(f"{line} --baseline last.json -o last.json", code=2).stderr
     assert "--baseline last.json are the same file" in both
     assert refused(f"{line} --baseline none.json") == "none.json: No such file or directory"

@@ -115,10 +115,10 @@ def test_messages_call_options_by_their_names(scored, more, message):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ((*OLS,), "column 'word' holds no numbers"),
+        ((*OLS,), "column 'word' is not numeric"),
         (("--estimator", "sklearn.linear_model.Rdge", *FEATURES), "has no attribute 'Rdge'"),
         (("--estimator", "Ridge", *FEATURES), "expected the path of a class"),
-        (("--estimator", "sklearn.linear_model.Ridge(5)", *FEATURES), "'5' is no name=value"),
+        (("--estimator", "sklearn.linear_model.Ridge(5)", *FEATURES), "'5' is not name=value"),
         (("--estimator", "sklearn.linear_model.Ridge(a=5)", *FEATURES), "unexpected keyword"),
         (("--fold", "fold", "--predicted", "x0", *FEATURES), "go with --estimator"),
     ],

@@ -146,12 +146,12 @@ def test_bias(table: str) -> None:
         # What was given is called as it was given.
         (
             ("learning-curve", "--part", "part", "--folds", "3"),
-            "--part says which rows are trained on",
+            "--part determines the training rows",
         ),
-        (("learning-curve", "--part", "part", "--n-repeats", "3"), "no --n-repeats besides"),
+        (("learning-curve", "--part", "part", "--n-repeats", "3"), "omit --n-repeats"),
         (("learning-curve", "--part", "name"), "--part: holds 'a', expected 'train'"),
         (("learning-curve", "--inner-folds", "3"), "as in --threshold F1"),
-        (("learning-curve", "--threshold", "F1"), "--threshold is about two classes"),
+        (("learning-curve", "--threshold", "F1"), "--threshold requires two classes"),
         (("learning-curve", "--jobs", "0"), "--jobs is 0"),
         (("select", "--part", "part"), "there is one --estimator"),
     ],

@@ -40,11 +40,11 @@ REFUSED = {
     ),
     "a threshold of predictions": (
         "classification t.csv --truth y --predicted p --threshold 0.3",
-        "--threshold is about --score and --probability",
+        "--threshold applies to --score and --probability",
     ),
     "costs that the rule does not know": (
         "classification t.csv --truth y --score s --threshold youden --costs 1,2",
-        "--costs: the rule 'youden' knows no costs",
+        "--costs: the rule 'youden' does not use costs",
     ),
     "an orientation without a matrix": (
         "classification t.csv --truth y --score s --orientation predicted-rows",
@@ -64,16 +64,16 @@ REFUSED = {
     ),
     "a separator of columns of 0 and 1": (
         "multilabel t.csv --truth l_* --predicted k_* --separator |",
-        "--separator is about columns of text",
+        "--separator applies to columns of text",
     ),
     "intervals over splits": (
         "compare classification t.csv --truth y --score s --score t --split fold --design k-fold "
         "--train-rows 36 --test-rows 12 --interval bca",
-        "--interval says nothing over test splits",
+        "--interval does not apply to test splits",
     ),
     "a unit over splits": (
         "compare values q --design k-fold --train-rows 36 --test-rows 12 --unit folds",
-        "--unit says nothing over test splits",
+        "--unit does not apply to test splits",
     ),
     "repetitions without splits": (
         "compare classification t.csv --truth y --score s --score t --repetition fold",
@@ -85,17 +85,17 @@ REFUSED = {
     ),
     "the power of an interval": (
         "plan nDCG@10 --sd 0.1 --half-width 0.02 --power 0.9",
-        "--power: nothing is tested",
+        "--power: does not apply to the interval",
     ),
     "the test of an interval": (
         "plan nDCG@10 --sd 0.1 --half-width 0.02 --test wilcoxon",
-        "--test: nothing is tested",
+        "--test: does not apply to the interval",
     ),
 }
 BAD_INPUT = {
     "a collection without fall-out": (
         "retrieval q a -m AP -m RR --collection-size 100",
-        "collection_size says nothing of AP, RR; leave it out",
+        "collection_size does not apply to AP, RR; leave it out",
     ),
     "clusters without their correlation": (
         "plan nDCG@10 --sd 0.1 --difference 0.02 --cluster-size 3",
@@ -251,7 +251,7 @@ def test_every_command_may_leave_the_comparison_out(folder: Path, task: str) -> 
     for option in (["--baseline", first["name"]], ["--primary", measure]):
         done = invoke([*line, "--no-compare", *option])
         assert done.exit_code == 2
-        assert f"{option[0]} says how systems are compared" in " ".join(done.stderr.split())
+        assert f"{option[0]} requires a comparison" in " ".join(done.stderr.split())
 
 
 def test_every_option_has_help() -> None:

@@ -243,5 +243,5 @@ def test_files_of_many_runs_are_no_inputs(folder: Path) -> None:
     (target / "a.eval.eval").hardlink_to(run)
     before = run.read_text()
     done = calipers("--per-topic-dir", str(target), "-m", "AP", runs=("a.eval.json",), code=2)
-    assert "are the same file: the input would be written over" in done.stderr
+    assert "are the same file: the input would be overwritten" in done.stderr
     assert run.read_text() == before

@@ -143,7 +143,7 @@ def test_formats(capsys: pytest.CaptureFixture[str]) -> None:
     ("line", "code", "message"),
     [
         ("nDCX --sd 1 --difference 1", 2, "nDCX"),
-        ("AP --sd 0.4", 3, "ask for something"),
+        ("AP --sd 0.4", 3, "no target is given"),
         ("AP --sd 0.4 --difference 0.1 -o p.xlsx", 2, "cannot be written as xlsx"),
         ("AP --sd x --difference 0.1", 2, "not a valid float"),
         ("accuracy --value 2 --half-width 0.1", 3, "value is 2"),

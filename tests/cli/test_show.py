@@ -147,7 +147,7 @@ def test_what_differs_is_shown_in_every_format(runs: tuple[str, str]) -> None:
     assert invoke(["diff", *runs, "--format", "csv"]).stdout.count("\n") == 3
     assert "| pixels → nca | AP |" in invoke(["diff", *runs, "--format", "markdown"]).stdout
     same = invoke(["diff", runs[0], runs[0]]).stdout
-    assert same == "3 numbers are as they were (--all shows them).\n"
+    assert same == "3 values did not change (--all shows them).\n"
     assert invoke(["diff", runs[0], runs[0], "--all"]).stdout.count("pixels") == 3
 
 
@@ -167,7 +167,7 @@ def test_evaluations_that_do_not_belong_together_are_told(
 ) -> None:
     other = tmp_path / "other.json"
     assert invoke([*DIABETES, "--predicted", "pred_ridge", *FAST, "-o", str(other)]).exit_code == 0
-    assert "one is of retrieval, the other of regression" in str(
+    assert "the evaluations are of retrieval and regression" in str(
         invoke(["diff", runs[0], str(other)]).exception
     )
     fewer = cal.retrieval({"q": {"a": 1}}, {"s": {"q": {"a": 1.0}}}, measures="AP")
@@ -198,8 +198,8 @@ def test_the_list_of_measures_can_be_narrowed() -> None:
     for wrong, said in (
         (["--task", "retreival"], "did you mean 'retrieval'?"),
         (["--statistic", "Confusion"], "did you mean 'ConfusionMatrix'?"),
-        (["--find", "no such word"], "no measure is like that"),
-        (["AP", "--task", "retrieval"], "NAME is one"),
+        (["--find", "no such word"], "no measure matches"),
+        (["AP", "--task", "retrieval"], "cannot be combined with NAME"),
     ):
         done = invoke(["measures", *wrong])
         assert done.exit_code == 2
@@ -252,7 +252,7 @@ def test_completions_are_installed_where_the_shell_looks(
     path.write_text("# mine")
     refused = invoke(["completion", "--install"])
     assert refused.exit_code == 2
-    assert "left as it is" in refused.stderr
+    assert "it was not changed" in refused.stderr
     assert path.read_text() == "# mine"
     monkeypatch.setenv("SHELL", "/bin/tcsh")
     assert "say for which shell" in invoke(["completion"]).stderr

@@ -139,9 +139,12 @@ def test_days_are_kept_and_added_later(days: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--save-state", "a.state", "--engine", "memory"], "--save-state is about rows in"),
-        (["--merge", "a.state", "--engine", "memory"], "--merge is about rows in batches"),
-        (["--merge", "a.state", "--baseline", "old"], "no --baseline"),
+        (["--save-state", "a.state", "--engine", "memory"], "--save-state applies to rows in"),
+        (["--merge", "a.state", "--engine", "memory"], "--merge applies to rows in batches"),
+        (
+            ["--merge", "a.state", "--baseline", "old"],
+            "--baseline and --primary cannot be combined",
+        ),
     ],
 )
 def test_states_are_of_streams(days: Path, more: list[str], words: str) -> None:

@@ -461,7 +461,7 @@ PREFERENCES = "1 g p a 1\n1 g p b 0\n"
     [
         ("2 g p a 1\n2 g p b 0\n2 g q b 2\n2 g q a 1\n", "document 'b' has level 0 in line 4"),
         ("2 g p a 2\n2 g p b 1\n2 g q b 2\n2 g q a 1\n", "'a' over 'b' over 'a'"),
-        ("2 g p a 2\n2 g p a 1\n", "document 'a' stands in line 3 and in line 4"),
+        ("2 g p a 2\n2 g p a 1\n", "document 'a' appears in line 3 and in line 4"),
         ("2 g p a nan\n", "level nan in line 3 is not finite"),
     ],
 )

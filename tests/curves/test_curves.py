@@ -551,7 +551,7 @@ def test_points_share_the_plane_with_the_curves_of_scores() -> None:
     back = Evaluation.from_json(ev.to_json(details=True))
     for made in (ev, back):
         figure = next(f for f in figures(made) if f.title == "ROC curve")
-        assert "Dots without a curve: systems that predict labels, in boxes" in figure.caption
+        assert "Dots without a curve: systems that predict labels; boxes" in figure.caption
         assert figure.rows[-1][0] == "hard"
         assert all(len(row) == len(figure.head) for row in figure.rows)
 
@@ -706,7 +706,7 @@ def test_predicted_labels_of_several_classes_are_a_point_each() -> None:
         assert point.band_x.tolist() == [fpr.low, fpr.high]
         assert (point.low[0], point.high[0]) == (tpr.low, tpr.high)
     assert len(ev.chart("ROC").figures) == 2
-    assert "each class or label, against the rest" in ev.chart("ROC").caption
+    assert "each class or label, against all others" in ev.chart("ROC").caption
     same = cal.curve(ev, "ROC", "two", series="b")
     assert (same.x.tolist(), same.system, same.series) == (points[4].x.tolist(), "two", "b")
     with pytest.raises(cal.InputError, match="name the class, one of a, b, c"):

@@ -59,7 +59,7 @@ def written(folder: Path, name: str, data: bytes) -> str:
         ("none.jsonl", b'{"a": 1}\n\nfoo\n', ":3: expected a JSON object: Expecting value"),
         ("list.jsonl", b'{"a": 1}\n[1]\n', ":2: expected a JSON object, is list"),
         ("kinds.jsonl", b'{"a": 1}\n{"a": null}\n{"a": "x"}\n', ":3: 'a' is text, and a number in line 1"),
-        ("twice.jsonl", b'{"a": 1}\n{"b": 1, "b": 2}\n', ":2: expected a JSON object: the key 'b' stands"),
+        ("twice.jsonl", b'{"a": 1}\n{"b": 1, "b": 2}\n', ":2: expected a JSON object: the key 'b' appears"),
         ("fields.csv", b"a,b\n1,2\n3,4,5\n", "Row #3: Expected 2 columns, got 3"),
         ("no.csv.gz", b"a,b\n1,2\n", ": is not compressed as its name says"),
         ("half.csv.gz", gzip.compress(b"a,b\n1,2\n" * 9999, mtime=0)[:-9], ": cannot be read as a table: Truncated"),
@@ -80,7 +80,7 @@ def test_what_is_no_table_is_told_with_its_line(
     ("data", "message"),
     [
         (b'{"a":\n "caf\xe9"}', ":2: the byte 0xe9"),
-        (b'{"a":\n 1,}', ":2: is no JSON: Expecting property name"),
+        (b'{"a":\n 1,}', ":2: is not valid JSON: Expecting property name"),
         ('{"a": 1}'.encode("utf-16"), ": is UTF-16, expected UTF-8"),
         (b'{"a": "\0"}', ":1: holds a NUL byte"),
         (b"[" * 100_000, ": cannot be read as JSON: maximum recursion depth"),

@@ -87,11 +87,11 @@ def test_columns_of_classes_are_joined() -> None:
         (OTHER[:2], "score 'a': the ids 'r2', 'r4' are missing"),
         (OTHER[:3], "score 'a': the id 'r2' is missing"),
         (OTHER[:0], "score 'a': the ids 'r1', 'r2', 'r3' and 1 more are missing"),
-        (pd.concat([OTHER, OTHER[1:2]]), "score 'a': the id 'r1' is there more than once"),
-        (pd.concat([OTHER, OTHER.assign(row="x" + OTHER.row)]), "score 'a': the ids 'xr3', 'xr1', 'xr4' and 1 more are there that data do not have"),
+        (pd.concat([OTHER, OTHER[1:2]]), "score 'a': the id 'r1' is duplicated"),
+        (pd.concat([OTHER, OTHER.assign(row="x" + OTHER.row)]), "score 'a': the ids 'xr3', 'xr1', 'xr4' and 1 more are not in data"),
         (OTHER.rename(columns={"row": "Row"}), "score 'a': no column 'row' of ids; did you mean 'Row'?"),
         (OTHER.assign(row=[None, "r1", "r4", "r2"]), "score 'a': 1 ids are missing, the first in row 0"),
-        (OTHER.assign(x=1).rename(columns={"score": "y"}), "score 'a': beside its ids the table has the columns 'y', 'x'; expected one, or one called 'score'"),
+        (OTHER.assign(x=1).rename(columns={"score": "y"}), "score 'a': in addition to its ids the table has the columns 'y', 'x'; expected one, or one called 'score'"),
         (Path("nothing.csv"), "nothing.csv: no such file"),
     ],
 )  # fmt: skip
@@ -109,9 +109,9 @@ def test_rows_without_their_id_are_left_out_on_request() -> None:
     assert listed(made.columns["truth"]) == [1, 0]
     assert listed(made.columns["score"]) == {"a": [3.0, 4.0], "b": [0.6, 0.7]}
     assert made.notes == (
-        "2 of 4 rows are left out by their ids. "
-        "score 'a': the ids 'r1', 'r2' are missing or there more than once. "
-        "score 'a': the id 'z' is there that data do not have.",
+        "2 of 4 rows are left out because of their ids. "
+        "score 'a': the ids 'r1', 'r2' are missing or duplicated. "
+        "score 'a': the id 'z' is not in data.",
     )
 
 
@@ -162,13 +162,13 @@ def test_nothing_missing_is_not_reported() -> None:
     ("arguments", "message"),
     [
         ({"missing": "ignore"}, "missing is 'ignore', expected one of error, drop"),
-        ({"by": "row"}, "id names a column of data=, which is not given"),
+        ({"by": "row"}, "id: requires data=; expected the table that has this column"),
         ({"data": DATA, "by": "rwo"}, "data: no column 'rwo' of ids; did you mean 'row'?"),
         ({"data": DATA, "truth": "Y"}, "data: no column 'Y'; did you mean 'y'?"),
         ({"data": DATA, "score": ["s", "u"]}, "data: no column 'u'; there are 'row', 'y', 's', 't', 'p_0', 'p_1'"),
         ({"data": DATA, "probability": "q_*"}, "data: no column begins with 'q_'; there are 'row', 'y', 's', 't', 'p_0', 'p_1'"),
-        ({"data": 7}, "data: int is no table; expected a path, a dict of columns, or a data frame (pandas, polars, Arrow)"),
-        ({"data": pd.concat([DATA, DATA[:1]]), "by": "row"}, "data: the id 'r1' is there more than once"),
+        ({"data": 7}, "data: int is not a table; expected a path, a dict of columns, or a data frame (pandas, polars, Arrow)"),
+        ({"data": pd.concat([DATA, DATA[:1]]), "by": "row"}, "data: the id 'r1' is duplicated"),
         ({"truth": [None, 1.0], "score": [1.0, None], "missing": "drop"}, "no row is complete; values are missing: 1 in truth, 1 in score"),
         ({"truth": [1, 0], "score": [1.0], "missing": "drop"}, "score: has 1 rows, truth has 2"),
     ],

@@ -169,7 +169,7 @@ def test_repetitions_of_splits() -> None:
     read = read_values(given, repeated=REPETITION)
     assert read.units == ("1/1", "1/2", "2/1", "2/2")
     assert read.repetition == ("1", "1", "2", "2")
-    with pytest.raises(InputError, match="stands there a second time"):  # topics are not repeated
+    with pytest.raises(InputError, match="is given twice"):  # topics are not repeated
         read_values(given)
 
 
@@ -187,27 +187,27 @@ def without(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (None, "values: NoneType holds none; expected a dict from systems"),
-        (3.5, "values: float holds none"),
-        ([[0.1, 0.2]], "values: list holds none"),
+        (None, "values: NoneType has no values; expected a dict from systems"),
+        (3.5, "values: float has no values"),
+        ([[0.1, 0.2]], "values: list has no values"),
         ([], "values: an empty list, expected at least one file"),
         ({}, "values: an empty dict, expected at least one system"),
         ({"a": []}, "values of 'a': is empty"),
         ({"a": {}}, "values: there are none"),
-        ({"a": 0.5}, "values of 'a': 0.5 is no column of values"),
-        ({"a": {0.1, 0.2}}, "values of 'a': .* is no column of values"),
+        ({"a": 0.5}, "values of 'a': 0.5 is not a column of values"),
+        ({"a": {0.1, 0.2}}, "values of 'a': .* is not a column of values"),
         ({"a": [[0.1], [0.2]]}, r"values of 'a': has shape \(2, 1\)"),
         ({"a": [0.1, "high"]}, "values of 'a', unit 2: the value is 'high', expected a number"),
         ({"a": [None, np.inf]}, "values of 'a', unit 2: the value is inf, expected a finite"),
         ({"a": [0.1], "b": [0.1, 0.2]}, "values of 'b': has 2 units, 'a' has 1; give a dict"),
         ({"a": {"q1": "0.1_5"}}, "values of 'a', unit 'q1': the value is '0.1_5'"),
-        ({"a": {"q1": 1, 1: 2, "1": 3}}, "value of 'a' on '1' stands there a second time"),
+        ({"a": {"q1": 1, 1: 2, "1": 3}}, "value of 'a' on '1' is given twice"),
         ({"a": [0.1], "b": {"1": 0.1}}, "systems are given as columns and as dicts"),
         ({"a": [0.1], "b": "b.eval"}, "systems are given as columns and as files"),
         ({"a": {"q1": 0.1, "q2": 0.2}, "b": {"q1": 0.3}},
-         r"'b' has no value on 1 of 2 units \('q2'\); an empty value says that there is none"),
+         r"'b' has no value on 1 of 2 units \('q2'\); expected one on each, or an empty one if it is missing"),
         (replaced(topic=["q1", "q1", "q2", "q1"]),
-         "values, row 2: value of 'a' on 'q1' stands there a second time; the first is values, "
+         "values, row 2: value of 'a' on 'q1' is given twice; the first is values, "
          "row 1"),
         (replaced(topic=["q1", "q2", "q3", "q1"]), r"'a' has no value on 1 of 3 units \('q3'\)"),
         (replaced(measure=["AP", "AP", "RR", "RR"]), "'a' has no values of RR, other systems do"),
@@ -235,14 +235,14 @@ def test_hostile_values(given: Any, message: str) -> None:
         ("a.eval", b"", "a.eval: no values of single topics; trec_eval prints them with -q"),
         ("a.eval", b"map all 0.5\n", "a.eval: no values of single topics"),
         ("a.eval", b"map q1 0.5\nmap 0.5\n", "a.eval:2: 'map 0.5' has 2 fields, expected measure"),
-        ("a.eval", b"map q1 0.5\nmap q1 0.6\n", "a.eval:2: map of 'a' on 'q1' stands there a sec"),
+        ("a.eval", b"map q1 0.5\nmap q1 0.6\n", "a.eval:2: map of 'a' on 'q1' is given twice"),
         ("a.eval", b"map q1 good\n", "a.eval:1: the value is 'good', expected a number"),
         ("a.eval", b"map q1 -inf\n", "a.eval:1: the value is '-inf', expected a finite number"),
         ("a.eval", b"map q1 0.5\xff\n", "a.eval:1: the byte 0xff after 'map q1 0.5' is not UTF-8"),
         ("a.csv", b"", "a.csv: the file is empty"),
         ("a.csv", b"topic,value\n", "a.csv: the table has no rows"),
         ("a.csv", b"query,nDCG\nq1,0.5\n", "a.csv: no column for the value; the table has query"),
-        ("a.csv", b"topic,value\nq1,0.5\nq1,0.6\n", "a.csv, row 2: value of 'a' on 'q1' stands"),
+        ("a.csv", b"topic,value\nq1,0.5\nq1,0.6\n", "a.csv, row 2: value of 'a' on 'q1' is given twice"),
         ("a.parquet", b"PAR1", "a.parquet: cannot be read as a table"),
     ],
 )  # fmt: skip
@@ -320,7 +320,7 @@ def test_what_cannot_become_a_table_is_told(error: Exception) -> None:
         lambda: cal.retrieval(fails, {"a": {"q": {"d": 1.0}}}),
         lambda: cal.retrieval({"q": {"d": 1}}, {"a": fails}),
     ):
-        with pytest.raises(cal.InputError, match="Tensor makes no table") as raised:
+        with pytest.raises(cal.InputError, match="Tensor cannot be read as a table") as raised:
             called()
         assert str(raised.value).endswith(str(error) or type(error).__name__)
         assert raised.value.__cause__ is error

@@ -329,7 +329,7 @@ BAD: dict[str, tuple[str, bytes, str]] = {
     "a grade with a fraction": (
         "q.csv",
         b"topic,doc,grade\n1,a,1\n1,b,0.5\n",
-        "q.csv: grade 0.5 in row 1 is no whole number" + COUNTED,
+        "q.csv: grade 0.5 in row 1 is not a whole number" + COUNTED,
     ),
     "a grade out of range": (
         "q.csv",
@@ -355,17 +355,17 @@ BAD: dict[str, tuple[str, bytes, str]] = {
     "a column that stands there twice": (
         "r.csv",
         b"topic,doc,score,score\n1,a,1,2\n",
-        "r.csv: column 'score' stands there more than once",
+        "r.csv: column 'score' appears more than once",
     ),
     "a key that stands there twice": (
         "r.json",
         b'{"1": {"a": 1, "b": 2, "a": 3}}',
-        "r.json: cannot be read as JSON: the key 'a' stands more than once in one object",
+        "r.json: cannot be read as JSON: the key 'a' appears more than once in an object",
     ),
     "JSON that is broken": (
         "r.json",
         b'{"1": {"a": 1}',
-        "r.json:1: is no JSON: Expecting ',' delimiter",
+        "r.json:1: is not valid JSON: Expecting ',' delimiter",
     ),
     "JSON that is something else": (
         "r.json",
@@ -394,7 +394,7 @@ BAD: dict[str, tuple[str, bytes, str]] = {
     "a score beyond all numbers": (
         "r.json",
         b'[{"topic": "1", "doc": "a", "score": 1' + b"0" * 400 + b"}]",
-        "r.json: column 'score' makes no column of a table: ",
+        "r.json: column 'score': cannot be converted to Arrow: ",
     ),
     "half a character": (
         "r.json",
@@ -559,7 +559,7 @@ def test_ir_datasets_are_read_where_they_are_and_never_fetched(tmp_path: Path) -
             "`ir_datasets export vaswani qrels` fetches and prints them"
         )
         assert run("irds:vaswanni") == (
-            "irds:vaswanni: ir_datasets knows no 'vaswanni'; did you mean 'vaswani'?"
+            "irds:vaswanni: ir_datasets does not have 'vaswanni'; did you mean 'vaswani'?"
         )
         assert not list(tmp_path.rglob("*qrels*"))
         (tmp_path / "vaswani" / "qrels.txt").write_text("1\n184 29\n   /\n2\n12\n   /\n")

@@ -143,11 +143,11 @@ def preferences(*rows: tuple[str, str, str, float]) -> dict[str, list[Any]]:
         ({k: v for k, v in COLUMNS.items() if k != "group"}, "judgments: no column 'group'"),
         (
             {k: [*v, v[0]] for k, v in COLUMNS.items()},
-            "judgments: topic 't2', group 's1': document 'b' stands in row 0 and in row 4",
+            "judgments: topic 't2', group 's1': document 'b' appears in row 0 and in row 4",
         ),
         (
             preferences(("u", "p", "a", 2), ("u", "q", "a", 1), ("u", "p", "a", 1)),
-            "judgments: topic '7', group 'u', part 'p': document 'a' stands in row 0 and in row 2",
+            "judgments: topic '7', group 'u', part 'p': document 'a' appears in row 0 and in row 2",
         ),
         (
             preferences(("u", "p", "a", 0), ("v", "q", "a", 1), ("u", "q", "a", 1)),
@@ -233,7 +233,7 @@ def test_a_file_of_five_fields(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("t g d 1\nt g p d 1\n", ":2: 5 fields, expected"),
-        ("t g d 1\nu g d 1\nt g d 2\n", ":3: topic 't', group 'g': document 'd' stands in line 1 and in line 3"),
+        ("t g d 1\nu g d 1\nt g d 2\n", ":3: topic 't', group 'g': document 'd' appears in line 1 and in line 3"),
         ("t g p d 0\nt g q d 1\n", ":2: topic 't', group 'g': document 'd' has level 0 in line 1 and 1 in line 2"),
         ("t g d high\n", ':1: level "high" is no number'),
     ],

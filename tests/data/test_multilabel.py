@@ -132,12 +132,12 @@ def test_classes_without_a_row() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: encode_classes(WORDS, ["woman", "men", "child"]), "truth: 'man' in row 0 is no class; did you mean 'woman'? (macro-F1(labels=['a', 'b']) and recall[a] are of some of the classes)"),
-        (lambda: encode_classes(WORDS, ["a", "b", "a"]), "labels: 'a' stands there more than once"),
-        (lambda: encode_classes(WORDS).codes_of([*WORDS[:4], "dog"], "predicted"), "predicted: 'dog' in row 4 is no class; there are 'child', 'man', 'woman'"),
+        (lambda: encode_classes(WORDS, ["woman", "men", "child"]), "truth: 'man' in row 0 is not a class; did you mean 'woman'? (macro-F1(labels=['a', 'b']) and recall[a] use only some of the classes)"),
+        (lambda: encode_classes(WORDS, ["a", "b", "a"]), "labels: 'a' appears more than once"),
+        (lambda: encode_classes(WORDS).codes_of([*WORDS[:4], "dog"], "predicted"), "predicted: 'dog' in row 4 is not a class; there are 'child', 'man', 'woman'"),
         (lambda: encode_classes(WORDS).codes_of(WORDS[:4], "predicted"), "predicted: has 4 rows, truth has 5"),
         (lambda: encode_classes([1.0, float("nan")]), "truth: is NaN in row 1, expected finite numbers"),
-        (lambda: encode_classes({"a"}), "truth: {'a'} is no column of values"),
+        (lambda: encode_classes({"a"}), "truth: {'a'} is not a column of values"),
         (lambda: encode_classes([]), "truth: is empty"),
         (lambda: encode_classes(pa.array([], pa.string())), "truth: is empty"),
         (lambda: encode_classes(np.zeros((2, 2))), "truth: has shape (2, 2), expected one value per row"),
@@ -240,8 +240,8 @@ def test_probabilities_of_every_kind(given: Any) -> None:
         (np.where(TABLE == 0.3, np.nan, TABLE), "probability of 'b': is missing in row 0, expected probabilities between 0 and 1"),
         ({"a": [1], "b": [0], "c": [0]}, "probability of 'a': has 1 rows, truth has 2"),
         ({"a": [1, 1], "b": [0, 0]}, "probability: the class 'c' has no column; there are 'a', 'b'"),
-        ({"a": [1, 1], "dog": [0, 0]}, "probability: 'dog' is no class; there are 'a', 'b', 'c'"),
-        ("abc", "probability: 'abc' is no column of values"),
+        ({"a": [1, 1], "dog": [0, 0]}, "probability: 'dog' is not a class; there are 'a', 'b', 'c'"),
+        ("abc", "probability: 'abc' is not a column of values"),
     ],
 )  # fmt: skip
 def test_bad_probabilities(given: Any, message: str) -> None:

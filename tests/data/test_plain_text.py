@@ -103,9 +103,8 @@ def test_an_answer_without_order(run: Any, write: Any) -> None:
             continue
         with pytest.raises(cal.InputError) as raised:
             cal.retrieval(QRELS, run, measures=["SetR", measure])
-        assert (
-            f"{name}: its answers are sets of documents, without an order, which {measure}"
-            in str(raised.value)
+        assert f"{name}: its results are sets of documents without the order that {measure}" in str(
+            raised.value
         )
         assert "; a ranking has a score for each document, as in " in str(raised.value)
 
@@ -132,9 +131,9 @@ def test_nothing_is_an_answer_too() -> None:
     [
         (TREC_RUN, TREC_QRELS, "qrels: 6 fields, expected 4: topic iteration document grade; these look like a run: are the two swapped?"),
         (TREC_QRELS, TREC_QRELS, "run: 4 fields, expected 6: topic Q0 document rank score tag; these look like judgments: are the two swapped?"),
-        (TREC_QRELS, "1 a 1\n1 b 0\n", "run: topic '1': 0 is no rank"),
-        (TREC_QRELS, "1 a 1\n1 b 1\n", "run: topic '1': 1 is no rank"),
-        (TREC_QRELS, "1 a 7\n1 b 6\n", "run: topic '1': 6 is no rank"),
+        (TREC_QRELS, "1 a 1\n1 b 0\n", "run: topic '1': 0 is not a rank"),
+        (TREC_QRELS, "1 a 1\n1 b 1\n", "run: topic '1': 1 is not a rank"),
+        (TREC_QRELS, "1 a 7\n1 b 6\n", "run: topic '1': 6 is not a rank"),
         (TREC_QRELS, "1 a 7.5\n", "run:1: 3 fields, expected 6: topic Q0 document rank score tag"),
         (TREC_QRELS, "1 a 1\n1 b two\n", "run: column 'rank' is of type"),
         (TREC_QRELS, "1 a 1\n1 b\n", "run:2: 2 fields, expected 3: topic doc rank"),
@@ -157,7 +156,7 @@ def test_an_answer_of_unjudged_documents_alone() -> None:
     assert found["SetP"].value == 0
     assert "letter case" in " ".join(map(str, found.findings))
     assert cal.measure("SetP", family="retrieval")(QRELS, {"1": ["a"], "2": ["x"]}) == 0.5
-    with pytest.raises(cal.InputError, match="AP looks at an order"):
+    with pytest.raises(cal.InputError, match="AP needs an order"):
         cal.measure("AP", family="retrieval")(QRELS, run)
 
 

@@ -194,7 +194,7 @@ def test_what_is_wrong_with_text(engine: str, tmp_path: Path) -> None:
     for text, words in (
         (b"1 Q0 d1 1 0.5 t\n1 Q0 d2 2 t\n", r"a\.run, part\w* \d+, line 2: .*5 fields"),
         (b"1 Q0 d1 1 0.5 t\n1 Q0 d2 2 high t\n", r"a\.run, part\w* \d+, line 2: .*high"),
-        (b"1 Q0 \xff 1 0.5 t\n", r"a\.run, part\w* \d+: has bytes that are no UTF-8"),
+        (b"1 Q0 \xff 1 0.5 t\n", r"a\.run, part\w* \d+: has bytes that are not UTF-8"),
         (b"1 Q0 d1 1 0.5 t\n1 Q0 d1 2 0.4 t\n", r"document d1 retrieved twice"),
     ):
         run.write_bytes(text)
@@ -402,8 +402,8 @@ def test_a_group_that_comes_back_is_named(
     names = rows["q.id"].to_pylist()
     again = pa.concat_tables([rows.slice(0, 600), rows.slice(names.index("q12"), 1)])
     words = (
-        rf"q.id 'q12' begins in row {names.index('q12')} and is there again in row 600, after "
-        r"others; .* sort them by 'q.id', or take engine='memory'"
+        rf"q.id 'q12' begins in row {names.index('q12')} and occurs again in row 600, after "
+        r"others; .* sort them by 'q.id', or use engine='memory'"
     )
     with pytest.raises(InputError, match=words):
         cal.ranking("q.id", "grade", "old", data=again, engine="stream")
@@ -445,4 +445,4 @@ def test_the_command_reads_sorted_groups_in_batches(clicks: pa.Table, tmp_path: 
     parquet.write_table(clicks, tmp_path / "2.parquet")
     failed = invoke(["ranking", *there, *line])
     assert isinstance(failed.exception, InputError)
-    assert "is there again in row" in str(failed.exception)
+    assert "occurs again in row" in str(failed.exception)

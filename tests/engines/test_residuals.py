@@ -86,8 +86,8 @@ def test_some_of_many_rows(
         monkeypatch.setattr(streams, "ROWS", size)
         made.append(found(path, "stream"))
     one, other = made
-    seen = next(note for note in one.notes if "look at" in note)
-    assert seen.startswith("Findings and curves that take rows look at ")
+    seen = next(note for note in one.notes if "that need rows use" in note)
+    assert seen.startswith("Findings and curves that need rows use ")
     assert seen.endswith(" of 900 rows, spread evenly.")
     assert 100 < int(seen.split("look at ")[1].split()[0]) <= 400
     assert said(one) == said(other)

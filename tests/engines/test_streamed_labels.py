@@ -209,7 +209,7 @@ def test_states_of_parts_add_up_to_all_rows(tmp_path: Path) -> None:
     ("asked", "words"),
     [
         ({"predicted": None}, "nothing to evaluate"),
-        ({"labels": ["sun", "sea"]}, r"the table: truth: 'fog' in row \d+ is no label"),
+        ({"labels": ["sun", "sea"]}, r"the table: truth: 'fog' in row \d+ is not a label"),
         ({"separator": None}, "separator"),
         ({"id": "site"}, "id= takes all rows in memory"),
         ({"time": "often"}, "time= takes all rows in memory"),

@@ -39,7 +39,7 @@ def test_a_worker_answers_for_itself() -> None:
     ("worker", "words"),
     [
         (OWN._replace(calipers="0.0.9"), "has Calipers 0.0.9, and this process has"),
-        (OWN._replace(python="3.2.1"), "has another Python than this process"),
+        (OWN._replace(python="3.2.1"), "has another version of Python than this process"),
         (OWN._replace(error="ModuleNotFoundError: No module named 'calipers'"), "has no Calipers"),
         (OWN._replace(error="ImportError: libc"), "cannot load Calipers: ImportError: libc"),
     ],

@@ -168,7 +168,7 @@ def test_gwets_ac1_of_items_that_one_rater_rated() -> None:
     assert found.value == pytest.approx(0.77544, abs=5e-6)
     assert (found.n, found.n_total) == (12, 12)
     notes = cal.agreement(OBSERVERS, measures=["Krippendorff-alpha", "AC1"], interval="none").notes
-    assert "Gwet-AC1 count them for how common categories are" in notes[0]
+    assert "Gwet-AC1 use them for the frequencies of categories" in notes[0]
 
 
 def test_fleiss_of_items_that_one_rater_rated() -> None:
@@ -322,7 +322,7 @@ def test_a_row_a_rating() -> None:
     ("changed", "message"),
     [
         ({"who": ["ann"] * 8}, "row 2: 'ann' rates 'd1' again, as in row 1"),
-        ({"doc": [*LONG["doc"][:7], None]}, "item: row 8 has none"),
+        ({"doc": [*LONG["doc"][:7], None]}, "item: is missing in row 8"),
         ({"kind": [*"xyyyyyy", "x"]}, "'kind' of 'd1' is 'y' in row 2 and 'x' in row 1"),
     ],
 )
@@ -446,7 +446,10 @@ def test_slices_count_items() -> None:
 
 @pytest.mark.parametrize(
     ("items", "message"),
-    [(["x", "y", "x"], "row 3: the item 'x' is in row 1 already"), (["x", None, "y"], "row 2 has")],
+    [
+        (["x", "y", "x"], "row 3: the item 'x' already is in row 1"),
+        (["x", None, "y"], "item: is missing in row 2"),
+    ],
 )
 def test_an_item_has_a_row(items: list[str | None], message: str) -> None:
     with pytest.raises(cal.InputError, match=message):
@@ -679,7 +682,7 @@ def test_ratings_read_once_and_from_files(tmp_path: Path, monkeypatch: pytest.Mo
     letters = pa.table({n: [None if x is None else "xyz"[x] for x in weighed()[n]] for n in "abc"})
     spelled = cal.agreement(data=letters.to_reader(), order=["x", "y", "z"], measures=OF_ALL[:1])
     assert spelled.estimates[0].value == cal.agreement(letters).estimates[0].value
-    with pytest.raises(InputError, match="can be read only once: say what the categories are"):
+    with pytest.raises(InputError, match="can be read only once: name the categories"):
         cal.agreement(data=table.to_reader(), **asked)
 
 

@@ -186,8 +186,8 @@ def test_intervals_do_not_depend_on_the_order_of_rows() -> None:
         ({"truth": []}, "truth: is empty"),
         ({"truth": [1, 0]}, "score: has 300 rows, truth has 2"),
         ({"truth": [[1], [0]]}, "truth: has shape (2, 1), expected one value per row"),
-        ({"truth": [[1, 0], [0, 1]]}, "truth: is a distribution a row, which goes without score="),
-        ({"truth": "abc"}, "truth: 'abc' is no column of values"),
+        ({"truth": [[1, 0], [0, 1]]}, "truth: is a distribution per row, which cannot be combined with score="),
+        ({"truth": "abc"}, "truth: 'abc' is not a column of values"),
         ({"score": None}, "nothing to evaluate: give predicted=, score= or probability="),
         ({"score": {}}, "score: an empty dict, expected at least one system"),
         ({"truth": WORDS}, "truth: has the classes 'sick' and 'well'; say which one is positive (positive=…)"),
@@ -199,8 +199,8 @@ def test_intervals_do_not_depend_on_the_order_of_rows() -> None:
         ({"weight": np.zeros(300)}, "weight: all weights are 0"),
         ({"threshold": float("nan")}, "threshold is nan, expected a finite number or a rule"),
         ({"score": {"a": GOOD}, "probability": {"a": GOOD}}, "a: give its scores or its probabilities, not both"),
-        ({"threshold": {"b": 1}}, "threshold for 'b', which is no system: system"),
-        ({"predicted": np.where(TRUTH, 1, 2)}, "predicted: 2 in row {row} is no class of the truth; expected 'False' or 'True'"),
+        ({"threshold": {"b": 1}}, "threshold for 'b', which is not a system; expected system"),
+        ({"predicted": np.where(TRUTH, 1, 2)}, "predicted: 2 in row {row} is not a class of the truth; expected 'False' or 'True'"),
     ],
 )  # fmt: skip
 def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
@@ -294,9 +294,9 @@ def test_two_labels_without_a_positive_one_are_two_classes_of_equal_standing() -
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"positive": 2}, "positive: 2 is none of labels; "),
-        ({"labels": ["a", "b"]}, "truth: 1 in row 0 is no class"),
-        ({"labels": [0, 2], "positive": 0}, "truth: 1 in row 0 is no class"),
+        ({"positive": 2}, "positive: 2 is not one of labels; "),
+        ({"labels": ["a", "b"]}, "truth: 1 in row 0 is not a class"),
+        ({"labels": [0, 2], "positive": 0}, "truth: 1 in row 0 is not a class"),
         ({"labels": [1, 3]}, r"truth: has the classes 1 and 3; say which one is positive"),
         ({"labels": [0, 1, 2]}, r"score: has one column; with 3 classes \(0, 1, 2\)"),
         ({"labels": [1]}, r"score: has one column; with 1 class \(1\)"),

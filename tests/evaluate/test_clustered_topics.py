@@ -570,10 +570,10 @@ def test_a_baseline_of_another_day_is_compared_on_topics_that_are_known_of() -> 
     [d], [e] = ours.comparison, theirs.comparison
     assert (d.value, d.low, d.p) == pytest.approx((e.value, e.low, e.p), rel=1e-12)
     _, notes = diff_evaluations(then, cal.keep_predictions(ours))
-    assert "No test: units are weighted, and weights are not kept." in notes
+    assert "No test: units are weighted, and weights are not stored." in notes
     clustered = retrieval(qrels, both, measures=["AP"], cluster=known["cluster"])
     assert (
-        "No test: clusters of units are not kept."
+        "No test: clusters of units are not stored."
         in diff_evaluations(then, cal.keep_predictions(clustered))[1]
     )
 

@@ -439,8 +439,8 @@ def test_what_lies_elsewhere_or_alone_is_told() -> None:
     told = found(points, list("aaaabbcccd"), measures=["silhouette"])
     assert told["negative-mean-silhouette"].values["clusters"] == 1
     assert "'b'" in told["negative-mean-silhouette"].message
-    assert told["negative-silhouettes"].values["share"] == pytest.approx(0.2)
-    assert told["negative-silhouettes"].values["points between the two"] == 1
+    assert told["negative-silhouettes"].values["proportion"] == pytest.approx(0.2)
+    assert told["negative-silhouettes"].values["points of this pair"] == 1
     assert "singleton-clusters" not in told  # clusters are of 2.5 points
     many = np.append(POINTS, [[99.0, 99, 99]], axis=0)
     told = found(many, np.append(NEAREST, 3), measures=["silhouette"])
@@ -488,7 +488,7 @@ def test_measures_that_disagree_about_the_number_of_clusters_are_told() -> None:
         (lambda: cal.clustering(None, [0, 1], [0, 1], measures=["AUC"]), "AUC"),
         (
             lambda: cal.clustering([[0], [1]], ["a", "b"], measures=["silhouette[c]"]),
-            "'c' is no cluster",
+            "'c' is not a cluster",
         ),
         (
             lambda: cal.clustering([[0], [1]], [0, 1], measures=["macro-silhouette"]),
@@ -496,7 +496,7 @@ def test_measures_that_disagree_about_the_number_of_clusters_are_told() -> None:
         ),
         (lambda: cal.clustering([[0], [1]], [0, 1], measures=["Dunn[0]"]), "Dunn"),
         (lambda: cal.clustering([[0], [1]], [0, 1], noise="gone"), "one of cluster, drop"),
-        (lambda: cal.clustering(None, [-1, -1], [0, 1], noise="drop"), "all points are called"),
+        (lambda: cal.clustering(None, [-1, -1], [0, 1], noise="drop"), "all points are labeled"),
         (
             lambda: cal.clustering(
                 [[0], [1]], [0, 1], measures=["silhouette"], slices={"s": [1, 2]}
@@ -508,7 +508,7 @@ def test_measures_that_disagree_about_the_number_of_clusters_are_told() -> None:
             "grows with the number of points",
         ),
         (lambda: cal.clustering([[0], [1]], [0, 1], sample=1), "expected 2 points or more"),
-        (lambda: cal.clustering(None, [0, 1], [0, 1], per_point=True), "about silhouettes"),
+        (lambda: cal.clustering(None, [0, 1], [0, 1], per_point=True), "requires a silhouette"),
     ],
 )
 def test_what_is_wrong_is_told(call: Callable[[], Any], message: str) -> None:

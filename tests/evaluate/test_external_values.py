@@ -133,7 +133,7 @@ def test_the_direction_is_that_of_the_catalogue(measure: str, better: bool | Non
     assert evaluation.comparison is not None
     found = [d.higher_is_better for d in evaluation.comparison]
     assert found == ([] if better is None else [better])
-    assumed = ("Of nonsense higher is taken to be better.",) if measure == "nonsense" else ()
+    assumed = ("Higher values of nonsense are assumed to be better; set lower_is_better= to change this.",) if measure == "nonsense" else ()
     assert evaluation.notes == assumed
 
 
@@ -204,9 +204,9 @@ def test_it_reports_itself_and_compares_anew() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"baseline": "c"}, "baseline 'c' is no system"),
+        ({"baseline": "c"}, "baseline 'c' is not a system"),
         ({"interval": "wald"}, "interval is 'wald'"),
-        ({"level": 95}, "level is 95, expected a share between 0 and 1"),
+        ({"level": 95}, "level is 95, expected a proportion between 0 and 1"),
         ({"n_resamples": 5}, "n_resamples is 5, expected 100 or more"),
     ],
 )
@@ -221,5 +221,5 @@ def test_a_geometric_mean_of_values(name: str) -> None:
     values = [0.2, 0.5, 0.4, 0.0]
     made = cal.from_values({"a": values}, measure=name)
     assert next(iter(made)).value == pytest.approx((0.2 * 0.5 * 0.4 * 1e-5) ** 0.25)
-    with pytest.raises(InputError, match="geometric mean, of values from 0 to 1"):
+    with pytest.raises(InputError, match="geometric mean; expected values from 0 to 1"):
         cal.from_values({"a": [-1.2, -3.0]}, measure=name)

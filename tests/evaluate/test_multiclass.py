@@ -89,7 +89,7 @@ def test_one_vs_rest_takes_leading_axes() -> None:
 
 def test_a_class_that_is_not_there() -> None:
     matrix = ConfusionMatrix.from_codes([0, 1], [0, 1], ("a", "b"))
-    with pytest.raises(ValueError, match="'c' is no class of a, b"):
+    with pytest.raises(ValueError, match="'c' is not a class of a, b"):
         matrix.class_matrix("c")
 
 
@@ -204,7 +204,7 @@ def test_a_class_without_a_value_leaves_macro_undefined_for_a_reason() -> None:
 def test_a_class_that_occurs_nowhere_is_left_out() -> None:
     ev = cal.classification([0, 1, 1], [0, 1, 0], labels=[0, 1, 2], measures=["macro-recall"])
     assert ev["macro-recall"].value == pytest.approx((1 + 0.5) / 2)
-    assert ev.notes == ("No row is of class 2; averages leave out a class that nobody predicts.",)
+    assert ev.notes == ("No row has the class 2; averages omit classes that are never predicted.",)
 
 
 # ------------------------------------------------------------------------------------- the seeds
@@ -498,11 +498,11 @@ def test_positive_takes_one_class_against_the_rest() -> None:
     ("options", "message"),
     [
         ({"measures": ["recall"]}, r"recall is about one class of 3: ask for recall\[a\]"),
-        ({"measures": ["recall[z]"]}, r"recall\[z\]: 'z' is no class"),
+        ({"measures": ["recall[z]"]}, r"recall\[z\]: 'z' is not a class"),
         ({"measures": ["macro-AUC"]}, "macro-AUC needs a probability or a score for each class"),
-        ({"labels": ["a", "b"]}, "truth: 'c' in row 2 is no class"),
-        ({"threshold": 0.5}, "are about two classes"),
-        ({"positive": "a", "labels": ["a", "b", "c"]}, "are about two classes"),
+        ({"labels": ["a", "b"]}, "truth: 'c' in row 2 is not a class"),
+        ({"threshold": 0.5}, "apply to two classes"),
+        ({"positive": "a", "labels": ["a", "b", "c"]}, "apply to two classes"),
     ],
 )
 def test_input_errors(options: dict[str, Any], message: str) -> None:
@@ -576,8 +576,8 @@ def test_without_confusion_the_order_stays() -> None:
 def note(measure: str, option: str = "labels") -> str:
     """What is said where alphabetical order is taken for want of another."""
     return (
-        f"{measure} depends on the order of the classes, which was not stated; they were taken in "
-        f"alphabetical order: high, low, medium. State the order with {option}=, or number the "
+        f"{measure} depends on the order of the classes, which was not stated; alphabetical order "
+        f"was used: high, low, medium. State the order with {option}=, or number the "
         "classes in it."
     )
 
@@ -725,7 +725,7 @@ def test_areas_of_pairs_of_classes_by_hand() -> None:
 
 def test_averages_over_pairs_are_refused_where_there_are_none() -> None:
     truth, said = [0, 1, 2, 1], [0, 1, 2, 2]
-    with pytest.raises(UnknownMeasureError, match="no measure of scores"):
+    with pytest.raises(UnknownMeasureError, match="not a measure of scores"):
         cal.classification(truth, said, measures=["ovo-F1"])
     with pytest.raises(InputError, match="there are two classes"):
         cal.classification([0, 1], score=[0.1, 0.2], measures=["ovo-AUC"])
@@ -761,10 +761,10 @@ def test_averages_of_some_classes_in_clusters_are_of_their_rows() -> None:
 
 def test_a_class_that_there_is_not_cannot_be_left_out() -> None:
     truth, said = list("abca"), list("abcc")
-    with pytest.raises(InputError, match="'d' is no class"):
+    with pytest.raises(InputError, match="'d' is not a class"):
         cal.classification(truth, said, measures=["micro-F1(without=['d'])"])
     sets = [[x] for x in truth]
-    with pytest.raises(InputError, match="'d' is no label"):
+    with pytest.raises(InputError, match="'d' is not a label"):
         cal.multilabel(sets, sets, measures=["micro-F1(labels=['d'])"])
     for wrong in (
         "micro-F1(labels='a')",

@@ -126,11 +126,16 @@ def test_rows_without_a_value_are_counted() -> None:
     [
         ([{"a"}], ["a"], {}, "predicted: is 'a' in row 0, expected a set or a list of labels"),
         ([{"a"}], [{"a"}, {"a"}], {}, "predicted: has 2 rows, truth has 1"),
-        ([{"a"}], [{"b"}], {"labels": ["a"]}, "predicted: 'b' in row 0 is no label"),
+        ([{"a"}], [{"b"}], {"labels": ["a"]}, "predicted: 'b' in row 0 is not a label"),
         ([[]], [[]], {}, "no label occurs anywhere"),
-        (np.full((2, 2), 0.5), np.zeros((2, 2)), {}, "truth: expected Booleans, or 0 and 1"),
+        (
+            np.full((2, 2), 0.5),
+            np.zeros((2, 2)),
+            {},
+            "truth: is 0.5 in row 0 of '0', expected Booleans, or 0 and 1",
+        ),
         ([{"a"}], [{"a"}], {"measures": ["recall"]}, r"ask for recall\[a\], or for macro-recall"),
-        ([{"a"}], [{"a"}], {"measures": ["recall[z]"]}, "'z' is no label"),
+        ([{"a"}], [{"a"}], {"measures": ["recall[z]"]}, "'z' is not a label"),
     ],
 )
 def test_input_errors(truth: Any, predicted: Any, options: dict[str, Any], message: str) -> None:
@@ -406,15 +411,15 @@ def test_systems_in_tables_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("truth", "predicted", "options", "message"),
     [
-        (["a|b"], ["a"], {}, "truth: is 'a|b' in row 0, expected a set or a list of labels; of"),
-        ([[1, 2, 1]], [[0, 0, 1]], {}, "truth: 1 stands twice in row 0"),
-        ([["a"]], {"a": [2]}, {}, "predicted: expected Booleans, or 0 and 1; is 2 in row 0 of 'a'"),
-        ([["a"]], {"b": [1]}, {}, "truth: 'a' in row 0 is no label"),
-        ([["a"]], {"s": [["a"]], "t": 3}, {}, "predicted 't': 3 is no column of label sets"),
+        (["a|b"], ["a"], {}, "truth: is 'a|b' in row 0, expected a set or a list of labels; for"),
+        ([[1, 2, 1]], [[0, 0, 1]], {}, "truth: 1 appears twice in row 0"),
+        ([["a"]], {"a": [2]}, {}, "predicted: is 2 in row 0 of 'a', expected Booleans, or 0 and 1"),
+        ([["a"]], {"b": [1]}, {}, "truth: 'a' in row 0 is not a label"),
+        ([["a"]], {"s": [["a"]], "t": 3}, {}, "predicted 't': 3 is not a column of label sets"),
         ({"a": [1], "b": [0]}, {"a": [1]}, {}, "predicted: the label 'b' has no column"),
-        ({"a": [1]}, {"a": [1], "c": [1]}, {}, "predicted: 'c' is no label"),
+        ({"a": [1]}, {"a": [1], "c": [1]}, {}, "predicted: 'c' is not a label"),
         ([["a"]], np.ones((1, 3)), {}, "predicted: has 3 columns for 1 labels: a; name them"),
-        ([["a"]], [["a"]], {"threshold": 0.5}, "threshold= is about scores or probabilities"),
+        ([["a"]], [["a"]], {"threshold": 0.5}, "threshold= requires scores or probabilities"),
         ([["a"]], [["a"]], {"measures": "macro-top-5-accuracy"}, "no measure"),
         ([["a"]], [["a"]], {"measures": "accuracy"}, r"ask for accuracy\[a\]"),
         ([["a"]], None, {}, "nothing to evaluate: give predicted=, score= or probability="),
@@ -520,7 +525,7 @@ def test_findings_on_the_data() -> None:
     expected = {"few-rows", "rare-labels", "absent-label", "perfect-separation"}
     assert set(found) == expected
     assert "1 of 4 labels has no rows: '3'" in found["absent-label"].message
-    assert found["rare-labels"].intervals["share of '2'"][1] < 0.01
+    assert found["rare-labels"].intervals["proportion of '2'"][1] < 0.01
     assert found["rare-labels"].measures == ("Hamming-loss",)
     assert found["few-rows"].values["rows of '2'"] == truth[:, 2].sum()
 
@@ -548,7 +553,7 @@ def test_subset_accuracy_against_the_usual_set(clustered: bool) -> None:
     assert of["worse"].kind == "subset-accuracy-below-constant"
     assert of["even"].kind == "subset-accuracy-not-above-constant"
     assert "better" not in of
-    assert of["worse"].values["subset accuracy of the constant answer"] == pytest.approx(
+    assert of["worse"].values["subset accuracy of the best constant prediction"] == pytest.approx(
         (~truth.any(axis=1)).mean()
     )
 
@@ -562,7 +567,9 @@ def test_a_label_given_in_place_of_another() -> None:
     found = [f for f in cal.multilabel(truth, called).findings if f.kind == "confused-label"]
     assert len(found) == 1
     assert "predicts '1' instead of '0' for" in found[0].message
-    assert found[0].values["share of the rows"] == pytest.approx(swapped.sum() / truth[:, 0].sum())
+    assert found[0].values["proportion of the rows"] == pytest.approx(
+        swapped.sum() / truth[:, 0].sum()
+    )
     # Whoever gives a label to every row gives it in nobody's place.
     called = truth.copy()
     called[swapped, 0], called[:, 1] = False, True

@@ -110,7 +110,9 @@ def test_scikit_learns_names_of_averages_are_read() -> None:
         ("macro-rmse", "macro-RMSE"),
     ):
         assert str(cal.measure(text, family=("regression", "fit", "order"))) == name
-    with pytest.raises(UnknownMeasureError, match="no share of the variance of the truth; ask for"):
+    with pytest.raises(
+        UnknownMeasureError, match="not a proportion of the variance of the truth; expected"
+    ):
         cal.measure("variance-weighted-RMSE")
 
 
@@ -222,7 +224,7 @@ def test_an_average_of_some_outputs() -> None:
     some = evaluated("R2", "RMSE", interval="none")
     value = [some[f"{m}[{o}]"].value for m in ("R2", "RMSE") for o in NAMES[:2]]
     assert [e.value for e in ev] == pytest.approx([np.mean(value[:2]), np.mean(value[2:])])
-    with pytest.raises(InputError, match="'room' is no output; did you mean 'rooms'"):
+    with pytest.raises(InputError, match="'room' is not an output; did you mean 'rooms'"):
         evaluated("macro-R2(without=['room'])")
 
 
@@ -310,12 +312,12 @@ def test_rows_of_which_an_output_is_missing() -> None:
         ({"predicted": {"a": SAID, "b": SAID[:, 0]}}, "predicted 'b': has one column for 3"),
         (
             {"predicted": {"price": [1.0], "aera": [1.0], "rooms": [1.0]}},
-            "'aera' is no output; did",
+            "'aera' is not an output; did",
         ),
         ({"predicted": SAID[:9]}, "predicted of 'price': has 9 rows, truth has 60"),
         ({"outputs": ["a", "b"]}, "outputs: 2 names for 3 columns of the truth"),
-        ({"outputs": ["a", "a", "b"]}, "outputs: 'a' stands there more than once"),
-        ({"measures": ["RMSE[prize]"]}, "'prize' is no output; did you mean 'price'"),
+        ({"outputs": ["a", "a", "b"]}, "outputs: 'a' appears more than once"),
+        ({"measures": ["RMSE[prize]"]}, "'prize' is not an output; did you mean 'price'"),
         ({"measures": ["mean-pinball"]}, "mean-pinball is of predicted quantiles"),
         ({"predicted": None, "quantiles": {0.5: SAID[:, 0]}}, "quantiles= are of one output"),
     ],

@@ -281,7 +281,7 @@ def test_short_rankings_and_overlap_at_a_cutoff() -> None:
         ((A, B), {"depth": 0}, "depth is 0, expected 1 or more"),
         ((A, B), {"ties": "best"}, "ties is 'best', expected 'id' or 'average'"),
         ((A, B), {"cutoffs": [0]}, "cutoff is 0, expected 1 or more"),
-        ((["a", "b", "a"], ["a"]), {}, "first: document 'a' stands there more than once"),
+        ((["a", "b", "a"], ["a"]), {}, "first: document 'a' occurs more than once"),
         ((["a"], []), {}, "second: an empty list"),
         ((A, {"1": {"a": float("nan")}}), {}, "second: row 0: score is NaN"),
     ],

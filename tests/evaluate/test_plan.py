@@ -423,14 +423,14 @@ def test_the_table_is_monotone() -> None:
 @pytest.mark.parametrize(
     ("measure", "options", "message"),
     [
-        ("AP", {"sd": 0.4}, "ask for something"),
-        ("AP", {"sd": 1, "half_width": 0.1, "difference": 0.1}, "one thing at a time"),
+        ("AP", {"sd": 0.4}, "no target is given"),
+        ("AP", {"sd": 1, "half_width": 0.1, "difference": 0.1}, "give one target"),
         ("AP", {"sd": 0, "half_width": 0.1}, "sd is 0"),
         ("AP", {"sd": 1, "half_width": -0.1}, "half_width is -0.1"),
         ("AP", {"sd": 1, "difference": 0}, "difference is 0"),
         ("accuracy", {"value": 0.9, "reference": 0.9}, "reference is 0.9, and so is the value"),
         ("AUC", {"value": 0.8, "reference": 0.8, "prevalence": 0.5}, "and so is the value"),
-        ("AP", {"value": 0.3, "sd": 0.2, "reference": 0.3}, "finds a difference that is none"),
+        ("AP", {"value": 0.3, "sd": 0.2, "reference": 0.3}, "suffices to find a difference of 0"),
         ("AP", {"sd": 1, "difference": 0.1, "power": 0.05}, "power is 0.05"),
         ("AP", {"sd": 1, "difference": 0.1, "power": 1}, "power is 1"),
         ("AP", {"sd": 1, "difference": 0.1, "level": 95}, "level is 95"),
@@ -441,7 +441,7 @@ def test_the_table_is_monotone() -> None:
         ("AP", {"sd": 1, "difference": 0.1, "discordant": 0.1}, "discordant"),
         ("AP", {"sd": 1, "difference": 1e-9}, "would be needed"),
         ("AP", {"sd": 1, "margin": 0.1, "difference": -0.2}, "not within it"),
-        ("AP", {"sd": 1, "difference": 0.1, "equivalence": True}, "goes with margin"),
+        ("AP", {"sd": 1, "difference": 0.1, "equivalence": True}, "requires margin"),
         ("AP", {"sd": 0.4, "reference": 0.5}, "value="),
         ("accuracy", {"half_width": 0.03}, "give value="),
         ("accuracy", {"value": 1.2, "half_width": 0.03}, "value is 1.2"),
@@ -451,7 +451,7 @@ def test_the_table_is_monotone() -> None:
         ("AUC", {"value": 0.8, "half_width": 0.02}, "prevalence="),
         ("AUC", {"value": 1, "half_width": 0.02, "prevalence": 0.1}, "value is 1"),
         ("AUC", {"value": 0.8, "half_width": 0.02, "prevalence": 1.5}, "prevalence is"),
-        ("AUC", {"value": 0.8, "difference": 0.1, "test": "tukey"}, "is for means"),
+        ("AUC", {"value": 0.8, "difference": 0.1, "test": "tukey"}, "is a test of means"),
         ("AUC", {"value": 0.8, "reference": 1, "prevalence": 0.1}, "reference is 1"),
         ("accuracy", {"value": 0.8, "reference": -0.1}, "reference is -0.1"),
         ("accuracy", {"discordant": 0.1, "difference": 0.1, "paired": False}, "the same units"),
@@ -472,7 +472,7 @@ def test_what_cannot_be_planned_is_refused(
         ("P@10", {"difference": 0.1}, "the pilot has no 'P@10'"),
         ("AP", {"difference": 0.1, "sd": 0.1}, "brings its own numbers"),
         ("AP", {"difference": 0.1, "cluster_size": 5}, "leave out cluster_size"),
-        ("AP", {"difference": 0.1, "system": "run7"}, "is no system"),
+        ("AP", {"difference": 0.1, "system": "run7"}, "is not a system"),
         ("AP", {"reference": 0.1}, "say which system"),
         ("AP", {"difference": 0.1, "system": "run1", "baseline": "run1"}, "are both"),
         ("num_ret", {"half_width": 0.1, "system": "run0"}, "is a sum"),
@@ -492,7 +492,7 @@ def test_pilots_without_spread_or_second_system() -> None:
     same = cal.classification(
         [1, 0, 1, 0], {"a": [1, 0, 0, 0], "b": [1, 0, 0, 0]}, measures="accuracy"
     )
-    with pytest.raises(cal.InputError, match="nothing differs"):
+    with pytest.raises(cal.InputError, match="no row is discordant"):
         cal.plan("accuracy", same, difference=0.1)
     bare = cal.classification([1, 0, 1, 0], [1, 0, 0, 0], measures="F1", interval="none")
     with pytest.raises(cal.InputError, match="no interval of F1"):

@@ -47,8 +47,8 @@ def test_no_ranking_has_the_lecture_s_points() -> None:
         "No ranking has all of these points: from precision 0.5 at recall 0.4 to 0.6 at 0.5 false "
         "positives would become fewer, from 0.4 to 0.333 for each relevant item"
     )
-    assert "rounded to 1 decimal they may be of one" in fewer
-    assert start.startswith("Precision 1 at recall 0 is where a curve is drawn from")
+    assert "unless they were rounded to 1 decimal" in fewer
+    assert start.startswith("Precision 1 at recall 0 is the start of a drawn curve")
 
 
 def test_the_command_takes_points_from_a_table_or_as_they_stand(

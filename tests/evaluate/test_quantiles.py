@@ -164,7 +164,7 @@ def test_curves_are_shares_of_rows() -> None:
     ("quantiles", "match"),
     [
         ({"low": [1.0], "high": [2.0]}, "'low', expected a level between 0 and 1"),
-        ({0.5: [1.0], "0.50": [2.0]}, "the level 0.5 is there twice"),
+        ({0.5: [1.0], "0.50": [2.0]}, "the level 0.5 appears twice"),
         ({0.5: [1.0], 1.0: [2.0]}, "called 1.0, expected a level"),
         ({0.5: [1.0, 2.0]}, "quantiles of 0.5: has 2 rows, truth has 1"),
         ({"a": {0.5: [1.0]}, "b": {0.4: [1.0]}}, "a has the levels 0.5, b has 0.4"),

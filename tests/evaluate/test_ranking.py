@@ -332,7 +332,7 @@ GOOD: dict[str, Any] = {"group": [1, 1, 2, 2], "truth": [1, 0, 2, 0], "score": [
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"truth": [1, 0, 2.5, 0]}, "truth: grade 2.5 in row 2 is no whole number"),
+        ({"truth": [1, 0, 2.5, 0]}, "truth: grade 2.5 in row 2 is not a whole number"),
         ({"truth": [1, -1, 2, 0]}, "truth: grade -1 in row 1 is negative"),
         ({"truth": [1, 0, 2000, 0]}, "truth: grade 2000 in row 2 is too high"),
         ({"truth": ["a", "b", "c", "d"]}, "expected numbers"),
@@ -348,9 +348,9 @@ GOOD: dict[str, Any] = {"group": [1, 1, 2, 2], "truth": [1, 0, 2, 0], "score": [
         ({"ties": "id"}, "ties is 'id', expected one of average, best, worst"),
         ({"undefined": "skip"}, "undefined is 'skip'"),
         ({"measures": ["alpha-nDCG@10"]}, "needs documents judged in groups"),
-        ({"measures": ["infNDCG"]}, "needs judgments of documents that were drawn"),
+        ({"measures": ["infNDCG"]}, "needs judgments of documents that were sampled"),
         ({"measures": ["AUC"]}, "ask for rank-PR-AUC "),
-        ({"baseline": "x"}, "baseline 'x' is no system"),
+        ({"baseline": "x"}, "baseline 'x' is not a system"),
     ],
 )
 def test_what_is_wrong_is_said(wrong: dict[str, Any], message: str) -> None:
@@ -403,7 +403,10 @@ def test_what_is_found() -> None:
                  ("worst", "best"))  # fmt: skip
     assert low < ev["coarse", "NDCG@5"].value < high
     assert found["identical-systems"].systems == ("fine", "again")
-    assert found["single-grade-groups"].values == {"groups of one grade": 3.0, "groups": 30.0}
+    assert found["single-grade-groups"].values == {
+        "groups with a single grade": 3.0,
+        "groups": 30.0,
+    }
     few = cal.ranking(group[:100], truth[:100], fine[:100])
     assert "few-topics" in {f.kind for f in few.findings}
     assert "10 groups" in next(f.message for f in few.findings if f.kind == "few-topics")

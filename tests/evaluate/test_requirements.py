@@ -44,7 +44,7 @@ def test_what_is_read() -> None:
 )  # fmt: skip
 def test_what_is_not(text: str) -> None:
     with pytest.raises(
-        cal.InputError, match=r"is no requirement; expected a measure|the margin is"
+        cal.InputError, match=r"is not a requirement; expected a measure|the margin is"
     ):
         parse_requirement(text)
 
@@ -125,8 +125,8 @@ def test_rules_of_an_evaluation() -> None:
     ("text", "message"),
     [
         ("F1 > 1", "'F1 > 1': 'F1' is not among the measures; did you mean 'AP'|there are"),
-        ("AUC better than old2", "'old2' is no system; did you mean 'old'"),
-        ("AUC better than baseline", "'baseline' is no system"),
+        ("AUC better than old2", "'old2' is not a system; did you mean 'old'"),
+        ("AUC better than baseline", "'baseline' is not a system"),
     ],
 )
 def test_rules_of_something_else(text: str, message: str) -> None:

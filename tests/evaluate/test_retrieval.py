@@ -159,13 +159,13 @@ def test_intervals_can_be_left_off() -> None:
     [
         ({"topics": "all"}, "topics is 'all', expected 'qrels' or 'both'"),
         ({"undefined": "0"}, "undefined is '0', expected 'nan' or 'zero'"),
-        ({"level": 95}, "level is 95, expected a share between 0 and 1 such as 0.95"),
+        ({"level": 95}, "level is 95, expected a proportion between 0 and 1 such as 0.95"),
         ({"n_resamples": 10}, "n_resamples is 10, expected 100 or more"),
         ({"n_resamples": 10**12}, "n_resamples is 1000000000000, expected 1000000 or fewer"),
         ({"interval": "boot"},
          "interval is 'boot', expected one of auto, bootstrap, analytic, none, or methods out of "
          f"{', '.join(METHODS)}; did you mean 'bootstrap'?"),
-        ({"measures": []}, "no measure was asked for"),
+        ({"measures": []}, "no measure was requested"),
     ],
 )  # fmt: skip
 def test_options_are_checked(options: dict[str, Any], message: str) -> None:
@@ -189,7 +189,7 @@ def test_options_are_checked(options: dict[str, Any], message: str) -> None:
         (
             pd.DataFrame({"topic": ["1", "2"], "doc": ["a", "b"], "grade": [1, 0.5]}),
             RUN,
-            "qrels: grade 0.5 in row 1 is no whole number",
+            "qrels: grade 0.5 in row 1 is not a whole number",
         ),
         (
             pd.DataFrame({"topic": ["1", None], "doc": ["a", "b"], "grade": [1, 0]}),
@@ -204,7 +204,7 @@ def test_options_are_checked(options: dict[str, Any], message: str) -> None:
         (
             QRELS,
             3,
-            "run: int is no source of judgments or a run; expected a path, a dict of dicts, "
+            "run: int is not a source of judgments or a run; expected a path, a dict of dicts, "
             "a data frame (pandas, polars, Arrow), or rows with query_id and doc_id",
         ),
     ],

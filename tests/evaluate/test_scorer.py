@@ -230,10 +230,10 @@ def test_models_of_numbers() -> None:
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (([0, 1], [0, 1], [0, 1]), {}, "y= is the truth beside a fitted model"),
+        (([0, 1], [0, 1], [0, 1]), {}, "y= is the truth for a fitted model"),
         ((LOGISTIC, TWO[0]), {}, r"give \(model, X, y\)"),
         ((LogisticRegression, *TWO), {}, "is a class, expected a fitted model"),
-        ((LOGISTIC, *TWO), {"score": [1]}, "score= goes with columns"),
+        ((LOGISTIC, *TWO), {"score": [1]}, "score= does not apply to a model"),
     ],
 )
 def test_what_goes_not_with_a_model(arguments: Any, options: Any, message: str) -> None:

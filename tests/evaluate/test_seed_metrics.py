@@ -216,8 +216,8 @@ def test_a_stream_takes_a_threshold_of_each(
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["a=0.4", "a=0.5"], "'a=0.5': system 'a' had one before"),
-        (["0.4", "0.5"], "'0.5': all systems had one before"),
+        (["a=0.4", "a=0.5"], "'a=0.5': expected one threshold for system 'a'"),
+        (["0.4", "0.5"], "'0.5': expected one threshold for all systems"),
         (["0.4", "b=0.5"], "one of each as NAME=X, not both"),
         (["c=0.4"], "Of one system it is NAME=X; there are a, b"),
         (["a=best"], "no measure of counts or scores is called 'best'"),

@@ -75,8 +75,8 @@ def test_columns_by_name_slices_and_a_call() -> None:
 def test_what_cannot_be_asked_says_so() -> None:
     near = SAID["near"]
     for options, message in (
-        ({"predicted": [0] * 120}, "goes without predicted="),
-        ({}, "takes probability= of each class"),
+        ({"predicted": [0] * 120}, "cannot be combined with predicted="),
+        ({}, "requires probability= of each class"),
         ({"probability": near[:50]}, "probability: has 50 rows, truth has 120"),
         ({"probability": near[:, :2]}, "expected a column for each of the 3 classes"),
         ({"probability": near, "measures": ["AUC"]}, "AUC takes a class for each row"),

@@ -107,7 +107,7 @@ def test_values_a_split_say_the_same_as_rows(ten: pd.DataFrame) -> None:
         other = rows[d.system, d.baseline, "AUC"]
         assert (d.value, d.p, d.p_adjusted) == (other.value, other.p, other.p_adjusted)
     [note] = found.notes
-    assert note.startswith("Taken for one 10-fold cross-validation, models trained on 9/10 of the")
+    assert note.startswith("Treated as one 10-fold cross-validation, models trained on 9/10 of the")
 
 
 def test_repeated_cross_validation() -> None:
@@ -142,7 +142,7 @@ def test_repeated_cross_validation() -> None:
     # And every result says what the splits were taken for.
     for made, said, times in ((again, "3 × 4-fold", 3), (listed, "3 × 4-fold", 3),
                               (twelve, "one 12-fold", 1)):  # fmt: skip
-        assert made.notes[0].startswith(f"Taken for {said} cross-validation")
+        assert made.notes[0].startswith(f"Treated as {said} cross-validation")
         assert ("repetition=" in made.notes[0]) == (times == 1)
         assert made.provenance["repetitions"] == times
         assert made.notes[0] in str(made)
@@ -273,11 +273,11 @@ def test_directions_and_adjustment() -> None:
     )
     assert [d.alternative for d in found] == ["less"] * 3  # the catalogue knows log loss
     assert [d.p_adjusted for d in found] == pytest.approx([min(1, 3 * d.p) for d in found])
-    assert [note[:9] for note in found.notes] == ["Taken for"]
+    assert [note[:9] for note in found.notes] == ["Treated as"]
     said = cal.compare_splits(values, design="k-fold", measure="cost", lower_is_better="cost")
     assert {d.higher_is_better for d in said} == {False}
     unknown = cal.compare_splits(values, design="k-fold", measure="quality", baseline="a")
-    assert unknown.notes[1:] == ("Of quality higher is taken to be better.",)
+    assert unknown.notes[1:] == ("Higher values of quality are assumed to be better; set lower_is_better= to change this.",)
     assert [(d.system, d.baseline) for d in unknown] == [("b", "a"), ("c", "a")]
 
 
@@ -293,7 +293,7 @@ TEN = {"a": [0.1] * 10, "b": [0.2] * 10}
         (NINE, {"design": "5x2"}, "design is '5x2', expected one of k-fold, resampled, 5x2-f"),
         (NINE, {"design": "5x2-f"}, "design '5x2-f': there are 9 splits, expected 5 times 2"),
         (TEN, {"design": "5x2-t", "repetition": [1, 2] * 5}, "there are 2 times 5 splits"),
-        (TEN, {"design": "5x2-f", "alternative": "less"}, "the combined F test knows no sides"),
+        (TEN, {"design": "5x2-f", "alternative": "less"}, "the combined F test is two-sided"),
         (NINE, {"design": "k-fold", "repetition": [1, 1, 2] * 3}, "repetition '2' has 3 splits"),
         (NINE, {"design": "k-fold", "repetition": range(9)}, "each repetition has one split"),
         (NINE, {"design": "k-fold", "repetition": [1, 1]}, "repetition: has 2 values, there are 9"),
@@ -301,12 +301,12 @@ TEN = {"a": [0.1] * 10, "b": [0.2] * 10}
         (NINE, {"design": "resampled"}, "design 'resampled' needs train= and test="),
         (NINE, {"design": "resampled", "train": 0, "test": 5}, "train is 0, expected a number"),
         (NINE, {"design": "resampled", "train": 5, "test": math.inf}, "test is inf, expected"),
-        (TEN, {"design": "5x2-f", "train": 5, "test": 5}, "makes no use of train= and test="),
-        (NINE, {"design": "k-fold", "split": [1] * 9}, "of values each is a split"),
-        (NINE, {"design": "k-fold", "baseline": "c"}, "baseline 'c' is no system"),
-        (NINE, {"design": "k-fold", "level": 1.0}, "level is 1.0, expected a share"),
+        (TEN, {"design": "5x2-f", "train": 5, "test": 5}, "does not use train= and test="),
+        (NINE, {"design": "k-fold", "split": [1] * 9}, "each value is a split"),
+        (NINE, {"design": "k-fold", "baseline": "c"}, "baseline 'c' is not a system"),
+        (NINE, {"design": "k-fold", "level": 1.0}, "level is 1.0, expected a proportion"),
         (NINE, {"design": "k-fold", "adjust": "tukey"}, "adjust is 'tukey', expected one of holm"),
-        (NINE, {"design": "k-fold", "measure": "num_ret"}, "of none of the measures one value"),
+        (NINE, {"design": "k-fold", "measure": "num_ret"}, "no measure has a direction"),
         (NINE, {"design": "k-fold", "lower_is_better": "x"}, "lower_is_better: 'x' is not among"),
         ({"a": [0.1], "b": [0.2]}, {"design": "k-fold"}, "there is 1 split, expected at least 2"),
         ({"a": [0.1, 0.2]}, {"design": "k-fold"}, r"there is one system only \('a'\)"),

@@ -69,7 +69,7 @@ def test_an_estimator_is_copied() -> None:
     ("options", "message"),
     [
         ({"recluster": 3}, "expected a function from points to their clusters"),
-        ({"recluster": {"b": by_x}}, "'b' is no system"),
+        ({"recluster": {"b": by_x}}, "'b' is not a system"),
         ({"recluster": by_x, "n_reclusterings": 3}, "expected 10 or more"),
         ({"recluster": lambda points: [1]}, "what recluster= gave"),
         ({"recluster": by_x, "features": None, "measures": ["ARI"]}, "needs the points"),

@@ -82,9 +82,9 @@ def test_at_the_prevalence_of_use() -> None:
     ("options", "says"),
     [
         ({"at": "some"}, "at is 'some', expected 'all' or numbers"),
-        ({"at": []}, "at: no cut-off was named"),
+        ({"at": []}, "at: an empty list, expected thresholds"),
         ({"at": [float("nan")]}, "at is nan, expected 'all' or finite numbers"),
-        ({"measures": ["AUC"]}, "AUC is no measure of a cut-off"),
+        ({"measures": ["AUC"]}, "AUC is not a measure at a threshold"),
         ({"system": "b"}, "there is no system 'b'"),
     ],
 )
@@ -157,7 +157,7 @@ def test_the_prevalence_of_use_reaches_measures_that_are_named() -> None:
     # Bayes' rule: sensitivity 1, a false positive rate of 1/4.
     assert row["PPV@prevalence=0.1"] == pytest.approx(0.1 / (0.1 + 0.9 / 4))
     assert row["sensitivity"] == 1
-    with pytest.raises(cal.InputError, match=r"prevalence is 1\.5, expected a share"):
+    with pytest.raises(cal.InputError, match=r"prevalence is 1\.5, expected a proportion"):
         cal.threshold_table(truth, score, at=[4], prevalence=1.5, measures=["LR+"])
 
 

@@ -416,10 +416,10 @@ def test_tukey_by_all_deals() -> None:
 def test_friedman_and_anova_are_left_out_and_said_to_be() -> None:
     made = of_cube().compare()
     assert len(made.omnibus) == 0
-    said = "Friedman's test and the analysis of variance count all topics alike, and are left out."
+    said = "Friedman's test and the analysis of variance give all topics the same weight and are omitted."
     assert said in made.notes
     assert said in of_cube().notes
-    assert any("say as much as" in note and f"{kish(W[:5]):.1f}" in note for note in made.notes)
+    assert any("equivalent to" in note and f"{kish(W[:5]):.1f}" in note for note in made.notes)
 
 
 def test_many_topics_vary_together_as_their_weights_make_them() -> None:
@@ -573,12 +573,15 @@ def test_a_pilot_of_weighted_topics_goes_by_its_error() -> None:
         ({**WEIGHT, "q03": None}, r"the weight of topic 'q03' is missing, expected a finite"),
         ({**WEIGHT, "q03": "1"}, r"the weight of topic 'q03' is '1', expected a finite number"),
         ({**WEIGHT, "q03": 1e70}, r"the weight of topic 'q03' is 1e\+70, expected 0, or 1e-60 to"),
-        ({**WEIGHT, "q03": 1e-40}, r"the weight of topic 'q03' is 1e-40, which is nothing beside"),
+        (
+            {**WEIGHT, "q03": 1e-40},
+            r"the weight of topic 'q03' is 1e-40, which is negligible next to",
+        ),
         (dict.fromkeys(TOPICS, 0), r"weight: the weights of all topics are 0"),
         ({"q00": 1}, r"weight: topic 'q01' has no weight \(nor have 28 more\), expected one for"),
         ([1.0] * 30, r"weight is \[1.0, .*, expected a dict from topics to weights, or a column"),
         ("w", r"weight is 'w', expected a dict from topics to weights, or a column of topic_table"),
-        ({**WEIGHT, 1: 2, "1": 3}, r"weight: a topic stands there twice, as text and otherwise"),
+        ({**WEIGHT, 1: 2, "1": 3}, r"weight: a topic appears twice, as text and as another type"),
     ],
 )
 def test_wrong_weights_are_refused_with_their_topic(weight: Any, expected: str) -> None:

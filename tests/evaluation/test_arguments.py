@@ -26,12 +26,12 @@ QUICK: dict[str, Any] = {"interval": "none"}
     [
         (
             lambda: cal.classification(TRUTH, P),
-            "predicted: 0.1 in row 0 is no class of the truth; scores and probabilities are given "
+            "predicted: 0.1 in row 0 is not a class of the truth; scores and probabilities are given "
             "as score= or probability=",
         ),
         (
             lambda: cal.classification(["a", "b", "c"] * 2, {"s": P}),
-            "predicted 's': 0.1 in row 0 is no class of the truth; scores and",
+            "predicted 's': 0.1 in row 0 is not a class of the truth; scores and",
         ),
         (
             lambda: cal.classification(["a", "b", "c"] * 2, RANDOM.random((6, 3))),
@@ -44,19 +44,19 @@ QUICK: dict[str, Any] = {"interval": "none"}
         ),
         (
             lambda: cal.classification(np.arange(300), np.arange(300)),
-            "truth: has 300 distinct numbers in 300 rows, which are no classes; regression()",
+            "truth: has 300 distinct numbers in 300 rows, which are unlikely to be classes;",
         ),
         (lambda: cal.classification(pd.DataFrame({"y": TRUTH}), P), "truth: is a table of 1 column;"),
         (lambda: cal.classification(pd.DataFrame({"y": TRUTH}), probability=P), "truth: is a table of 1 column;"),
-        (lambda: cal.classification(pd.DataFrame({"y": TRUTH, "n": TRUTH}), P), "truth: is a distribution a row, which goes without predicted="),
+        (lambda: cal.classification(pd.DataFrame({"y": TRUTH, "n": TRUTH}), P), "truth: is a distribution per row, which cannot be combined with predicted="),
         (lambda: cal.classification(TRUTH, pl.DataFrame({"a": TRUTH, "b": TRUTH})), "predicted: is a table of 2 columns; expected one column, or a dict"),
-        (lambda: cal.classification(["a"] * 6, ["a"] * 6), "truth: has one class only ('a'), and nothing says which the other is; name all of them (labels=[…] or"),
+        (lambda: cal.classification(["a"] * 6, ["a"] * 6), "truth: has only one class ('a'), and the other is unknown; name both (labels=[…] or"),
         (lambda: cal.classification(TRUTH, score=P, seed="a"), "seed is 'a', expected a whole number"),
         (lambda: cal.classification(TRUTH, score=P, seed=True), "seed is True, expected a whole number"),
         (lambda: cal.classification(TRUTH, score=P, measures=[3]), "measures is [3], expected names of measures such as 'AUC'"),
         (lambda: cal.classification(TRUTH, score=P, level="0.9"), "level is '0.9', expected a number"),
         (lambda: cal.classification(TRUTH, score=P, curves="no"), "curves is 'no', expected True or False"),
-        (lambda: cal.compare({"a": 1}), "evaluation is {'a': 1}, expected an evaluation, as the verbs"),
+        (lambda: cal.compare({"a": 1}), "evaluation is {'a': 1}, expected an evaluation, as returned by the functions"),
         (lambda: cal.regression([1e46, 1], [1, 2]), "truth: is 1e+46 in row 0, expected numbers from -1e+45 to 1e+45"),
         (lambda: cal.regression(["1.5", "2"], [1, 2]), "truth: holds '1.5' in row 0, expected numbers"),
         (lambda: cal.regression(pd.Series(["1.5", "2"]), [1, 2]), "truth: holds '1.5' in row 0, expected numbers"),
@@ -175,7 +175,7 @@ def test_sets_are_sets_whatever_they_hold() -> None:
     ragged = cal.multilabel([[0, 1], [1], [0]], [[0], [1], []], **QUICK)
     assert ragged.provenance["conventions"]["labels"] == ["0", "1"]
     assert ragged["Hamming-loss"].value == pytest.approx(1 / 3)
-    with pytest.raises(cal.InputError, match="predicted: its rows hold 0 and 1 only, a column for"):
+    with pytest.raises(cal.InputError, match="predicted: its rows hold only 0 and 1, a column for"):
         cal.multilabel([[0, 1], [1]], [[0, 1], [1, 0]])
 
 

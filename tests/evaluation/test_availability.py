@@ -513,9 +513,7 @@ def test_what_takes_all_rows_says_why(task: str, option: str) -> None:
 def test_batches_that_would_cut_through_groups_are_refused() -> None:
     with pytest.raises(cal.InputError, match="cut through the documents of a topic"):
         run("retrieval", "stream")
-    with pytest.raises(
-        cal.InputError, match="group 0 begins in row 0 and is there again in row 30"
-    ):
+    with pytest.raises(cal.InputError, match="group 0 begins in row 0 and occurs again in row 30"):
         verb("ranking")(**ASKED["ranking"], data=table(), engine="stream")
 
 

@@ -255,13 +255,13 @@ def test_a_comparison_can_be_written_and_read(topics: cal.Evaluation) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"baseline": "d"}, "baseline 'd' is no system"),
+        ({"baseline": "d"}, "baseline 'd' is not a system"),
         ({"test": "wilcoxons"}, "test is 'wilcoxons', expected one of auto, t, wilcoxon"),
         ({"test": "mcnemar"}, "the test 'mcnemar' applies to none of the measures"),
         ({"alternative": "up"}, "alternative is 'up', expected one of two-sided"),
         ({"adjust": "sidak"}, "adjust is 'sidak', expected one of joint, tukey"),
         ({"margin": -0.1}, "margin is -0.1, expected a number above 0"),
-        ({"margin": {"MAP@9": 0.1}}, "margin: 'MAP@9' is no measure compared"),
+        ({"margin": {"MAP@9": 0.1}}, "margin: 'MAP@9' is not a compared measure"),
         ({"interval": "wald"}, "interval is 'wald'"),
     ],
 )

@@ -216,8 +216,8 @@ def test_surely_asks_for_both() -> None:
         ({"": PRICE}, "a name is empty"),
         ({"x": {}}, "cost 'x': an empty dict"),
         ({"x": 1.0}, "there are 3 systems, small, large, old"),
-        ({"x": {"small": 1, "large": 2}}, "cost 'x': says nothing of 'old'"),
-        ({"x": {**PRICE, "odl": 1}}, "'odl' is no system; did you mean 'old'"),
+        ({"x": {"small": 1, "large": 2}}, "cost 'x': has no cost of 'old'"),
+        ({"x": {**PRICE, "odl": 1}}, "'odl' is not a system; did you mean 'old'"),
         ({"x": {**PRICE, "old": -1}}, "cost 'x' of 'old': is -1, expected a number from 0"),
         ({"x": {**PRICE, "old": np.nan}}, "is nan, expected a number from 0"),
         ({"x": {**PRICE, "old": np.inf}}, "is inf, expected a number from 0"),
@@ -225,7 +225,7 @@ def test_surely_asks_for_both() -> None:
         ({"x": {**LATENCY, "old": [1.0]}}, "cost 'x' of 'old': has 1 rows, there are 200"),
         ({"x": {**LATENCY, "old": -LATENCY["old"]}}, "in row 0 (and 199 more rows), expected 0 or"),
         ({"x": {**LATENCY, "old": ["a"] * ROWS}}, "holds 'a' in row 0, expected numbers"),
-        ({"x": {**LATENCY, "old": None}}, "cost 'x' of 'old': None is no column"),
+        ({"x": {**LATENCY, "old": None}}, "cost 'x' of 'old': None is not a column"),
     ],
 )
 def test_what_is_no_cost(cost: Any, message: str) -> None:
@@ -286,7 +286,7 @@ def test_topics_by_dicts_files_and_tables_are_one(tmp_path: Path) -> None:
         ("q0 1\nq1 x\n", "{}:2: is 'q1 x', expected a topic and its cost, a number of 0 or more"),
         ("q0 1\nq1 -2\n", "{}:2: is 'q1 -2'"),
         ("q0 1\nq1 nan\n", "{}:2: is 'q1 nan'"),
-        ("q0 1\n\nq0 2\n", "{}:3: topic 'q0' stands there already, in line 1"),
+        ("q0 1\n\nq0 2\n", "{}:3: topic 'q0' already appears in line 1"),
         ("q0 1 2\n", "{}:1: is 'q0 1 2'"),
         ("q0 1\n", "{}: topic 'q1' has no cost (nor have 10 more), expected one for every topic"),
     ],
@@ -380,9 +380,9 @@ def test_the_command(tmp_path: Path) -> None:
     assert made.pareto_fronts[0].systems == ("small", "large")
     assert made.costs["old", "cost-mean[ms]"].value == pytest.approx(LATENCY["old"].mean())
     for spec, said in (
-        ("ms", "expected a name and what each system costs"),
-        ("ms=small:ms_small,old", "'old' says not what which system costs"),
-        ("ms=small:1,small:2", "'small' stands there twice"),
+        ("ms", "expected a name and the cost of each system"),
+        ("ms=small:ms_small,old", "'old' is not the cost of a system"),
+        ("ms=small:1,small:2", "'small' is given twice"),
     ):
         done = CliRunner().invoke(cli, [*asked, "--cost", spec])
         assert done.exit_code == 2

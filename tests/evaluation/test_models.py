@@ -105,5 +105,5 @@ def test_features_and_truth_of_unequal_length(verb: Any) -> None:
         def predict(self, x: Any) -> Any:
             return np.zeros(len(x))
 
-    with pytest.raises(cal.InputError, match="X has 3 rows and y 2; expected as many"):
+    with pytest.raises(cal.InputError, match="X has 3 rows and y 2; expected equally many"):
         verb(Model(), np.zeros((3, 1)), [0, 1])

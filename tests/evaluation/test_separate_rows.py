@@ -178,8 +178,8 @@ def test_a_matrix_that_does_not_say_is_refused_with_both_readings(given: dict[st
     with pytest.raises(cal.InputError) as raised:
         cal.classification(**given)
     said = str(raised.value)
-    assert "Of 'yes' rows='predicted' makes PPV 10% and TPR 67%; rows='truth'" in said
-    assert "makes PPV 67% and TPR 10%" in said
+    assert "For 'yes', rows='predicted' gives PPV 10% and TPR 67%; rows='truth'" in said
+    assert "gives PPV 67% and TPR 10%" in said
 
 
 def test_a_symmetric_matrix_need_not_say() -> None:
@@ -207,11 +207,11 @@ def test_a_class_that_nobody_predicts() -> None:
     ("asked", "message"),
     [
         ({"rows": "columns"}, "rows is 'columns', expected one of truth, predicted"),
-        ({"rows": "predicted", "truth": ["yes", "no"]}, "truth= names the truth of each row"),
+        ({"rows": "predicted", "truth": ["yes", "no"]}, "rows='predicted' contradicts truth="),
         (
             {"confusion": {r"predicted\truth": ["yes", "no"], "yes": [1, 2], "no": [3, 4]},
              "rows": "truth"},
-            "rows='truth' contradicts what its rows and columns are called",
+            "rows='truth' contradicts the names of its rows and columns",
         ),
         (
             {"confusion": pd.DataFrame(CANCER, pd.Index([0, 1], name="actual"),
@@ -221,7 +221,7 @@ def test_a_class_that_nobody_predicts() -> None:
         (
             {"confusion": pd.DataFrame([[20, 180, 200], [10, 1820, 1830], [30, 2000, 2030]],
                                        ["yes", "no", "All"], ["yes", "no", "All"])},
-            "the row 'All' adds up the others",
+            "the row 'All' is the sum of the others",
         ),
         ({"confusion": {"a": ["x", "y"], "b": ["u", "v"], "c": ["s", "t"], "n": [1, 2]}},
          "hold text; expected counts"),
@@ -231,10 +231,10 @@ def test_a_class_that_nobody_predicts() -> None:
          "confusion 'B': has 3 columns, labels= names 2 classes"),
         ({"confusion": {"A": CANCER, "B": [[0, 0], [0, 0]]}, "rows": "truth"},
          "confusion 'B': all counts are 0"),
-        ({"confusion": FOUR, "rows": "truth", "slices": {"x": [1, 2]}}, "slices= is of rows"),
-        ({"confusion": FOUR, "rows": "truth", "cluster": [1, 2]}, "cluster= is of rows"),
+        ({"confusion": FOUR, "rows": "truth", "slices": {"x": [1, 2]}}, "slices= requires rows"),
+        ({"confusion": FOUR, "rows": "truth", "cluster": [1, 2]}, "cluster= requires rows"),
         ({"confusion": FOUR, "rows": "truth", "compare": False, "baseline": "A"},
-         "compare=False that they are not"),
+         "compare=False turns off"),
     ],
 )  # fmt: skip
 def test_what_is_wrong(asked: dict[str, Any], message: str) -> None:
@@ -246,7 +246,7 @@ def test_what_is_wrong(asked: dict[str, Any], message: str) -> None:
 
 
 def test_rows_goes_with_a_matrix() -> None:
-    with pytest.raises(cal.InputError, match="rows= says what the rows of confusion= are"):
+    with pytest.raises(cal.InputError, match="rows: requires confusion="):
         cal.classification([0, 1], [1, 1], rows="truth")
 
 
@@ -450,16 +450,18 @@ def test_kept_matrices_are_no_rows(tmp_path: Path) -> None:
     matrix.write_text(cal.keep_predictions(four(measures=["accuracy"])).to_json())
     of_rows = cal.classification([0, 1, 1], [0, 1, 0], measures=["accuracy"])
     rows.write_text(cal.keep_predictions(of_rows).to_json())
-    with pytest.raises(cal.InputError, match="keeps confusion matrices, which have no rows"):
+    with pytest.raises(cal.InputError, match="has stored confusion matrices, which have no rows"):
         cal.classification([0, 1, 1], [0, 1, 0], baseline=f"{matrix}:A")
-    with pytest.raises(cal.InputError, match="keeps rows, and here is a confusion matrix"):
+    with pytest.raises(
+        cal.InputError, match="has stored rows, but the new system is a confusion matrix"
+    ):
         cal.classification(confusion=[[1, 2], [2, 3]], baseline=rows)
     with pytest.raises(cal.InputError, match="the classes were"):
         cal.classification(confusion=[[1, 2], [2, 3]], baseline=f"{matrix}:A")
     held = json.loads(matrix.read_text())
     held["predictions"]["systems"]["A"]["counts"][0][0] = -1
     matrix.write_text(json.dumps(held))
-    with pytest.raises(cal.InputError, match="damaged: no counts of 2 classes"):
+    with pytest.raises(cal.InputError, match="damaged; expected counts of 2 classes"):
         cal.classification(confusion=FOUR["B"], rows="predicted", **TWO, baseline=f"{matrix}:A")
 
 

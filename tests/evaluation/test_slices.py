@@ -567,7 +567,7 @@ def test_a_number_that_most_rows_have_is_a_slice() -> None:
     )  # fmt: skip
     assert np.bincount(cut.codes).tolist() == [80, 5, 5, 5, 5]
     assert (packs[cut.codes == 0] == 0).all()
-    assert note.startswith("packs is 0 in 80% of the rows, which are a slice; the others are cut")
+    assert note.startswith("packs is 0 in 80% of the rows, which form a slice; the others are cut")
 
 
 def test_columns_are_crossed() -> None:
@@ -602,8 +602,8 @@ def test_slices_are_columns_of_a_table_by_name() -> None:
         ({"a": [1, 2]}, None, "slice 'a': has 2 rows, truth has 4"),
         ({"a": [None, "missing", "b", "b"]}, None, "some rows have no value and some have 'mis"),
         ({"a": list("abca")}, {"a": [1]}, "slice 'a': holds 'a', bins need numbers"),
-        ({"a": [1, 2, 3, 4]}, {"b": [1]}, "bins for 'b', which is no slice"),
-        ({"a": [1, 2, 3, 4]}, {"a": [2, 1]}, "expected numbers in ascending order"),
+        ({"a": [1, 2, 3, 4]}, {"b": [1]}, "bins for 'b', which is not a slice"),
+        ({"a": [1, 2, 3, 4]}, {"a": [2, 1]}, "expected bin edges in ascending order"),
         ({"a*b": ([1, 2, 3, 4],)}, None, "slice 'a\\*b': has 1 columns, expected 2"),
         ([[1, 2, 3, 4]], None, "expected a dict of columns by name"),
     ],

@@ -126,7 +126,7 @@ def test_states_of_states_and_of_evaluations(table: pa.Table, tmp_path: Path) ->
     assert len(ours.provenance["inputs"]) == 7
     assert ours.comparison is None
     assert any("not compared" in note for note in ours.notes)
-    with pytest.raises(InputError, match=r"holds rows that .*first\.state holds as well"):
+    with pytest.raises(InputError, match=r"has rows that .*first\.state has as well"):
         cal.merge_states([tmp_path / "first.state", days[1]])
 
 
@@ -216,7 +216,7 @@ def test_a_file_is_not_added_twice(table: pa.Table, tmp_path: Path, kind: str) -
     cal.save_state(cal.merge_states([first, of(files[1])]), both)
     again = of(tmp_path if kind == "partitions" else files)
     for states in ([first, of(files[0])], [of(files[1]), both], [again, first], [both, again]):
-        with pytest.raises(InputError, match=r"holds rows that .* holds as well"):
+        with pytest.raises(InputError, match=r"has rows that .* has as well"):
             cal.merge_states(states)
     # Another day under the name of the first has other rows.
     other = of(day("0", table.slice(600, 100)))
@@ -249,7 +249,7 @@ def test_what_is_no_state_is_refused(table: pa.Table, tmp_path: Path) -> None:
         (whole[:3000] + b"?" + whole[3001:], "is damaged"),
         (b"", "is damaged"),
         (b"y,p\n1,0.5\n", "is damaged"),
-        (serialization.to_bytes({"kind": "another"}), "holds other statistics"),
+        (serialization.to_bytes({"kind": "another"}), "has other statistics"),
         (serialization.to_bytes({"kind": "a state of an evaluation", "version": 9}), "version 9"),
         (serialization.to_bytes({"kind": "a state of an evaluation", "version": 1}), "is damaged"),
         (
@@ -278,7 +278,7 @@ def test_what_is_no_state_is_refused(table: pa.Table, tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=words):
             cal.merge_states(given)
-    with pytest.raises(InputError, match=r"F2 has not been kept: .*AUC"):
+    with pytest.raises(InputError, match=r"F2 was not saved: .*AUC"):
         cal.merge_states([file], measures=["F2"])
     with pytest.raises(InputError, match="read in batches"):
         cal.save_state(cal.classification([0, 1, 1], score=[0, 1, 2]), tmp_path / "c.state")

@@ -120,15 +120,19 @@ def test_rows_are_found_by_their_ids(tmp_path: Path) -> None:
     for one, other in zip(found, together, strict=True):
         same(one, other)
     fewer = {name: column[:40] for name, column in mixed.items()}
-    with pytest.raises(cal.InputError, match=r"rows that are there, but not here: .* and 17 more"):
+    with pytest.raises(
+        cal.InputError, match=r"rows that are in the stored one only: .* and 17 more"
+    ):
         verb(fewer, "new", baseline=last)
     other_ids = {**mixed, "id": [f"x{i}" for i in range(N)]}
-    with pytest.raises(cal.InputError, match="rows that are not there, but here: 'x0', 'x1'"):
+    with pytest.raises(
+        cal.InputError, match="rows that are in the new evaluation only: 'x0', 'x1'"
+    ):
         verb(other_ids, "new", baseline=last)
     # What is left out for missing values was left out then as well.
     table["old"] = np.where(np.arange(N) == 7, np.nan, OLD)
     last.write_text(cal.keep_predictions(verb(table, "old", missing="drop")).to_json())
-    with pytest.raises(cal.InputError, match="not there, but here: 'r7'"):
+    with pytest.raises(cal.InputError, match="in the new evaluation only: 'r7'"):
         verb(mixed, "new", baseline=last)
 
 
@@ -173,7 +177,7 @@ def test_other_raters_of_the_same_items(scale: str, tmp_path: Path) -> None:
     with pytest.raises(cal.InputError, match="has 60 items, here are 59"):
         cal.agreement({r: now[r][1:] for r in "de"}, baseline=last)
     with pytest.raises(
-        cal.InputError, match=r"last.json: items that are there, but not here: 'i0'"
+        cal.InputError, match=r"last.json: items that are in the stored one only: 'i0'"
     ):
         cal.agreement({r: column[1:] for r, column in now.items()}, ["d", "e"], baseline=last, **by)
 
@@ -186,7 +190,7 @@ def test_ratings_in_words_and_damaged_ones(tmp_path: Path) -> None:
     last.write_text(kept.to_json())
     now: dict[str, Any] = {"c": ["low", "top", "top"] * 9, "d": ["low", "top", "low"] * 9}
     with pytest.raises(
-        cal.InputError, match=r"last.json: a rating was 'mid' then, .* say with order"
+        cal.InputError, match=r"last.json: the category 'mid' of the earlier .* order= "
     ):
         cal.agreement(now, baseline=last)
     three = {"scale": "ordinal", "order": ["low", "mid", "top"]}
@@ -200,7 +204,7 @@ def test_ratings_in_words_and_damaged_ones(tmp_path: Path) -> None:
             data = json.loads(kept.to_json())
             data["predictions"]["systems"]["raters"][name] = wrong
             last.write_text(json.dumps(data))
-            with pytest.raises(cal.InputError, match=r"what was kept.* is damaged"):
+            with pytest.raises(cal.InputError, match=r"stored predictions.* are damaged"):
                 cal.agreement(now, baseline=last, **three)
 
 
@@ -215,14 +219,14 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
     flipped = TRUTH.copy()
     flipped[[3, 9]] = ~flipped[[3, 9]]
     for message, wrong in {
-        r"truth differs from today's in 2 of 60 rows, the first is row 3": lambda: classified(
+        r"truth differs from the new one in 2 of 60 rows, first in row 3": lambda: classified(
             flipped, baseline=last
         ),
         "has 60 rows, here are 59": lambda: classified(TRUTH[:59], baseline=last),
         r"classes were \[.*\], now": lambda: classified(
             np.where(TRUTH, "ill", "well"), positive="ill", baseline=last
         ),
-        "keeps nothing to compare with; write it with --keep-predictions": lambda: classified(
+        "has no stored predictions; write it with --keep-predictions": lambda: classified(
             baseline=plain
         ),
         "is of classification, and this is regression": lambda: cal.regression(
@@ -248,11 +252,11 @@ def test_other_judgments_and_damage(tmp_path: Path) -> None:
     kept = cal.keep_predictions(cal.retrieval(QRELS, {"it": RUNS[0]}, measures=["AP"]))
     last.write_text(kept.to_json())
     fewer = {t: {d: g for d, g in of.items() if d != "d3"} for t, of in QRELS.items()}
-    with pytest.raises(cal.InputError, match="the judgments differ from today's"):
+    with pytest.raises(cal.InputError, match="the judgments differ from the new ones"):
         cal.retrieval(fewer, {"new": RUNS[1]}, baseline=last)
     with pytest.raises(cal.InputError, match="the scores were 'float64', now 'float32'"):
         cal.retrieval(QRELS, {"new": RUNS[1]}, float32=True, baseline=last)
-    with pytest.raises(cal.InputError, match="the judgments differ from today's"):
+    with pytest.raises(cal.InputError, match="the judgments differ from the new ones"):
         cal.retrieval(SUBTOPICS, {"new": RUNS[1]}, measures=["alpha_nDCG@5"], baseline=last)
     assert kept.predictions is not None
     text = kept.predictions.systems["it"]["JudgedRankings"]
@@ -260,7 +264,7 @@ def test_other_judgments_and_damage(tmp_path: Path) -> None:
         data = json.loads(kept.to_json())
         data["predictions"]["systems"]["it"]["JudgedRankings"] = damage
         last.write_text(json.dumps(data))
-        with pytest.raises(cal.InputError, match="what was kept of last is damaged"):
+        with pytest.raises(cal.InputError, match="stored predictions of last are damaged"):
             cal.retrieval(QRELS, {"new": RUNS[1]}, measures=["AP"], baseline=last)
     rows = cal.keep_predictions(cal.regression(LINE, {"it": LINE}))
     for damage in ([1.0], None, "x", [[1.0]] * N, ["a"] * N, 3, {"a": 1}, [None] * N):
@@ -299,13 +303,13 @@ def test_judgments_that_moved_are_others(tmp_path: Path) -> None:
     """As many of each grade as before, and on other documents."""
     last = cal.keep_predictions(cal.retrieval(QRELS, {"it": RUNS[0]}, measures=["AP"]))
     moved = {t: dict(zip(of, reversed(of.values()), strict=True)) for t, of in QRELS.items()}
-    with pytest.raises(cal.InputError, match="the judgments differ from today's"):
+    with pytest.raises(cal.InputError, match="the judgments differ from the new ones"):
         cal.retrieval(moved, {"new": RUNS[0]}, measures=["AP"], baseline=last)
     mixed = dict(reversed(QRELS.items()))
     cal.retrieval(mixed, {"new": RUNS[0]}, measures=["AP"], baseline=last)
     ranked = cal.keep_predictions(cal.ranking(GROUPS, GRADES, {"it": OLD}))
     rolled = np.concatenate([np.roll(GRADES[:10], 1), GRADES[10:]])
-    with pytest.raises(cal.InputError, match="the judgments differ from today's"):
+    with pytest.raises(cal.InputError, match="the judgments differ from the new ones"):
         cal.ranking(GROUPS, rolled, {"new": NEW}, baseline=ranked)
 
 
@@ -321,7 +325,10 @@ def test_noise_of_another_day() -> None:
 def test_thresholds_that_differ_are_told() -> None:
     last = cal.keep_predictions(cal.classification(TRUTH, score={"it": OLD}, threshold=0.9))
     found = cal.classification(TRUTH, score={"new": OLD}, threshold=0.4, baseline=last)
-    assert "last has the threshold 0.9, as it had then; new has the threshold 0.4." in found.notes
+    assert (
+        "last has the threshold 0.9, as in the stored evaluation; new has the threshold 0.4."
+        in found.notes
+    )
     assert found["last", "recall"].value < found["new", "recall"].value
     same = cal.classification(TRUTH, score={"new": OLD}, threshold=0.9, baseline=last)
     assert not any("threshold" in note for note in same.notes)
@@ -336,7 +343,7 @@ def test_from_day_to_day(tmp_path: Path) -> None:
     found = cal.regression(LINE, {"model": LINE}, baseline=tmp_path / "tuesday.json")
     assert found.systems == ("model", "tuesday")
     assert found["tuesday", "RMSE"].value == tuesday["model", "RMSE"].value
-    with pytest.raises(cal.InputError, match="keeps nothing to compare with"):
+    with pytest.raises(cal.InputError, match="has no stored predictions"):
         cal.regression(LINE, LINE, baseline=cal.from_json(cal.regression(LINE, LINE).to_json()))
     both = cal.regression(LINE, {"a": LINE + OLD, "b": LINE + NEW})
     with pytest.raises(cal.InputError, match="has the systems a, b; give one of a single system"):
@@ -376,5 +383,7 @@ def test_damage(tmp_path: Path, what: str, field: str, value: object) -> None:
 
 def test_other_kinds_of_answers_are_told() -> None:
     last = cal.keep_predictions(cal.regression(LINE, {"it": LINE}))
-    with pytest.raises(cal.InputError, match="has predicted of each system, here are values"):
+    with pytest.raises(
+        cal.InputError, match="has predicted of each system, the new evaluation has values"
+    ):
         cal.regression(LINE, quantiles={"q": quantiles(NEW)}, baseline=last)

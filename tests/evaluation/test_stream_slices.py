@@ -96,8 +96,8 @@ def test_slices_are_as_in_memory(table: pa.Table, task: str, design: str) -> Non
         assert theirs.slices is not None
         assert len(ours.slices) == len(theirs.slices)
         same(ours.slices, theirs.slices)
-        assert [n for n in ours.notes if " is cut " in n or "which are a slice" in n] == [
-            n for n in theirs.notes if " is cut " in n or "which are a slice" in n
+        assert [n for n in ours.notes if " is cut " in n or "which form a slice" in n] == [
+            n for n in theirs.notes if " is cut " in n or "which form a slice" in n
         ]
         assert [e.value for e in ours] == pytest.approx([e.value for e in theirs], rel=1e-11)
 
@@ -149,7 +149,7 @@ def test_a_pipe_has_slices_that_need_no_look(table: pa.Table) -> None:
     assert [s.estimate.value for s in ours.slices] == pytest.approx(
         [s.estimate.value for s in whole.slices], rel=1e-12
     )
-    with pytest.raises(InputError, match="slices take a look at their columns before"):
+    with pytest.raises(InputError, match="slices require a first pass over their columns"):
         cal.classification("y", data=table.to_reader(), **asked)
 
 

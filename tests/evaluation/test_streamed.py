@@ -380,7 +380,7 @@ def test_rows_of_a_later_batch_are_named_by_their_number(table: pa.Table, tmp_pa
     ("asked", "words"),
     [
         ({"slices": "usr"}, "no column 'usr'; did you mean 'user'"),
-        ({"slices": "far", "slice_bins": {"near": [0.5]}}, "bins for 'near', which is no slice"),
+        ({"slices": "far", "slice_bins": {"near": [0.5]}}, "bins for 'near', which is not a slice"),
         ({"slices": "word", "slice_bins": {"word": [0.5]}}, "bins need a column of numbers"),
         ({"slices": "user*word*kind"}, "slices, expected at most 50"),
         ({"count": "w"}, r"rows\.parquet: count: is 0\.5 in row .*, expected a whole number"),
@@ -393,7 +393,7 @@ def test_rows_of_a_later_batch_are_named_by_their_number(table: pa.Table, tmp_pa
         ({"interval": ["studentised", "analytic"]}, "resamples rows"),
         ({"engine": "steam"}, "did you mean 'stream'"),
         ({"memory": "much"}, "much"),
-        ({"labels": ["a", "b", "c"]}, "truth: 0 in row 0 is no class"),
+        ({"labels": ["a", "b", "c"]}, "truth: 0 in row 0 is not a class"),
         ({"truth": "user"}, "class"),
         ({"baseline": Path("last.json")}, "a stream cannot be compared"),
         ({"measures": ["macro-F1"]}, "needs predicted labels"),
@@ -426,7 +426,7 @@ def test_a_source_that_is_read_once_gives_values(table: pa.Table) -> None:
     assert ev["near", "AUC"].value == pytest.approx(whole["near", "AUC"].value, rel=1e-14)
     assert ev["near", "AUC"].has_interval
     assert ev.comparison is None
-    assert any("takes a second look" in note for note in ev.notes)
+    assert any("requires a second pass" in note for note in ev.notes)
     with pytest.raises(InputError, match="name the classes"):
         cal.classification("y", score="near", data=table.to_reader())
     r2 = cal.regression("real", "guess", data=table.to_reader(), measures=["R2"])["R2"]

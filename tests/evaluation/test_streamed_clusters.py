@@ -154,8 +154,8 @@ def test_the_command_and_usual_measures(table: pa.Table, tmp_path: Path) -> None
     [
         ({"measures": ["silhouette"]}, "silhouette takes all points in memory"),
         ({"measures": ["Dunn"]}, "Dunn takes all points in memory"),
-        ({"metric": "cosine"}, "centres are Euclidean"),
-        ({"slices": "kind", "measures": ["WCSS"]}, "slices= are for measures against truth="),
+        ({"metric": "cosine"}, "centers are Euclidean"),
+        ({"slices": "kind", "measures": ["WCSS"]}, "slices= applies to measures against truth="),
         ({"memory": "much"}, "memory"),
         ({"sample": 100}, "sample= takes all rows in memory"),
         ({"per_point": True}, "per_point= takes all rows in memory"),
@@ -193,7 +193,7 @@ def test_costs_are_those_of_memory(more: dict[str, Any], table: pa.Table) -> Non
 
 
 def test_costs_take_a_second_look(table: pa.Table) -> None:
-    with pytest.raises(InputError, match="cost= takes a second look"):
+    with pytest.raises(InputError, match="cost= requires a second pass"):
         cal.clustering(
             None, "near", "kind", data=table.to_reader(), measures=["ARI"], cost={"ms": "age"}
         )
@@ -216,7 +216,7 @@ def test_costs_of_points_without_noise_take_the_rows(table: pa.Table) -> None:
     assert left.costs["cost-mean[ms]"].value == pytest.approx(
         np.asarray(table["age"])[there].mean()
     )
-    with pytest.raises(InputError, match="costs of those that are left take all rows"):
+    with pytest.raises(InputError, match="costs of the remaining points require"):
         cal.clustering(None, "noisy", "kind", data=table, engine="stream", **asked)
 
 
@@ -246,7 +246,7 @@ def test_a_batch_without_a_complete_row(table: pa.Table, monkeypatch: pytest.Mon
 def test_more_ways_to_meet_than_memory_holds(table: pa.Table) -> None:
     rows = table.append_column("each", pa.array(range(900)))
     asked: dict[str, Any] = {"truth": "each", "data": rows, "measures": ["purity"]}
-    with pytest.raises(InputError, match="meet in more ways than the memory holds"):
+    with pytest.raises(InputError, match="exceeds the memory limit"):
         cal.clustering(None, "near", engine="stream", memory=8_000, **asked)
     assert cal.clustering(None, "near", engine="stream", memory="1MB", **asked)["purity"].n == 900
 

@@ -233,7 +233,7 @@ def test_columns_in_the_order_of_other_topics() -> None:
         ({"slices": ["kin"]}, r"topic_table: no column 'kin'; did you mean 'kind'"),
         ({"slices": {"kind": ["faq"]}}, r"slice 'kind': .* expected a dict from topics"),
         ({"slices": {"kind": {"z": "faq"}}}, r"slice 'kind': has no judged topic"),
-        ({"slice_bins": {"age": [1]}}, r"bins for 'age', which is no slice"),
+        ({"slice_bins": {"age": [1]}}, r"bins for 'age', which is not a slice"),
         ({"topic_table": {"qid": ["q01", "q01"]}}, r"topic_table: row 1: topic 'q01' .* in row 0"),
     ],
 )

@@ -75,7 +75,7 @@ def test_cancer_test() -> None:
     # "Accuracy is not reliable": an oracle that always says no is right in 98.5%, the test in 90.6%.
     accuracy = found["accuracy-below-constant"]
     assert accuracy.values["accuracy"] == pytest.approx(1840 / 2030)
-    assert accuracy.values["accuracy of the constant answer"] == pytest.approx(2000 / 2030)
+    assert accuracy.values["accuracy of the best constant prediction"] == pytest.approx(2000 / 2030)
     assert accuracy.values["difference"] == pytest.approx(-160 / 2030)
     assert accuracy.severity == "warning"
     assert "0.906" in accuracy.message
@@ -90,14 +90,14 @@ def test_cancer_test() -> None:
     assert rules.values["LR-"] == pytest.approx((1 / 3) / 0.91)
     assert "with LR- above 0.2 a negative prediction is weak evidence, and 0.3333" in rules.message
     # "A highly unbalanced distribution": 30 of 2030.
-    assert found["class-imbalance"].values["share of '1'"] == pytest.approx(30 / 2030)
+    assert found["class-imbalance"].values["proportion of '1'"] == pytest.approx(30 / 2030)
     assert found["overpredicted-class"].values["ratio"] == pytest.approx(200 / 30)
     assert "below-chance" not in found
 
 
 def test_virus_test() -> None:
     found = by_kind(example("virus-test"))
-    assert found["class-imbalance"].values["share of '1'"] == pytest.approx(0.007)
+    assert found["class-imbalance"].values["proportion of '1'"] == pytest.approx(0.007)
     rules = found["rules-out-only"]
     assert rules.values["precision"] == pytest.approx(595 / 5560)
     assert rules.values["LR+"] == pytest.approx(0.85 / (4965 / 99300))
@@ -118,8 +118,8 @@ def test_methods_a_to_d() -> None:
     # "B lies below the diagonal": negated, its rates are 60% and 20%.
     assert [name for name in "ABCD" if "below-chance" in found[name]] == ["B"]
     turned = found["B"]["below-chance"].values
-    assert turned["recall of the opposite"] == pytest.approx(0.6)
-    assert turned["FPR of the opposite"] == pytest.approx(0.2)
+    assert turned["recall of the opposite predictions"] == pytest.approx(0.6)
+    assert turned["FPR of the opposite predictions"] == pytest.approx(0.2)
     # C "may exhibit a too strong bias towards positive predictions".
     assert [name for name in "ABCD" if "overpredicted-class" in found[name]] == ["C"]
     assert found["C"]["overpredicted-class"].values["ratio"] == pytest.approx(1.6)
@@ -140,8 +140,10 @@ def test_woman_man_child() -> None:
     assert [f.kind for f in found] == ["low-recall-class"]
     assert found[0].values["recall"] == pytest.approx(0.65)
     assert found[0].values["precision"] == pytest.approx(13 / 19)
-    assert found[0].values["accuracy against the rest"] == pytest.approx(0.87)
-    assert found[0].values["share of its right answers that are the rest"] == pytest.approx(74 / 87)
+    assert found[0].values["one-vs-rest accuracy"] == pytest.approx(0.87)
+    assert found[0].values["proportion of correct decisions on other classes"] == pytest.approx(
+        74 / 87
+    )
     assert "low recall on 'woman'" in found[0].message
 
 
@@ -217,7 +219,7 @@ def test_ties_bound_the_area() -> None:
     found = by_kind(cal.classification(truth, score=score, measures="AUC"))["tied-class-scores"]
     pairs = [np.sign(p - n) for p in score[truth == 1] for n in score[truth == 0]]
     won, tied = np.mean(np.array(pairs) > 0), np.mean(np.array(pairs) == 0)
-    assert found.values["tied share"] == pytest.approx(tied)
+    assert found.values["tied proportion"] == pytest.approx(tied)
     assert found.values["AUC with ties lost"] == pytest.approx(won)
     assert found.values["AUC with ties won"] == pytest.approx(won + tied)
     assert found.values["distinct scores"] == len(set(score))
@@ -252,10 +254,14 @@ def test_a_class_that_is_taken_for_another() -> None:
     beyond = max(stats.binom.sf(37, 100, 0.05), stats.binom.sf(37, 40, 0.5))
     assert numbers.pop("adjusted p") == pytest.approx(8 * beyond, rel=1e-5)
     assert numbers == pytest.approx(
-        {"share of the rows": 0.38, "share of the errors": 0.95, "the other way round": 0.08}
+        {
+            "proportion of the rows": 0.38,
+            "proportion of the errors": 0.95,
+            "converse proportion": 0.08,
+        }
     )
     exact = stats.binomtest(38, 40).proportion_ci(0.95, method="exact")
-    assert confused.intervals["share of the errors"] == pytest.approx((exact.low, exact.high))
+    assert confused.intervals["proportion of the errors"] == pytest.approx((exact.low, exact.high))
     assert "'cat'" in found["low-recall-class"].message
 
 
@@ -350,7 +356,7 @@ def test_clusters_of_many_classes() -> None:
     assert found["low-recall-class"].values["recall"] == pytest.approx(
         np.mean(called[truth == 0] == 0)
     )
-    assert found["confused-class"].values["share of the errors"] == 1
+    assert found["confused-class"].values["proportion of the errors"] == 1
 
 
 def test_many_pairs_are_counted() -> None:

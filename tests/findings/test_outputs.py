@@ -104,7 +104,7 @@ def test_rows_that_are_given_twice() -> None:
     other = rng.normal(size=400)
     ev = classified(truth[places], score={"x": score[places], "y": other[places]})
     [found] = [f for f in ev.findings if f.kind == "duplicated-rows"]
-    assert found.values["share"] == pytest.approx(40 / 440)
+    assert found.values["proportion"] == pytest.approx(40 / 440)
     number = rng.normal(size=400)
     assert "duplicated-rows" in kinds(cal.regression(number[places], score[places]))
     shares = rng.dirichlet(np.ones(3), 400)
@@ -140,8 +140,8 @@ def test_of_very_many_rows_some_are_looked_at() -> None:
     places = np.append(np.arange(rows), np.arange(rows // 20))
     of = RowOutputs(truth[places], {"x": [score[places]]}, {}, False)
     [found] = DUPLICATED.findings(Subject(None, 0.95, (of,)))
-    assert found.values["share"] == pytest.approx(1 / 21, rel=0.1)
-    assert found.values["rows looked at"] == pytest.approx(MOST_SORTED, rel=0.1)
+    assert found.values["proportion"] == pytest.approx(1 / 21, rel=0.1)
+    assert found.values["examined rows"] == pytest.approx(MOST_SORTED, rel=0.1)
 
 
 def large_tables(rows: int) -> dict[str, Callable[[], Evaluation]]:
@@ -179,7 +179,7 @@ def test_of_very_many_rows_a_column_of_few_values_hides_no_repetition() -> None:
     said = {"tenths": [score[places].round(1)], "score": [score[places]]}
     of = RowOutputs(truth[places], said, {}, False)
     [found] = DUPLICATED.findings(Subject(None, 0.95, (of,)))
-    assert found.values["share"] == pytest.approx(1 / 11, rel=0.1)
+    assert found.values["proportion"] == pytest.approx(1 / 11, rel=0.1)
 
 
 def by_site(rng: np.random.Generator, better: float) -> Evaluation:
@@ -234,7 +234,7 @@ def test_neighbouring_rows_that_err_alike() -> None:
     assert one.values["lag-1 autocorrelation"] == pytest.approx(r, abs=0.01)
     rho = one.values["lag-1 autocorrelation"]
     rho += (1 + 3 * rho) / 365
-    assert one.values["independent rows"] == pytest.approx(365 * (1 - rho) / (1 + rho))
+    assert one.values["effective sample size"] == pytest.approx(365 * (1 - rho) / (1 + rho))
     assert "Pass time= or cluster=." in one.message
     assert not found(time=np.arange(365))
     assert not found(cluster=np.arange(365) // 20)

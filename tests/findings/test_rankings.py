@@ -78,13 +78,13 @@ def test_few_judged() -> None:
     run = run_of(np.random.default_rng(2))
     deep = {t: {**of, **{f"x{i}": 9.0 + i for i in range(7)}} for t, of in run.items()}
     of = found({"judged": run, "other": deep})["low-judged-fraction"]
-    assert of.values == {"share judged of other": pytest.approx(0.3)}
+    assert of.values == {"judged fraction of other": pytest.approx(0.3)}
     assert "low-judged-fraction" not in found(deep, judged_only=True)
     # A run of another day is one of those that are compared.
     last = cal.from_json(cal.keep_predictions(cal.retrieval(QRELS, {"other": deep})).to_json())
     ev = cal.retrieval(QRELS, {"judged": run}, baseline=last)
     [of] = (f for f in ev.findings if f.kind == "low-judged-fraction")
-    assert of.values == {"share judged of last": pytest.approx(0.3)}
+    assert of.values == {"judged fraction of last": pytest.approx(0.3)}
 
 
 def test_tied_scores_bound_the_measure() -> None:
@@ -165,6 +165,6 @@ def test_topics_on_which_all_are_the_same() -> None:
     apart = np.array([0.1, 0.2, -0.1] + [0.0] * 9)
     qrels, runs = as_runs(values_of(apart))
     of = found(runs, qrels, measures=["P@20"])["mostly-tied-topics"]
-    assert of.values == {"topics that differ": 3, "topics": 12}
+    assert of.values == {"topics with differences": 3, "topics": 12}
     qrels, runs = as_runs(values_of([0.1, 0.2, -0.1, 0.1] + [0.0] * 8))
     assert "mostly-tied-topics" not in found(runs, qrels, measures=["P@20"])

@@ -87,7 +87,7 @@ def test_heavy_tails_say_how_heavy(rng: RNG) -> None:
     found = said(rng.permutation(400) / 100.0, e)["heavy-tails"]
     ratio = e.std() / np.abs(e - e.mean()).mean()
     assert found.values["standard over mean absolute deviation"] == pytest.approx(ratio)
-    assert found.values["of normal residuals"] == pytest.approx(np.sqrt(np.pi / 2))
+    assert found.values["ratio of normal residuals"] == pytest.approx(np.sqrt(np.pi / 2))
     light = stats.t(6).ppf((np.arange(400) + 0.5) / 400)
     assert "heavy-tails" not in said(rng.permutation(400) / 100.0, light)
 
@@ -95,7 +95,7 @@ def test_heavy_tails_say_how_heavy(rng: RNG) -> None:
 def test_a_share_below_the_mean_knows_that_the_mean_is_estimated(rng: RNG) -> None:
     e = rng.exponential(size=300)
     found = said(rng.normal(size=300), e)["skewed-residuals"]
-    share = "share below the mean"
+    share = "proportion below the mean"
     assert found.values[share] == np.mean(e < e.mean())
     # What other samples show, not the binomial error.
     shares = [np.mean(x < x.mean()) for x in rng.exponential(size=(2000, 300))]
@@ -110,12 +110,14 @@ def test_a_trend_has_the_means_of_the_fifths(rng: RNG) -> None:
     found = said(p, e)["residual-trend"]
     order = np.argsort(p)
     for which, rows in (("lowest", order[:100]), ("highest", order[400:])):
-        name, own = f"mean residual of the {which} fifth", e[rows]
+        name, own = f"mean residual in the {which} quintile", e[rows]
         t = stats.t.interval(0.95, 99, own.mean(), own.std(ddof=1) / 10)
         assert found.values[name] == pytest.approx(own.mean())
         assert found.intervals[name] == pytest.approx(t)
     rest = np.polyval(np.polyfit(np.argsort(order), e, 1), np.argsort(order))
-    assert found.values["RMSE on a line"] == pytest.approx(np.sqrt(np.mean((e - rest) ** 2)))
+    assert found.values["RMSE after a linear correction"] == pytest.approx(
+        np.sqrt(np.mean((e - rest) ** 2))
+    )
     assert "too extreme" in found.message
     assert "too moderate" in said(p, rng.normal(size=500) - 0.5 * p)["residual-trend"].message
 
@@ -133,8 +135,8 @@ def test_rows_that_carry_are_named(rng: RNG) -> None:
     e = rng.normal(size=300)
     e[[7, 100]] = 20, -30
     found = said(np.arange(300.0), e)["influential-rows"]
-    assert found.values["rows that carry"] == 1
-    assert found.values["share of the squared error"] == pytest.approx(900 / np.sum(e**2))
+    assert found.values["influential rows"] == 1
+    assert found.values["proportion of the squared error"] == pytest.approx(900 / np.sum(e**2))
     assert found.values["RMSE without them"] == pytest.approx(
         np.sqrt(np.mean(np.delete(e, 100) ** 2))
     )

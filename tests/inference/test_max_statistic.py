@@ -218,7 +218,7 @@ def test_the_primary_measure_is_a_family_of_its_own() -> None:
     assert turned["F1"] == alone["F1"]
     assert turned["AUC"] != alone["AUC"]
     assert contradictions(usual) == contradictions(turned) == []
-    with pytest.raises(cal.InputError, match="primary: 'F7' is no measure compared"):
+    with pytest.raises(cal.InputError, match="primary: 'F7' is not a compared measure"):
         ev.compare(primary="F7")
 
 

@@ -324,7 +324,7 @@ def test_streams_say_why_not() -> None:
         cal.regression("y", "p", time="t", data=table, engine="stream")
     by_name = cal.regression("y", "p", time="t", data=table, measures=["MAE"])
     assert "HAC" in by_name["MAE"].method
-    with pytest.raises(InputError, match="time= is that of rows"):
+    with pytest.raises(InputError, match="time= requires rows in order of time"):
         cal.classification(confusion=[[3, 1], [2, 4]], labels=["a", "b"], time=["1", "2"])
 
 

@@ -307,7 +307,9 @@ def test_errors_name_the_rows_that_were_given() -> None:
         cal.classification([0, 1, 1], probability=[0.1, 0.2, 1.5], count=[7, 8, 9])
     with pytest.raises(cal.InputError, match="slice 'x': has 2 rows, truth has 3"):
         cal.classification([0, 1, 1], [0, 1, 1], count=[7, 8, 9], slices={"x": [1, 2]})
-    with pytest.raises(cal.InputError, match="is over topics, which have no weight= and no count="):
+    with pytest.raises(
+        cal.InputError, match="is a mean over topics, which have no weight= and no count="
+    ):
         cal.measure("nDCG")({"1": {"a": 1}}, {"1": {"a": 1.0}}, count=[2])
 
 
@@ -380,7 +382,7 @@ def test_slices_of_a_confusion_matrix() -> None:
     ("asked", "message"),
     [
         ({"confusion": {}}, "confusion: an empty dict, expected a matrix"),
-        ({"confusion": [1, 2]}, "confusion: is no table"),
+        ({"confusion": [1, 2]}, "confusion: is not a table"),
         ({"confusion": [[1, 2, 3], [1, 2, 3]]}, "confusion: has 2 rows and 3 columns"),
         ({"confusion": [[1, 2], [1.5, 3]]}, "confusion: the column of '0': is 1.5 in row 1"),
         ({"confusion": [["a", "b"], ["c", "d"]]}, "confusion: holds 'a'"),

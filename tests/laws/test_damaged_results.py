@@ -203,7 +203,7 @@ def retrieved() -> Any:
          r"comparison\.differences\[0\]\.measure: there is no measure 'x'"),
         (retrieved, ("per_unit", "bounds", "fine"), "deleted", r"per_unit\.bounds\.fine: is missing"),
         (retrieved, ("per_unit", "values", "x"), {}, r"per_unit\.bounds\.x: is missing"),
-        (retrieved, ("per_unit", "ids", 0), "t2", r"per_unit\.ids: 't2' stands there more than once"),
+        (retrieved, ("per_unit", "ids", 0), "t2", r"per_unit\.ids: 't2' occurs more than once"),
         (retrieved, ("comparison", "omnibus", 0, "homogeneous_groups"), [["x"]],
          r"comparison\.omnibus\[0\]\.homogeneous_groups\[0\]: there is no system 'x'"),
         (retrieved, ("comparison", "baseline"), "x", r"comparison\.baseline: there is no system 'x'"),

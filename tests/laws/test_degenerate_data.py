@@ -290,7 +290,10 @@ def test_weights_say_the_same_whatever_their_scale() -> None:
     [
         ([1e308] * N, r"weight: is 1e\+308 in row 0 \(and 13 more rows\), expected 0, or 1e-60 to"),
         ([1e-320] * N, "weight: is 9.99989e-321 in row 0"),
-        ([1.0] * (N - 1) + [1e-13], "weight: is 1e-13 in row 13, which is nothing beside the larg"),
+        (
+            [1.0] * (N - 1) + [1e-13],
+            "weight: is 1e-13 in row 13, which is negligible next to the larg",
+        ),
     ],
 )
 def test_weights_beyond_all_use_are_refused(weight: Any, message: str) -> None:

@@ -352,14 +352,14 @@ FIRST = ("systems", 0, "estimates", 0)
 PLACED = {
     "[]": "expected a result: an object, or a list of such; found an empty list",
     "[1]": "expected a result: an object, or a list of such; found a list",
-    "": "no JSON: the text is empty",
-    "nothing": "no JSON: line 1, column 1: Expecting value",
-    "{": "no JSON: the text ends too early (line 1, column 2)",
-    "NaN": 'no JSON: NaN is no number; infinity is "inf", undefined is null',
-    '{"a": 1, "a": 2}': 'the key "a" stands twice in one object',
-    "[" * 100_000: "no result: lists or objects lie too deep in one another",
+    "": "not valid JSON: the text is empty",
+    "nothing": "not valid JSON: line 1, column 1: Expecting value",
+    "{": "not valid JSON: the text ends too early (line 1, column 2)",
+    "NaN": 'not valid JSON: NaN is not a number; infinity is "inf", undefined is null',
+    '{"a": 1, "a": 2}': 'the key "a" occurs twice in one object',
+    "[" * 100_000: "not a result: lists or objects are nested too deeply",
     "1" * 5000: "a number of 5000 digits is too large",
-    "{}": "result: is missing; it says of which kind a result is: evaluation, comparison, plan",
+    "{}": "result: is missing; expected one of evaluation, comparison, plan",
     '{"result": "opinion"}': 'result: expected one of evaluation, comparison, plan',
     '{"result": "estimate"}': "measure: is missing",
     changed("schema", value=3): "schema: expected 1 or 2, found 3",
@@ -386,7 +386,7 @@ def test_what_is_no_result_is_refused_with_its_place(text: str) -> None:
 def test_a_text_that_was_cut_off_says_so() -> None:
     text = SMALL.to_json()
     for end in range(1, len(text) - 1, 97):
-        with pytest.raises(cal.InputError, match=r"^no JSON: the text ends too early"):
+        with pytest.raises(cal.InputError, match=r"^not valid JSON: the text ends too early"):
             cal.from_json(text[:end])
 
 
@@ -409,7 +409,7 @@ def test_a_file_is_named(tmp_path: Path) -> None:
     path.write_text(SMALL.to_json(), encoding="utf-8")
     assert cal.from_json(path).to_json() == SMALL.to_json()
     path.write_bytes(b"\xff{}")
-    with pytest.raises(cal.InputError, match=r"old\.json: no JSON: byte 1 is no UTF-8"):
+    with pytest.raises(cal.InputError, match=r"old\.json: not valid JSON: byte 1 is not UTF-8"):
         cal.from_json(path)
     with pytest.raises(cal.InputError, match=r"none\.json: No such file"):
         cal.from_json(tmp_path / "none.json")

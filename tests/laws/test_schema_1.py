@@ -125,3 +125,41 @@ def test_reasons_have_other_names_wherever_they_are() -> None:
     document["definitions"][0]["undefined"] = {"nothing_found": "nothing retrieved is relevant"}
     first = cal.from_json(json.dumps(document)).definitions[0]
     assert [*first.undefined] == ["no_relevant_retrieved"]
+
+
+def test_values_of_findings_have_other_names() -> None:
+    """Also those that contain a name from the data, as keys of values and of intervals."""
+    old = {
+        "schema": 1,
+        "result": "finding",
+        "kind": "weak-class",
+        "sentence": "",
+        "rule": "",
+        "severity": "caution",
+        "numbers": {
+            "adjusted p": 0.01,
+            "accuracy against the rest": 0.5,
+            "F1 of the constant answer": 0.25,
+            "share of 'share of the rest'": 0.125,
+            "share judged of run": 0.75,
+            "queries that differ": 3.0,
+        },
+        "intervals": {
+            "share of 'share of the rest'": [0.1, 0.2],
+            "F1 of the constant answer": [0, 1],
+        },
+    }
+    found = cal.from_json(json.dumps(old))
+    assert [*found.values] == [
+        "adjusted p",
+        "one-vs-rest accuracy",
+        "F1 of the best constant prediction",
+        "proportion of 'share of the rest'",
+        "judged fraction of run",
+        "queries with differences",
+    ]
+    assert [*found.intervals] == [
+        "proportion of 'share of the rest'",
+        "F1 of the best constant prediction",
+    ]
+    assert cal.from_json(found.to_json()) == found

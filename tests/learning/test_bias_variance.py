@@ -131,7 +131,7 @@ def test_frames_and_named_classes() -> None:
         ({}, "or generate="),
         ({"generate": draw}, "needs test="),
         ({"generate": draw, "test": 3}, "expected a pair"),
-        ({"generate": draw, "test": (GRID[:, None], GRID), "bootstrap": True}, "leave out"),
+        ({"generate": draw, "test": (GRID[:, None], GRID), "bootstrap": True}, "omit X, y and bootstrap="),
         ({"generate": lambda r: draw(r)[0], "test": (GRID[:, None], GRID)}, "expected a pair"),
         ({"X": GRID[:, None], "y": GRID, "training_sets": 30}, "have 1 each"),
         ({"X": GRID[:, None], "y": GRID, "training_sets": 2}, "3 or more"),
@@ -162,12 +162,12 @@ def test_training_sets_of_one_size() -> None:
 def test_a_row_that_is_not_there_is_told_with_those_that_are(
     polynomial: cal.BiasVariance,
 ) -> None:
-    with pytest.raises(KeyError, match="polynomialfeatures__degree 2 is not here, only 1, 3, 6"):
+    with pytest.raises(KeyError, match="there is no polynomialfeatures__degree 2, only 1, 3, 6"):
         polynomial[2]
     one = cal.bias_variance(
         LinearRegression(), generate=draw, test=(GRID[:, None], wave(GRID)), noise=0.01,
         training_sets=20,
     )  # fmt: skip
     assert one[""] is next(iter(one))
-    with pytest.raises(KeyError, match="0 is not here: no parameter was varied"):
+    with pytest.raises(KeyError, match="there is no row 0: no parameter was varied"):
         one[0]

@@ -208,7 +208,7 @@ def test_training_subsets_swap_what_they_share() -> None:
     [
         ({"train_sizes": [10, 500]}, "up to 66"),
         ({"train_sizes": [20, 10]}, "ascending"),
-        ({"extrapolate_to": 500}, "at most 132, twice as many"),
+        ({"extrapolate_to": 500}, "at most 132, twice that size"),
         ({"extrapolate_to": 10}, "more than the largest"),
     ],
 )

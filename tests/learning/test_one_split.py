@@ -249,9 +249,9 @@ def test_rows_in_the_order_of_time() -> None:
         time=time[parts.test], measures=["MSE"],
     )  # fmt: skip
     assert (made["MSE"].low, made["MSE"].method) == (known["MSE"].low, known["MSE"].method)
-    assert not any("from no earlier" in note for note in made.notes)
+    assert not any("are not earlier than" in note for note in made.notes)
     odd = cal.cross_validate(Ridge(), X, Y, part=PARTS, time=time, measures=["MSE"])
-    assert any("from no earlier" in note for note in odd.notes)
+    assert any("are not earlier than" in note for note in odd.notes)
 
 
 def test_results_survive_a_file(depths: cal.ValidationCurve) -> None:
@@ -285,16 +285,16 @@ NO_VALIDATION = {"train": PARTS.train, "test": PARTS.test}
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"part": PARTS, "cv": 5}, "no cv= besides"),
-        ({"part": PARTS, "n_repeats": 2}, "no n_repeats= besides"),
-        ({"part": PARTS, "stratify": True}, "no stratify= besides"),
-        ({"part": NO_VALIDATION}, "no row is of part 'validation'"),
+        ({"part": PARTS, "cv": 5}, "omit cv="),
+        ({"part": PARTS, "n_repeats": 2}, "omit n_repeats="),
+        ({"part": PARTS, "stratify": True}, "omit stratify="),
+        ({"part": NO_VALIDATION}, "there are no validation rows, on which"),
         ({"part": np.where(COLUMN == "test", "held", COLUMN)}, "holds 'held', expected 'train'"),
         ({"part": COLUMN[:5]}, "part"),
         ({"part": {"train": [0, 1], "dev": [2]}}, "holds 'dev'"),
-        ({"part": ([0, 1], [1, 2])}, "row 1 stands in them more than once"),
+        ({"part": ([0, 1], [1, 2])}, "row 1 occurs more than once"),
         ({"part": ([0, 1], [len(Y)])}, "outside of the 442 rows"),
-        ({"part": ([0.5, 1], [2, 3])}, "expected the places of rows"),
+        ({"part": ([0.5, 1], [2, 3])}, "expected row indices"),
         ({"part": ([0], [1], [2], [3])}, "there are 4 arrays"),
         ({"part": ([], [1, 2])}, "no row to train on"),
         ({"part": ["train"] * len(Y)}, "none is left"),
@@ -308,13 +308,13 @@ def test_what_is_no_split(how: dict[str, Any], said: str) -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: cal.select_model(ALPHAS, X, Y, part=(PARTS.train, PARTS.validation)), "part 'test'"),
+        (lambda: cal.select_model(ALPHAS, X, Y, part=(PARTS.train, PARTS.validation)), "there are no test rows"),
         (lambda: cal.select_model(ALPHAS, X, Y, part=PARTS, inner_cv=3), "has validation rows"),
         (lambda: cal.cross_validate(Ridge(), X, Y, on="test"), "on= goes with part="),
         (lambda: cal.cross_validate(Ridge(), X, Y, part=PARTS, on="dev"), "on is 'dev'"),
-        (lambda: cal.cross_validate(Ridge(), X, Y, part=PARTS, stratify=True), "no stratify="),
+        (lambda: cal.cross_validate(Ridge(), X, Y, part=PARTS, stratify=True), "omit stratify="),
         (lambda: cal.cross_validate(Ridge(), X, Y, part=PARTS, interval="nested"), "three folds"),
-        (lambda: cal.cross_validate(Ridge(), X, Y, train=5), "train= goes with predictions"),
+        (lambda: cal.cross_validate(Ridge(), X, Y, train=5), "train= goes with existing predictions"),
         (
             lambda: cal.cross_validate(truth=Y, predicted=Y, fold=COLUMN, cv=3, task="regression"),
             "cv= goes with an estimator",

@@ -79,8 +79,8 @@ def test_the_latest_rows_are_tested_and_a_moment_stays_whole() -> None:
         ({"test": 0.0}, "test is 0.0"),
         ({"test": 1.5}, "test is 1.5"),
         ({"validation": 1.0}, "validation is 1.0"),
-        ({"test": 0.001}, "none to use for test"),
-        ({"stratify": ["a"] * 9 + ["b"]}, "cannot be divided"),
+        ({"test": 0.001}, "test: a proportion of 0.001 of 10 rows"),
+        ({"stratify": ["a"] * 9 + ["b"]}, "cannot be split"),
         ({"group": [1] * 10}, "groups"),
         ({"group": [1, 2]}, "group"),
         ({"time": [1] * 10}, "same"),
@@ -240,7 +240,7 @@ def test_what_a_check_says() -> None:
 @pytest.mark.parametrize(
     ("parts", "table", "said"),
     [
-        (([0, 1], [1, 2]), features(5), "row 1 stands in them more than once"),
+        (([0, 1], [1, 2]), features(5), "row 1 occurs more than once"),
         (([0, 1], [9]), features(5), "outside of the 5 rows"),
         (([0, 1], []), features(5), "test on"),
         (["train", "hold", "test"], features(3), "'hold'"),
@@ -256,9 +256,9 @@ def test_what_is_no_split(parts: Any, table: Any, said: str) -> None:
 @pytest.mark.parametrize(
     ("verb", "message"),
     [
-        (lambda x, y: cal.split(len(x)), "dividing rows at random takes scikit-learn"),
-        (lambda x, y: cal.check_split(np.arange(60) < 40, x, y), "checking a split takes"),
-        (lambda x, y: cal.learning_curve(None, x, y), "fitting models takes scikit-learn"),
+        (lambda x, y: cal.split(len(x)), "dividing rows at random requires scikit-learn"),
+        (lambda x, y: cal.check_split(np.arange(60) < 40, x, y), "checking a split requires"),
+        (lambda x, y: cal.learning_curve(None, x, y), "fitting models requires scikit-learn"),
     ],
 )
 def test_what_takes_scikit_learn_says_so(

@@ -115,7 +115,7 @@ def test_wrong_numbers_are_refused():
         splitters.RepeatedGroupKFold(1)
     with pytest.raises(InputError, match="n_repeats is 0, expected 1 or more"):
         splitters.RepeatedGroupKFold(n_repeats=0)
-    with pytest.raises(InputError, match="test_size is 2, expected a share"):
+    with pytest.raises(InputError, match="test_size is 2, expected a proportion"):
         splitters.StratifiedGroupShuffleSplit(test_size=2)
     with pytest.raises(InputError, match="there is one group"):
         list(splitters.StratifiedGroupShuffleSplit().split([1, 2], [0, 1], [1, 1]))

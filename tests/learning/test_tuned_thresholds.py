@@ -71,7 +71,7 @@ def test_within_the_rows_trained_on() -> None:
     apart = np.array(known["own"]) - np.array(known["usual"])
     t = corrected_t(apart, 3.0, 1.0)
     assert (found.gain.value, found.gain.low) == pytest.approx((t.value, t.interval.low))
-    assert found.chosen_on == "3 folds within the rows trained on"
+    assert found.chosen_on == "3 folds within the training rows"
     # The numbers of the evaluation are at these thresholds, and scores stay as they are.
     assert made["F1"].value == pytest.approx(np.mean(known["own"]), rel=1e-12)
     assert made["accuracy"].value == pytest.approx(np.mean(accuracies), rel=1e-12)
@@ -329,7 +329,7 @@ THREE = np.arange(len(Y)) % 3
             lambda: cal.cross_validate(
                 truth=Y, predicted=Y, fold=THREE, threshold="F1", task="classification"
             ),
-            "takes scores or probabilities",
+            "requires scores or probabilities",
         ),
         (
             lambda: cal.cross_validate(

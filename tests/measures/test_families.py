@@ -181,8 +181,8 @@ def test_what_cannot_be_registered(call: Any, says: str) -> None:
 @pytest.mark.parametrize(
     ("formula", "traits", "says"),
     [
-        (lambda c: c.total, {"undefined": {"odd": lambda c, _: c.total == 1}}, "mine: the reason 'odd' is not known; say what it is with register_reason first"),
-        (lambda c, howmany=1: c.total, {}, "mine: the parameter 'howmany' is not known; say what it is with register_parameter first"),
+        (lambda c: c.total, {"undefined": {"odd": lambda c, _: c.total == 1}}, "mine: the reason 'odd' is not known; define it with register_reason first"),
+        (lambda c, howmany=1: c.total, {}, "mine: the parameter 'howmany' is not known; define it with register_parameter first"),
         (lambda c: c.total, {"family": "external"}, "mine: family is 'external', expected one of retrieval, "),
     ],
 )  # fmt: skip

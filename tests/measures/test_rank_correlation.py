@@ -225,7 +225,7 @@ def test_two_evaluations_of_the_same_systems() -> None:
 @pytest.mark.parametrize(
     ("ev", "measures", "other", "message"),
     [
-        ({}, ("AP", "NumRel"), None, "puts them in no order"),
+        ({}, ("AP", "NumRel"), None, "has no direction"),
         ({}, ("AP", "ERR"), None, "'ERR' is not among the measures"),
         ({}, ("AP", "AP"), {"topics": 20}, "not of the same topics"),
     ],

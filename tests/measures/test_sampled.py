@@ -94,7 +94,7 @@ def test_methods_of_the_million_query_track(tmp_path: Path) -> None:
     assert (ev["statAP"].n, ev["statAP"].n_total) == (1, 2)
     assert ev["P@3"].value == pytest.approx((2 / 3 + 1 / 3) / 2)  # grades as they are
     prels.write_text("1 a 1 umass 0.25\n1 b 2 1 0.5\n")
-    with pytest.raises(cal.InputError, match="method 'umass' is no whole number"):
+    with pytest.raises(cal.InputError, match="method 'umass' is not a whole number"):
         cal.retrieval(prels, run, measures=["statAP"])
 
 
@@ -140,14 +140,14 @@ def test_ordinary_measures_see_the_same_judgments(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("q 0 a 1 1\nq 0 a 2 0\n", r":2: topic 'q': document 'a' stands in line 1 and in line 2"),
+        ("q 0 a 1 1\nq 0 a 2 0\n", r":2: topic 'q': document 'a' appears in line 1 and in line 2"),
         ("q 0 a 1 1\nq 0 b\n", r":2: 3 fields, expected 5: topic iteration document stratum grade"),
         ("q 0 a 1\nq 0 b\n", r":2: 3 fields, expected 4: topic iteration document grade$"),
         ("q 0 a 1 0.5\n\nq 0 b 1 1.5\n", r":3: inclusion probability 1\.5 in line 3, expected"),
         ("q 0 a 1 0.5\nq 0 b 1 0\n", r":2: inclusion probability 0 in line 2, expected more than 0"),
-        ("q 0 a 1 0.5\nq 0 b x 0.5\n", r":2: grade 'x' is no whole number"),
+        ("q 0 a 1 0.5\nq 0 b x 0.5\n", r":2: grade 'x' is not a whole number"),
         ("q 0 a 1 x\n", r':1: level "x" is no number'),
-        ("q 0 a 1.5\n", r":1: grade 1\.5 in line 1 is no whole number"),
+        ("q 0 a 1.5\n", r":1: grade 1\.5 in line 1 is not a whole number"),
         ("q 0 a 1 1\nq 0 b 2 1\n", r":1: the last field is 1 in all lines, which may be a grade"),
     ],
 )  # fmt: skip
@@ -159,7 +159,7 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, text: str, message:
 
 
 def test_a_document_in_two_strata_is_refused() -> None:
-    with pytest.raises(InputError, match="topic 'q': document 'a' stands in row 0 and in row 1"):
+    with pytest.raises(InputError, match="topic 'q': document 'a' appears in row 0 and in row 1"):
         value("xinfAP", {"q": {"1": {"a": 1}, "2": {"a": 0}}})
 
 

@@ -135,7 +135,7 @@ def test_an_evaluation_says_where_ties_stand_across_a_cutoff() -> None:
     qrels = {"1": {"a": 1, "b": 0}, "2": {"a": 1}}
     run = {"1": {"a": 1.0, "b": 1.0}, "2": {"a": 2.0, "b": 1.0}}
     ev = cal.retrieval(qrels, run, measures=["P@1", "AP"])
-    assert any("tied documents stand across a cutoff: 1 at 1" in note for note in ev.notes)
+    assert any("documents tied across a cutoff: 1 at 1" in note for note in ev.notes)
     assert ev["P@1"].value == 0.5
     averaged = cal.retrieval(qrels, run, measures=["P@1"], ties="average")
     assert not any("tied" in note for note in averaged.notes)

@@ -35,7 +35,7 @@ Message = re.compile
 KNOWN: dict[str, dict[str, Any]] = {"retrieval": {"collection_size": 1000}}
 
 SEVERAL = "has several meanings; ask for "
-K, A_NUMBER = r"'k' is no number; expected one, as in ", "needs cutoff, as in P@10"
+K, A_NUMBER = r"'k' is not a number; expected one, as in ", "needs cutoff, as in P@10"
 
 #: By document and task: names as they are printed there, and the measure that they mean; or the
 #: message that says what to ask for.
@@ -284,7 +284,7 @@ DOCUMENTS: dict[str, dict[str, dict[str, str | re.Pattern[str]]]] = {
         "classification": {
             "ACC (Accuracy)": "accuracy",
             "Acc": "accuracy",
-            "default accuracy": Message(r"constant answer .* evaluation\['accuracy'\].no_skill"),
+            "default accuracy": Message(r"best constant prediction .* evaluation\['accuracy'\].no_skill"),
             "default logloss": Message(r"evaluation\['log-loss'\].no_skill"),
             "LogLoss": "log-loss",
             "AUC (Area Under the Curve of the ROC)": "AUC",
@@ -317,7 +317,7 @@ DOCUMENTS: dict[str, dict[str, dict[str, str | re.Pattern[str]]]] = {
         "retrieval": {
             "Normalized Discounted Cumulative Gain (NDCG)": "nDCG",
             "NDCG": "nDCG",
-            "NDCG@T": Message(r"'T' is no number; expected one, as in nDCG@10"),
+            "NDCG@T": Message(r"'T' is not a number; expected one, as in nDCG@10"),
             "NDCG@5": "nDCG@5",
             "DCG@5": "DCG@5",
             "maxDCG@5": "IDCG@5",

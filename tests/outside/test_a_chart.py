@@ -117,7 +117,7 @@ def test_what_is_refused() -> None:
         ValueError, match="X: of is 'score', expected one of scores, probabilities,"
     ):
         CurveChart(name="X", title="X", of="score")
-    with pytest.raises(TypeError, match="'X' is no chart; expected an object of ChartDefinition"):
+    with pytest.raises(TypeError, match="'X' is not a chart; expected a ChartDefinition"):
         register_chart("X")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="X: section is 'top', expected one of evaluation, "):
         register_chart(EvaluationChart(name="X", title="X", draw=lambda _: [], section="top"))

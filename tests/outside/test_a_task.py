@@ -190,7 +190,7 @@ def test_columns_by_name_joined_by_ids_without_missing_values(
     found = cal.from_json(Path(result).read_text("utf-8"))
     alone = task.groupings(TRUTH[1:], {"a": FOUND["a"][1:]})
     assert [e.value for e in found] == [e.value for e in alone]
-    assert "1 of 300 rows are left out by their ids" in found.notes[0]
+    assert "1 of 300 rows are left out because of their ids" in found.notes[0]
 
 
 def test_it_is_what_contributing_shows_and_short(task: ModuleType) -> None:

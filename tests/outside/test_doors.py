@@ -129,7 +129,7 @@ def test_a_row_of_the_policy(plug: Plug) -> None:
     assert many == before[1]
     with pytest.raises(NameTakenError, match="'share of rows' have a method 'wilson' already"):
         register_policy("share of rows", MethodRule("wilson", make=lambda reading, level: None))
-    with pytest.raises(TypeError, match="AUC: 'wilson' is no row of the policy"):
+    with pytest.raises(TypeError, match="AUC: 'wilson' is not a rule of the policy"):
         register_policy("AUC", "wilson")  # type: ignore[arg-type]
 
 
@@ -186,7 +186,9 @@ def test_a_format_of_tables(plug: Plug, tmp_path: Path) -> None:
         tables.read_table(tmp_path / "rows.odd")
     with pytest.raises(NameTakenError, match=r"the format of tables '\.csv' is taken by Calipers"):
         tables.register_format(".csv", read=lambda source, text: {})
-    with pytest.raises(ValueError, match=r"'xyz' is no extension of a format; expected one like"):
+    with pytest.raises(
+        ValueError, match=r"'xyz' is not an extension of a format; expected one like"
+    ):
         tables.register_format("xyz", read=lambda source, text: {})
 
 

@@ -193,7 +193,7 @@ def test_splits_have_their_differences() -> None:
     old, new = [0.81, 0.79, 0.84, 0.80, 0.82], [0.83, 0.83, 0.85, 0.83, 0.87]
     made = cal.compare_splits({"old": old, "new": new}, design="k-fold", measure="AUC")
     assert heading(made).endswith("over test splits")
-    assert "<h3>AUC by split: new less old <a" in page(made)
+    assert "<h3>AUC by split: new minus old <a" in page(made)
     text = markdown(made)
     assert "### Differences by split" in text
     assert "Nadeau and Bengio" in text

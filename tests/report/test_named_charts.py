@@ -129,7 +129,7 @@ def test_each_of_many_has_a_name_of_its_own() -> None:
         assert compared.chart("units", title).title == title
     assert compared.chart("pairs", "AP").title == "Every pair: AP"
     files = [name for name, _ in chart_files(compared, ["json"])]
-    assert "units-nDCG-by-topic-b-less-a.json" in files
+    assert "units-nDCG-by-topic-b-minus-a.json" in files
     # The curves of runs are one figure, too.
     curves = cal.averaged_curves(cal.retrieval(qrels, runs, measures=["AP"]))
     assert isinstance(curves, tuple)

@@ -106,7 +106,7 @@ def test_parts_add_up_to_the_whole_whichever_way(seed: int) -> None:
 
 def test_a_topic_stands_in_one_part_only() -> None:
     one = GroupedRankings.from_rankings([["a"]], [{"g": {"a": 1.0}}])
-    with pytest.raises(ValueError, match="topic '1' stands in both parts"):
+    with pytest.raises(ValueError, match="topic '1' occurs in both statistics"):
         one + one
 
 
@@ -143,7 +143,7 @@ def test_each_group_by_itself_is_a_judged_ranking(seed: int) -> None:
 
 def test_preferences_are_no_grades() -> None:
     halves = GroupedRankings.from_rankings([["a"]], [{"g": {"a": 0.5}}])
-    with pytest.raises(ValueError, match=r"level 0\.5 is no whole number"):
+    with pytest.raises(ValueError, match=r"level 0\.5 is not a whole number"):
         halves.to_group_rankings  # noqa: B018
     parts = GroupedRankings.from_rankings([["a"]], [{"g": [{"a": 1.0}, {"a": 1.0}]}])
     with pytest.raises(ValueError, match="a group has several parts"):

@@ -90,7 +90,7 @@ def test_parts_add_up_to_the_whole_whichever_way(seed: int) -> None:
 
 def test_a_topic_stands_in_one_part_only() -> None:
     one = JudgedRankings.from_rankings([[1]])
-    with pytest.raises(ValueError, match="topic '1' stands in both parts"):
+    with pytest.raises(ValueError, match="topic '1' occurs in both statistics"):
         one + one
 
 

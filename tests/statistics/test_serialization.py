@@ -150,12 +150,12 @@ def other(header: Any) -> bytes:
         (
             {"format": "calipers statistics", "version": 1,
              "tree": {"kind": "Popen", "parts": {}, "number": 0}},
-            "'Popen', which is no statistic",
+            "'Popen', which is not a statistic",
         ),
         (
             {"format": "calipers statistics", "version": 1,
              "tree": {"kind": "FloatArray", "parts": {}, "number": 0}},
-            "no statistic",
+            "not a statistic",
         ),
     ],
 )  # fmt: skip

@@ -15,7 +15,7 @@ def _majority(grades: Sequence[int]) -> int:
     return min(counts, key=lambda grade: (-counts[grade], grade))
 
 
-#: How a grade is taken of those of assessors who differ, in the order in which they judged.
+#: How one grade follows from those of assessors who disagree, in the order of their judgments.
 RULES: Mapping[str, Callable[[Sequence[int]], int]] = {
     "majority": _majority,
     "lowest": min,

@@ -35,13 +35,13 @@ from calipers.measures.rater_agreement import counted_items, item_influence
 from calipers.results import Evaluation
 from calipers.statistics import FloatArray, Ratings
 
-#: By assessor.
+#: Grades by assessor, topic and document.
 Grades: TypeAlias = Mapping[str, Judgments]
 
-#: What is told unasked. (Fleiss' κ only exists where each document has as many grades.)
+#: Default measures. (Fleiss' κ is only defined if all documents have the same number of grades.)
 AGREEMENT = ("Krippendorff-alpha", "percent-agreement", "Gwet-AC1", "Fleiss-kappa")
 
-#: Fewer topics make intervals over topics that are too short.
+#: With fewer topics, intervals over topics are too narrow.
 FEW_TOPICS = 10
 
 
@@ -260,7 +260,7 @@ def self_agreement(
     return agreement_by_assessor
 
 
-# --- What is decided ------------------------------------------------------------------------------
+# --- Disagreements --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -333,7 +333,7 @@ def disagreements(
     return sorted(disputed, key=lambda d: (not d.crosses, -d.apart, d.topic, d.document))
 
 
-# --- What it does to the systems ------------------------------------------------------------------
+# --- Effect on the ranking of systems -------------------------------------------------------------
 
 
 @dataclass(frozen=True)

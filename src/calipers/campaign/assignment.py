@@ -24,19 +24,20 @@ from calipers.campaign.runs import check_min_int
 from calipers.data.errors import InputError, format_first_names
 from calipers.statistics import FloatArray
 
-#: What it is worth in documents that the author of a topic judges it.
+#: Weight, in documents, of the judgment of a topic by its author.
 AUTHOR = 5.0
 
-#: From this share of the pool on that nobody else found, one does not judge the topic.
+#: Judges do not judge a topic if their own systems alone found at least this proportion of its
+#: pool.
 MOST_OWN = 0.5
 
-#: Up to so many variables (judges times topics) the best assignment is found for sure, and of equal
-#: ones the first.
+#: Maximum number of variables (judges times topics) for which the optimal assignment is always
+#: found, and of several optimal ones the first.
 EXACT = 100
 
-#: Branch and bound ends after so many nodes, of exact and of larger programs. (By the clock the
-#: result would depend on the machine.) The best assignment so far is taken then, with how much
-#: better another one could be.
+#: Maximum numbers of nodes of branch and bound, of exact and of larger programs. (With a time limit
+#: the result would depend on the machine.) The result is then the best assignment so far, with a
+#: bound on the improvement that is possible.
 MOST_NODES = (20_000, 200)
 
 
@@ -112,13 +113,14 @@ def assign(
 
     Examples
     --------
-    >>> made = assign({"1": 40, "2": 30, "3": 30}, ["ann", "ben"], own={"1": {"ann": 0.6}})
-    >>> made.topics, made.loads
+    >>> sizes, found_alone = {"1": 40, "2": 30, "3": 30}, {"1": {"ann": 0.6}}
+    >>> assignment = assign(sizes, ["ann", "ben"], unique_proportions=found_alone)
+    >>> assignment.topics, assignment.loads
     ({'1': ('ben',), '2': ('ann',), '3': ('ann',)}, {'ann': 60, 'ben': 40})
     """
     names, topics = sorted(set(judges)), sorted(sizes)
     if not names:
-        raise InputError("there is nobody to judge")
+        raise InputError("judges: empty; expected one or more names")
     for topic in topics:
         check_min_int(sizes[topic], f"the size of topic {topic!r}", 0)
     participant_by_judge = {name: (participants or {}).get(name, name) for name in names}
@@ -190,14 +192,15 @@ def _check(
     ]
     if majority_owners:
         reasons.append(
-            f"half of its pool or more only systems of {format_first_names(majority_owners)} found"
+            "at least half of its pool was found only by systems of "
+            f"{format_first_names(majority_owners)}"
         )
     if conflicted:
         reasons.append(f"conflicts: {format_first_names(sorted(conflicted))}")
     raise InputError(
-        f"topic {topic!r} is to be judged by {n_judges}, and {n_eligible} of {len(names)} may"
+        f"topic {topic!r} requires {n_judges} judges, but {n_eligible} of {len(names)} are eligible"
         + (f" ({'; '.join(reasons)})" if reasons else "")
-        + ("; add an assessor who is of none of these participants" if majority_owners else "")
+        + ("; add an assessor of another participant" if majority_owners else "")
     )
 
 

@@ -69,8 +69,9 @@ def _replay(campaign: Campaign) -> Iterator[AuditEntry]:
             f"undo of {target.kind} {target.event}" if event.kind == "undo" else event.kind
         )
         yield AuditEntry(
-            event.event, event.time, event.assessor, event.topic, event.document, target.other, description,
-            before, after, target.again, event.seconds, event.shown, event.note, event.replaces,
+            event.event, event.time, event.assessor, event.topic, event.document, target.other,
+            description, before, after, target.again, event.seconds, event.shown, event.note,
+            event.replaces,
         )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.tables import BINARIES, TEXTS, check_file, file_extension, read_errors
 from calipers.data.trec_tables import DOCUMENT
 
-#: Media by extension; other files are text, if they are that.
+#: Media types by extension; other files are text if they are valid UTF-8.
 _MEDIA = {
     ".htm": "text/html",
     ".html": "text/html",
@@ -38,7 +38,7 @@ _MEDIA = {
     ".webp": "image/webp",
 }
 
-#: How files of images begin, and what is in them.
+#: Media types of images, with the tests that detect them by the first bytes.
 _BEGINNINGS: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
     ("image/png", lambda body: body.startswith(b"\x89PNG\r\n\x1a\n")),
     ("image/jpeg", lambda body: body.startswith(b"\xff\xd8\xff")),
@@ -46,7 +46,7 @@ _BEGINNINGS: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
     ("image/webp", lambda body: body[:4] == b"RIFF" and body[8:12] == b"WEBP"),
 )
 
-#: What columns and keys are called, in this order.
+#: Default names of columns and keys, in order of priority.
 _IDS = (*DOCUMENT, "docno", "id", "_id", "pid")
 _TEXTS = ("text", "body", "contents", "content", "passage")
 _HTML = ("html",)
@@ -54,7 +54,7 @@ _XML = ("xml",)
 _IMAGES = ("image", "picture", "png")
 _TITLES = ("title", "name", "headline")
 
-#: No document is larger.
+#: Maximum size of a document, in bytes.
 _MAX_BYTES = 1 << 26
 
 _BATCH = 4096
@@ -119,7 +119,7 @@ def read_documents(
     ):
         if document.document in location_by_id:
             raise InputError(
-                f"{location}: document {format_value(document.document)} stands there twice, first in "
+                f"{location}: document {format_value(document.document)} occurs twice, first in "
                 f"{location_by_id[document.document]}"
             )
         location_by_id[document.document] = location
@@ -167,8 +167,8 @@ def add_documents(
     pooled = {entry.document: entry.topic for entry in reversed(campaign.pool())}
     if not pooled and not every:
         raise InputError(
-            f"{campaign.path}: nothing is pooled yet, so that no document is needed; pool first, "
-            "or take all documents (--all)"
+            f"{campaign.path}: nothing is pooled yet, so no document is needed; pool first, or add "
+            "all documents (--all)"
         )
     ids = None if every else pooled.keys()
     paths = [os.fspath(source) for source in sources]
@@ -177,8 +177,8 @@ def add_documents(
     ]
     if named_columns and not any(map(_is_table, paths)):
         raise InputError(
-            f"{paths[0] if paths else 'documents'}: is no table, so that no column can be "
-            f"named ({', '.join(named_columns)})"
+            f"{paths[0] if paths else 'documents'}: is not a table, so columns cannot be named "
+            f"({', '.join(named_columns)})"
         )
     with campaign.write():
         new = 0
@@ -190,8 +190,8 @@ def add_documents(
         if missing and not partial:
             (topic, name), multiple = missing[0], len(missing) > 1
             raise InputError(
-                f"{len(missing)} of {len(pooled)} pooled documents {'are' if multiple else 'is'} in "
-                f"none of the sources, {'the first' if multiple else 'which is'} "
+                f"{len(missing)} of {len(pooled)} pooled documents {'are' if multiple else 'is'} "
+                f"not in the sources, {'the first' if multiple else 'which is'} "
                 f"{format_value(name)} of topic {format_value(topic)}; nothing was added "
                 "(--partial adds the others)"
             )
@@ -234,14 +234,14 @@ def _read_single_document(path: Path, ids: Collection[str] | None) -> Document:
     document_id = _match_name(inner, ids)
     if path.suffix.lower() == ".json" and (ids is None or document_id is None):
         raise InputError(
-            f"{path}: a table of documents is .jsonl, with an object in each line; expected that, "
-            "or .tsv, .csv, .parquet or .feather"
+            f"{path}: is not a table of documents; expected .jsonl (an object per line), .tsv, "
+            ".csv, .parquet or .feather"
         )
     if document_id is None:
         names = dict.fromkeys(_possible_names(inner))
         raise InputError(
             f"{path}: is not pooled: {' and '.join(map(format_value, names))} "
-            f"{'is' if len(names) == 1 else 'are'} in no pool (--all adds it all the same)"
+            f"{'is' if len(names) == 1 else 'are'} not in any pool (--all adds it nevertheless)"
         )
     return _read_file(document_id, path)
 
@@ -285,7 +285,7 @@ def check_document(location: str, document: Document) -> Document:
     body = document.body
     image_media = next((media for media, begins in _BEGINNINGS if begins(body)), None)
     if document.media.startswith("image/") and image_media is None:
-        raise InputError(f"{location}: is no PNG, JPEG, GIF or WebP image")
+        raise InputError(f"{location}: is not a PNG, JPEG, GIF or WebP image")
     if image_media is not None:
         return replace(document, media=image_media)
     if document.media == "text/xml":
@@ -296,12 +296,12 @@ def check_document(location: str, document: Document) -> Document:
     except UnicodeDecodeError as error:
         line = body.count(b"\n", 0, error.start) + 1
         raise InputError(
-            f"{location}:{line}: the byte 0x{body[error.start]:02x} is not UTF-8, and the document is "
-            "no image"
+            f"{location}:{line}: the byte 0x{body[error.start]:02x} is not UTF-8, and the document "
+            "is not an image"
         ) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise InputError(f"{location}:{line}: holds a NUL byte, expected text")
+        raise InputError(f"{location}:{line}: contains a NUL byte, expected text")
     return replace(document, body=body)
 
 
@@ -417,9 +417,11 @@ def _body(
         try:
             return value.encode(), media
         except UnicodeEncodeError:
-            raise InputError(f"{location}: the text holds what is no character") from None
+            raise InputError(f"{location}: the text contains an invalid character") from None
     kinds = ", ".join((*_TEXTS, *_HTML, *_XML, *_IMAGES))
-    raise InputError(f"{location}: has no content; expected a column {kinds}, or one that is named")
+    raise InputError(
+        f"{location}: has no content; expected a column {kinds}, or one named by an option"
+    )
 
 
 def _image(location: str, value: Any, folder: Path) -> bytes:
@@ -448,10 +450,10 @@ _HEADINGS = frozenset(
 )
 _PARAGRAPHS = _HEADINGS | {"p", "para", "li", "item", "text", "abs", "abstract"}
 
-#: A group of short texts, such as the parts of a name, stands in one line of so many characters.
+#: Maximum length of a group of short texts, such as the parts of a name, on one line.
 _LINE = 160
 
-#: What XML itself has names for, and what may hold names that are text.
+#: Entities that XML itself defines, and sections in which references are plain text.
 _XML_ENTITIES = frozenset(("amp", "lt", "gt", "quot", "apos"))
 _QUOTES = {'"': "&quot;", "'": "&apos;"}
 _REFERENCE = re.compile(r"<!\[CDATA\[.*?\]\]>|<!--.*?-->|<\?.*?\?>|&([A-Za-z][\w.-]*);", re.DOTALL)
@@ -476,7 +478,7 @@ def check_well_formed(location: str, body: bytes) -> bytes:
     text = decode_xml(location, body)
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise InputError(f"{location}:{line}: holds a NUL byte, expected XML")
+        raise InputError(f"{location}:{line}: contains a NUL byte, expected XML")
     utf8_body = _ENCODING.sub(r"\1UTF-8", text, count=1).encode()
     _parse_elements(location, utf8_body)
     return utf8_body
@@ -490,13 +492,13 @@ def _parse_elements(location: str, body: bytes) -> list[Element]:
     """
     text = _REFERENCE.sub(_character, body.decode())
     elements = parse_elements(location, text.encode(), "a document")
-    # (The parser passes over names that it does not know, in attributes, if there is a type.)
+    # (With a document type, the parser ignores unknown entities in attributes.)
     for match in _REFERENCE.finditer(text):
         if match[1] is not None and match[1] not in _XML_ENTITIES:
             line = text.count("\n", 0, match.start()) + 1
             raise InputError(
-                f"{location}:{line}: the entity {format_value(match[0])} is not known; expected the "
-                "character itself"
+                f"{location}:{line}: the entity {format_value(match[0])} is not known; expected "
+                "the character itself"
             )
     return elements
 

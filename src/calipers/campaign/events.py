@@ -13,10 +13,10 @@ from calipers.campaign.records import EditConflict, Event, RecordResult
 from calipers.campaign.storage import KINDS
 from calipers.data.errors import InputError, format_value
 
-#: Kinds with a grade, and the view that says what stands of each.
+#: Kinds of events with a grade, and the view that has their current values.
 _VIEWS = {"grade": "grades", "preference": "preferences", "adjudication": "adjudications"}
 
-#: Longer names are none.
+#: Maximum numbers of characters of a name and of a note.
 _LONGEST_NAME, _LONGEST_NOTE = 1000, 100_000
 
 _COLUMNS = tuple(field.name for field in fields(Event))
@@ -84,7 +84,7 @@ def check(event: Event, grades: Mapping[int, str]) -> None:
         expected = ", ".join(map(str, sorted(allowed))) or "none"
         raise InputError(f"grade {format_value(event.grade)}, expected {expected}")
     if event.note is not None and not _is_text(event.note):
-        raise InputError("the note holds what is no character")
+        raise InputError("the note contains an invalid character")
     if event.note is not None and len(event.note) > _LONGEST_NOTE:
         raise InputError(f"the note has more than {_LONGEST_NOTE} characters")
     seconds = event.seconds
@@ -92,7 +92,7 @@ def check(event: Event, grades: Mapping[int, str]) -> None:
         raise InputError(f"seconds {format_value(seconds)}, expected a number from 0")
     for number in (event.shown, event.replaces):
         if number is not None and not 0 <= number < 2**63:
-            raise InputError(f"{format_value(number)} is no number of an event or a place")
+            raise InputError(f"{format_value(number)} is not the number of an event or a position")
 
 
 def check_name(name: object, label: str) -> str:
@@ -102,9 +102,11 @@ def check_name(name: object, label: str) -> str:
     if len(name) > _LONGEST_NAME:
         raise InputError(f"{label} {format_value(name)} has more than {_LONGEST_NAME} characters")
     if not _is_text(name):
-        raise InputError(f"{label} {format_value(name)} holds what is no character")
+        raise InputError(f"{label} {format_value(name)} contains an invalid character")
     if any(unicodedata.category(sign) in ("Cc", "Zl", "Zp") for sign in name):
-        raise InputError(f"{label} {format_value(name)} holds a line break or a control character")
+        raise InputError(
+            f"{label} {format_value(name)} contains a line break or a control character"
+        )
     return name
 
 
@@ -126,7 +128,7 @@ def _check_known(connection: sqlite3.Connection, event: Event) -> None:
             "SELECT role FROM assessors WHERE assessor = ?", (event.assessor,)
         ).fetchone()[0]
         if role != "adjudicator":
-            raise InputError(f"assessor {format_value(event.assessor)} is no adjudicator")
+            raise InputError(f"assessor {format_value(event.assessor)} is not an adjudicator")
 
 
 def _check_fresh(connection: sqlite3.Connection, event: Event) -> None:
@@ -136,11 +138,10 @@ def _check_fresh(connection: sqlite3.Connection, event: Event) -> None:
         return
     event_number, grade = _current_event(connection, event, view)
     if event_number != event.replaces:
-        now_is = "nothing stands" if event_number is None else f"grade {grade} stands"
+        now_is = "there is no grade" if event_number is None else f"the grade is {grade}"
         raise EditConflict(
             f"topic {format_value(event.topic)}, document {format_value(event.document)}: changed "
-            "since it was "
-            f"shown; {now_is} now",
+            f"since it was displayed; {now_is} now",
             event_number,
             grade,
         )
@@ -173,16 +174,16 @@ def _current_event(
 def _check_undo(connection: sqlite3.Connection, event: Event) -> None:
     """Check that the event to undo belongs to the assessor and is current."""
     if event.replaces is None:
-        raise InputError("an undo has to say which event it takes back")
+        raise InputError("replaces: missing for an undo; expected the event to undo")
     undone = connection.execute(
         "SELECT assessor, topic, document, other, kind, again FROM events WHERE event = ?",
         (event.replaces,),
     ).fetchone()
     if undone is None or undone[:3] != (event.assessor, event.topic, event.document):
-        raise InputError(f"event {event.replaces} is none of this assessor and document")
+        raise InputError(f"event {event.replaces} does not belong to this assessor and document")
     kind = undone[4]
     if kind == "undo":
-        raise InputError("an undo cannot be taken back; judge again")
+        raise InputError("an undo cannot be undone; judge again")
     stands = connection.execute("SELECT 1 FROM standing WHERE event = ?", (event.replaces,))
     view = _VIEWS.get(_counts_as(kind, undone[3]))
     last: tuple[int | None, int | None] = (event.replaces, None)
@@ -193,6 +194,6 @@ def _check_undo(connection: sqlite3.Connection, event: Event) -> None:
     if stands.fetchone() is None or last[0] != event.replaces:
         raise EditConflict(
             f"topic {format_value(event.topic)}, document {format_value(event.document)}: event "
-            f"{event.replaces} no longer stands",
+            f"{event.replaces} is no longer current",
             *last,
         )

@@ -45,8 +45,8 @@ def is_table(path: str) -> bool:
         return True
     if not tidy_tables.is_trec(suffix):
         raise InputError(
-            f"{path}: {suffix} is no format of this; expected .txt, .trec or none for TREC's text, "
-            "or .csv, .tsv, .json, .jsonl, .parquet or .feather"
+            f"{path}: the extension {suffix} is not supported; expected .txt, .trec or none for "
+            "TREC text, or .csv, .tsv, .json, .jsonl, .parquet or .feather"
         )
     return False
 
@@ -84,7 +84,9 @@ def qrels(
             columns["grade"].append(grade)
     if not columns["topic"]:
         programs = any(judge.kind == "program" for judge in campaign.assessors().values())
-        only = "; what programs judge is taken where one is named (--assessor)" if programs else ""
+        only = (
+            "; judgments of programs are exported if one is named (--assessor)" if programs else ""
+        )
         raise InputError(f"{campaign.path}: nothing is judged by persons or pooled yet{only}")
     rows, _ = read_rows("judgments", columns, "qrels")
     stream = BytesIO()
@@ -126,9 +128,7 @@ def format_sampled_judgments(
         raise InputError(f"{campaign.path}: nothing is pooled yet, so there is no sample")
     n_unpooled = sum(map(len, graded.values())) - pooled
     if n_unpooled:
-        notes.append(
-            f"judged but not pooled, and left out: {format_count(n_unpooled, 'documents')}"
-        )
+        notes.append(f"judged but not pooled, and omitted: {format_count(n_unpooled, 'documents')}")
     if as_table:
         import pyarrow as pa
 
@@ -161,11 +161,11 @@ def _collect_grades(
     if adjudicated.disputed:
         disputed_count = format_count(len(adjudicated.disputed), "documents")
         notes.append(
-            f"assessors differ about {disputed_count}, and nobody has decided; taken: {rule}"
+            f"assessors disagree on {disputed_count} without an adjudication; rule: {rule}"
         )
     if adjudicated.programs_only:
         program_count = format_count(len(adjudicated.programs_only), "documents")
-        notes.append(f"judged by programs only, who count where they are named: {program_count}")
+        notes.append(f"judged by programs only, which are exported if named: {program_count}")
     return graded, notes
 
 
@@ -199,7 +199,7 @@ def prefs(campaign: Campaign, path: str = "", *, assessor: str | None = None) ->
             ):
                 rows.append((topic, group, str(pair_number), document, 1 + level))
     message = (
-        f"preferences go round in a circle, and stand each by itself: {', '.join(cyclic_groups)}"
+        f"preferences are cyclic, and each pair is a group of its own: {', '.join(cyclic_groups)}"
     )
     notes = (message,) if cyclic_groups else ()
     if as_table:
@@ -248,7 +248,7 @@ def _field(text: str) -> str:
     """Check that a field of TREC text has no blanks, and return it."""
     if not text or any(sign in text for sign in " \t\n\v\f\r\0"):
         raise InputError(
-            f"TREC text has no place for {format_value(text)}: its fields have no blanks"
+            f"{format_value(text)}: is not a field of TREC text; expected text without blanks"
         )
     return text
 

@@ -72,12 +72,12 @@ def parse_measures(names: str | Iterable[str | Measure]) -> tuple[str, ...]:
         measure = name if isinstance(name, Measure) else parse(name, TASKS["retrieval"])
         if measure.definition.statistic not in (JudgedRankings, SampledRankings):
             raise InputError(
-                f"{measure} is of documents judged in groups or two by two; expected a measure of "
-                "one grade a document, such as nDCG@10"
+                f"measures: {measure} requires judgments in groups or preferences; expected a "
+                "measure of one grade per document, such as nDCG@10"
             )
         if str(measure) in canonical:
             raise InputError(f"measures: {measure} is named twice")
         canonical.append(str(measure))
     if not canonical:
-        raise InputError("measures: there is none, expected one or more, such as nDCG@10")
+        raise InputError("measures: empty; expected one or more, such as nDCG@10")
     return tuple(canonical)

@@ -126,8 +126,8 @@ def import_judgments(
             if event.topic not in known:
                 if not only_known:
                     raise InputError(
-                        f"{row.location}: topic {format_value(event.topic)} is not of this campaign; "
-                        f"{did_you_mean(event.topic, known)} (--only-known leaves it out)"
+                        f"{row.location}: topic {format_value(event.topic)} is not of this "
+                        f"campaign; {did_you_mean(event.topic, known)} (--only-known skips it)"
                     )
                 counts.add("unknown")
                 continue
@@ -148,8 +148,8 @@ def import_judgments(
             if key in visited:
                 raise InputError(
                     f"{row.location}: topic {format_value(event.topic)}, document "
-                    f"{format_value(event.document)} of "
-                    f"{event.assessor} stands there twice, first in {visited[key][0]}"
+                    f"{format_value(event.document)} of {event.assessor} occurs twice, first in "
+                    f"{visited[key][0]}"
                 )
             visited[key] = row.location, grade
             number, before = current_events.get(key, (None, None))
@@ -159,9 +159,8 @@ def import_judgments(
             if number is not None and not overwrite:
                 raise InputError(
                     f"{row.location}: topic {format_value(event.topic)}, document "
-                    f"{format_value(event.document)}: "
-                    f"{event.assessor} judged {before} (event {number}) and not {grade}; that is "
-                    "replaced only where that is asked for (--replace)"
+                    f"{format_value(event.document)}: {event.assessor} judged {before} (event "
+                    f"{number}) and not {grade}; expected the same grade (--replace replaces it)"
                 )
             counts.add("new" if number is None else "replaced")
             events.insert(connection, replace(event, replaces=number))
@@ -185,8 +184,10 @@ def _current_events(campaign: Campaign) -> dict[tuple[Any, ...], tuple[int, int 
         key = judgment.assessor, judgment.topic, judgment.again, judgment.document
         event_by_key[key] = judgment.event, judgment.grade
     for preference in campaign.preferences():
-        pair = Event("", preference.assessor, preference.topic, preference.document, grade=preference.grade, other=preference.other,
-                     again=preference.again)  # fmt: skip
+        pair = Event(
+            "", preference.assessor, preference.topic, preference.document,
+            grade=preference.grade, other=preference.other, again=preference.again,
+        )  # fmt: skip
         key, grade = _key(pair)
         event_by_key[key] = preference.event, grade
     return event_by_key
@@ -243,21 +244,21 @@ def format_import_summary(summary: ImportSummary) -> Iterable[str]:
         f", {summary.replaced:,} replaced" if summary.replaced else ""
     )
     if summary.same:
-        yield f"{summary.same:,} were there already"
+        yield f"{summary.same:,} were recorded already"
     if summary.unjudged:
         yield f"{summary.unjudged:,} have a negative grade, which means not judged"
     if summary.unknown:
-        yield f"{summary.unknown:,} are of topics that the campaign does not have, and left out"
+        yield f"{summary.unknown:,} are of topics that the campaign does not have, and were skipped"
     if summary.unasked:
-        yield f"{summary.unasked:,} are of what is not missing, and left out"
+        yield f"{summary.unasked:,} are not missing, and were skipped"
     if summary.assessors:
         yield f"new: {format_names(summary.assessors)}"
 
 
-#: What a file holds: TREC's judgments, TREC's preferences, or a table of either.
+#: Content of a file: TREC judgments, TREC preferences, or a table of either.
 Kind: TypeAlias = Literal["qrels", "prefs", "table"]
 
-#: What the columns of a table are called.
+#: Names of the columns of a table.
 COLUMNS: Mapping[str, Sequence[str]] = {
     "assessor": ("assessor", "rater", "annotator", "judge", "worker"),
     "kind": ("kind",),
@@ -272,13 +273,13 @@ COLUMNS: Mapping[str, Sequence[str]] = {
     "note": ("note", "comment"),
 }
 
-#: What to do with the five fields of sample_eval.
+#: Advice if a file has the five fields of sample_eval.
 _SAMPLED = (
     "strata and probabilities of a sample cannot be imported (calipers campaign sample draws one), "
     "grades can: as a table with the columns topic, doc and grade"
 )
 
-#: A part of TREC's preferences with more documents has too many pairs.
+#: Maximum number of documents of a part of TREC preferences, all pairs of which are imported.
 _MOST_OF_PART = 200
 
 
@@ -354,9 +355,8 @@ def _parse_prefs(rows: JudgmentRows, assessor: str | None) -> Iterator[JudgmentR
     for (topic, group, _), part_rows in parts.items():
         if len(part_rows) > _MOST_OF_PART:
             raise InputError(
-                f"{_format_location(rows, part_rows[0])}: {len(part_rows)} documents are compared at once, "
-                "expected no "
-                f"more than {_MOST_OF_PART}"
+                f"{_format_location(rows, part_rows[0])}: {len(part_rows)} documents are compared "
+                f"at once, expected at most {_MOST_OF_PART}"
             )
         for a, b in combinations(part_rows, 2):
             document, other = _ids(rows, a, rows.document)[0], _ids(rows, b, rows.document)[0]

@@ -30,10 +30,10 @@ from calipers.measures import Definition, parse
 from calipers.measures.families import TASKS
 from calipers.statistics import SampledRankings
 
-#: What is measured where the pool is a sample, unless measures of samples are asked for.
+#: Default measures if the pool is a sample.
 ESTIMATES = "xinfAP", "HT-AP", "infNDCG"
 
-#: Of a topic, what is judged next, from the grades so far and what was put aside.
+#: Function that yields the next documents of a topic, given the grades so far and the skipped ones.
 Adaptive: TypeAlias = Callable[[str, Mapping[str, int], frozenset[str]], Iterable[str]]
 
 
@@ -42,8 +42,8 @@ class PoolSummary:
     """Summary of an added pool.
 
     ``pool`` is its number (None if nothing was written), ``documents`` and ``new`` are the numbers
-    of documents and of new documents by topic, and ``empty_topics`` are the topics without retrieved
-    documents.
+    of documents and of new documents by topic, and ``empty_topics`` are the topics without
+    retrieved documents.
     """
 
     pool: int | None
@@ -147,15 +147,15 @@ def add_pool(
         pooled.setdefault(entry.topic, set()).add(entry.document)
     if replace and _is_judged(campaign):
         raise InputError(
-            f"{campaign.path}: documents are judged already, so that their pool stays; a further "
-            "pool adds to it"
+            f"{campaign.path}: documents are judged already, so their pool cannot be replaced; a "
+            "further pool adds to it"
         )
     before = {} if replace else pooled
     sampled = any(entry.stratum is not None for entry in campaign.pool()) and not replace
     if before and (sample is not None or sampled):
         raise InputError(
-            f"{campaign.path}: there are pooled documents already, and documents that were chosen "
-            "otherwise are no sample; --replace forgets them as long as nothing is judged"
+            f"{campaign.path}: documents are pooled already, but a sample has to be the first "
+            "pool; --replace deletes earlier pools as long as nothing is judged"
         )
     new = {
         t: sum(d.document not in before.get(t, ()) for d in selection)
@@ -287,7 +287,7 @@ def assign_topics(
         sizes[entry.topic] = sizes.get(entry.topic, 0) + entry.sampled
         pooled.setdefault(entry.topic, []).append(entry.document)
     if not sizes:
-        raise InputError(f"{campaign.path}: nothing is pooled, so that there is nothing to judge")
+        raise InputError(f"{campaign.path}: nothing is pooled, so there is nothing to judge")
     for topic in (*twice, *(conflicts or ())):
         if topic not in sizes:
             raise InputError(f"topic {topic!r} has no pool; {did_you_mean(topic, sizes)}")
@@ -339,7 +339,7 @@ def spread_topics(topics: Sequence[str], number: int) -> list[str]:
     ['b', 'e', 'g']
     """
     if number > len(topics):
-        raise InputError(f"{number} topics are to be judged twice, and there are {len(topics)}")
+        raise InputError(f"{number} topics are to be judged twice, but there are {len(topics)}")
     return [topics[(2 * k + 1) * len(topics) // (2 * number)] for k in range(number)]
 
 
@@ -406,7 +406,8 @@ def decide(
         )
     if assessors[adjudicator].role != "adjudicator":
         raise InputError(
-            f"{adjudicator!r} is an assessor; whoever decides has not judged the documents"
+            f"{adjudicator!r} is an assessor; expected an adjudicator, who has not judged the "
+            "documents"
         )
     current = {(entry.topic, entry.document): entry for entry in campaign.adjudications()}
     pooled = {(entry.topic, entry.document) for entry in campaign.pool()}

@@ -9,8 +9,8 @@ the document to judge next, so that relevant documents come early and judging ma
 judged documents are then not a random sample, so estimators for samples (infAP and the like) must
 not be used; and assessors see relevant documents become rarer, which shifts their threshold.
 Therefore judging begins with some documents in the order of their best ranks (``burn_in``), by
-which an assessor gets to know the topic, and each topic has a limit (``most``), so that the first
-ones do not use up the budget (Voorhees 2018).
+which an assessor gets to know the topic, and each topic has a limit (``max_documents``), so that
+the first ones do not use up the budget (Voorhees 2018).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class PoolEntry:
     priority: float | None = None
 
 
-#: By topic, in the order of the method.
+#: Pool of each topic, in the order of the method.
 Pool = dict[str, list[PoolEntry]]
 
 
@@ -65,7 +65,7 @@ def rank_biased_weight(rank: int, p: float) -> float:
     return (1 - p) * p ** (rank - 1)
 
 
-#: How documents are weighted: the weight of a rank, and the usual value of its parameter.
+#: Weights of documents: the function of a rank, and the default value of its parameter.
 WEIGHTS: dict[str, tuple[Callable[[int, float], float], float]] = {
     "rrf": (reciprocal_rank, 60.0),
     "rbp": (rank_biased_weight, 0.8),
@@ -199,7 +199,7 @@ def select_top_documents(
     return pool
 
 
-# --- What comes of a pool -------------------------------------------------------------------------
+# --- Size of a pool and contributions -------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -455,7 +455,8 @@ class _RunScores:
         self.judged, self.relevant, self.priority = np.zeros((3, len(self.names)))
 
 
-#: The value of each run, of which the highest is asked next: from what is known and a generator.
+#: Function that returns the priority of each run, given the state and a random generator; the run
+#: of highest priority is next.
 _Value = Callable[[_RunScores, np.random.Generator], FloatArray]
 
 
@@ -474,8 +475,8 @@ def _draw(runs: _RunScores, random: np.random.Generator) -> FloatArray:
     return random.beta(1 + runs.relevant, 1 + runs.judged - runs.relevant)
 
 
-#: The methods: what runs are chosen by, and which part of what was known before a judgment counts
-#: after it (1 all, 0 nothing).
+#: Methods: the function that returns priorities, and the factor by which earlier counts are
+#: multiplied at each judgment (1 keeps all of them, 0 none).
 METHODS: dict[str, tuple[_Value, float]] = {
     "move-to-front": (_move_to_front, 1.0),
     "max-mean": (_mean, 1.0),
@@ -508,7 +509,7 @@ class JudgingQueue:
         Seed of the random draws.
     burn_in : int, default=0
         Number of documents that come first in the order of their best ranks, ties by id.
-    most : int, optional
+    max_documents : int, optional
         Maximum number of documents to judge.
     judged : iterable of (str, bool), default=()
         Earlier judgments in their order: pairs of a document and whether it is relevant.
@@ -542,9 +543,13 @@ class JudgingQueue:
         if method not in METHODS:
             raise InputError(f"method is {method!r}; {did_you_mean(method, METHODS)}")
         if not rankings:
-            raise InputError(f"topic {topic!r}: there is no run, of which its documents could be")
+            raise InputError(
+                f"topic {topic!r}: has no rankings; expected those of one or more runs"
+            )
         check_min_int(burn_in, "burn_in", 0)
-        self.max_documents = None if max_documents is None else check_min_int(max_documents, "most")
+        self.max_documents = (
+            None if max_documents is None else check_min_int(max_documents, "max_documents")
+        )
         self._value, self._retention = METHODS[method]
         names = sorted(rankings)
         self._rankings: list[list[str]] = [list(rankings[name]) for name in names]
@@ -608,7 +613,7 @@ class JudgingQueue:
             return
         values = np.where(remaining_mask, _move_to_front(runs, np.random.default_rng(0)), -np.inf)
         runs.front = int(np.argmax(values))
-        # (A document that was skipped, and is judged later, may be another run's.)
+        # (A document that was skipped and is judged later may belong to another run.)
         if document in self._has[runs.front] and not relevant:
             runs.priority[runs.front] -= 1
 

@@ -71,10 +71,10 @@ def assess_quality(
     """
     final = operations.final_grades(campaign, rule)
     if not final:
-        raise InputError(f"{campaign.path}: nothing is judged by people so far")
+        raise InputError(f"{campaign.path}: no document is judged by a person yet")
     rankings, groups = operations.read_rankings(campaign)
     if len(rankings) < 2:
-        raise InputError(f"{campaign.path}: there is one run only; an order needs two")
+        raise InputError(f"{campaign.path}: there is only one run; a ranking needs two")
     default_selection = operations.ordering_measures(campaign)
     selected_measures = tuple(measures) or default_selection.names
     pool_depth = operations.pooled_depth(campaign) if depth is None else down_to(depth)
@@ -140,7 +140,7 @@ def quality_warnings(campaign: Campaign, rule: str = "majority") -> list[str]:
     return messages
 
 
-#: Values that are no further apart are alike.
+#: Largest difference between values that count as equal.
 HAIR = 1e-9
 
 
@@ -244,7 +244,9 @@ def leave_one_group_out(
     """
     runs_by_group = group_runs(rankings, groups)
     if len(runs_by_group) < 2:
-        raise InputError("there is one group only; leaving it out leaves nothing")
+        raise InputError(
+            "groups: there is only one; expected two or more, as one is left out at a time"
+        )
     groups_by_topic = {t: groups_by_document(rankings, runs_by_group, t, depth) for t in judgments}
     before, results = score_systems(judgments, rankings, measures, level), []
     for group, runs in runs_by_group.items():
@@ -269,7 +271,7 @@ def leave_one_group_out(
     return results
 
 
-# --- Dense against sparse -------------------------------------------------------------------------
+# --- Sparse judgments -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -421,10 +423,10 @@ class Separation:
     by_topics: tuple[tuple[int, float, float], ...]
 
 
-#: A deviation that the values of every measure may have.
+#: Standard deviation that is possible for the values of every measure.
 _SMALL = 0.1
 
-#: Paired t tests need so many topics at least.
+#: Minimum number of topics for paired t-tests.
 _FEWEST = 5
 
 
@@ -478,8 +480,8 @@ def _separation(scores: SystemTopicScores, draws: int, seed: int) -> Separation:
     for size in [n for n in (5, 10, 20, 25, 50, 75, 100, 150, 200, 300, 500) if n < n_topics]:
         subsets = [
             SystemTopicScores(
-                scores.measure, scores.topics, scores.systems, values[random.permutation(n_topics)[:size]],
-                scores.higher_is_better, scores.level,
+                scores.measure, scores.topics, scores.systems,
+                values[random.permutation(n_topics)[:size]], scores.higher_is_better, scores.level,
             )
             for _ in range(draws)
         ]  # fmt: skip
@@ -508,7 +510,8 @@ def _n_topics_needed(
     typical = float(np.median(deviation))
     if not typical > HAIR:
         return undefined
-    # (It is as many deviations, however large: those of few topics may be larger than any truth.)
+    # (The detectable difference is a multiple of the standard deviation, which may be greater with
+    # few topics than a measure permits. So it is computed for a small one.)
     detectable = plan(
         scores.measure, sd=_SMALL, n=differences.shape[1], level=scores.level
     ).min_detectable
@@ -531,7 +534,8 @@ def _topics(scores: SystemTopicScores, effect: float) -> int | None:
     """Return the number of topics that detect a standardized difference with 80% power."""
     if not effect > 1e-3:
         return None
-    # (A measure of one deviation: only the ratio matters. It stays below 1 for measures in [0, 1].)
+    # (Only the ratio of difference and standard deviation matters. Both are below 1, for measures
+    # in [0, 1].)
     scale = 0.5 / max(1.0, effect)
     return max(
         _FEWEST, plan(scores.measure, sd=scale, difference=effect * scale, level=scores.level).n

@@ -21,7 +21,7 @@ MEDIA = (
     "image/webp",
 )
 
-#: What grades mean unless a campaign says otherwise.
+#: Default grades, with their meanings.
 GRADES = {0: "not relevant", 1: "marginally relevant", 2: "relevant", 3: "highly relevant"}
 
 

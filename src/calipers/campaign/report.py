@@ -36,11 +36,11 @@ from calipers.report.tables import KEY, NUMBER, WORDS, Column
 from calipers.report.writers import get_writer
 from calipers.results import Curve, Evaluation
 
-#: Depths whose pools are drawn.
+#: Depths in the graph of the pool.
 _DEPTHS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 50, 75, 100)
 
 
-#: So many participants have graphs of their own.
+#: Maximum number of participants with graphs of their own.
 _GRAPHS = 24
 
 
@@ -153,11 +153,17 @@ def _headlines(status: CampaignStatus, check: QualityReport | None) -> list[str]
     ]
     measure = check.left_out[0].changes[0].measure
     if not changed:
-        sentence = f"Every run keeps its rank by {measure} without what only its participant found."
+        sentence = (
+            f"Every run keeps its rank by {measure} without the documents that only its "
+            "participant found."
+        )
         return [first, sentence]
     return [
         first,
-        f"Without their own documents, {', '.join(changed)} would stand otherwise by {measure}.",
+        (
+            "Without the documents that only the participant found, the ranking by "
+            f"{measure} changes for {', '.join(changed)}."
+        ),
     ]
 
 
@@ -171,7 +177,7 @@ def _scores(
     """Yield the scores of participants and of their systems by the measures of the campaign."""
     runs, sampled = campaign.runs(), operations.sampled_judgments(campaign, final)
     measures = operations.select_measures(campaign, requested, sampled=sampled is not None)
-    # (Each by itself: nothing here compares them, and pairs of many runs take their time.)
+    # (One by one, as they are not compared here, and pairs of many runs take time.)
     evaluations = {
         name: retrieval(
             sampled or final,
@@ -188,9 +194,12 @@ def _scores(
     ranked = sorted(runs, key=partial(_sort_key, evaluations, main, higher))
     runs_by_participant = group_by(ranked, lambda run: runs[run].participant)
     first = "highest" if higher is None else "best"
-    note = f"By {main}, {first} first, with intervals at {level:.0%} for topics like these."
+    note = (
+        f"Sorted by {main}, {first} first; the {level:.0%} confidence intervals generalize to "
+        "other topics."
+    )
     if sampled is not None:
-        note += " Estimates from a sample of the pool: ratios, none of which is unbiased."
+        note += " Estimates from a sample of the pool are ratios, and not unbiased."
     values = _values(evaluations, names)
     best = [
         [participant, len(participant_runs), participant_runs[0], *values[participant_runs[0]]]
@@ -200,8 +209,8 @@ def _scores(
         len(participant_runs) > 1 for participant_runs in runs_by_participant.values()
     )
     best_note = (
-        f" Of each participant the run with the {first} {main}: of several, the best looks a "
-        "little better than it is."
+        f" The run of each participant has the {first} {main} of its runs; the best of several "
+        "is optimistically biased."
     )
     yield _section(
         "participants",
@@ -311,7 +320,8 @@ def _topics(campaign: Campaign, status: CampaignStatus, check: QualityReport | N
             "disputed", "systems")  # fmt: skip
     note = (
         "Systems: whether the topic separates them, or is easy (all do well), hard (all fail), or "
-        "all do alike. Disputed: assessors differ, and nobody has decided."
+        "all have the same value (alike). Disputed: documents on which assessors disagree, without "
+        "an adjudication."
     )
     return _section("topics", "Topics", tables=[_table(head, rows, note=note)])
 
@@ -333,14 +343,15 @@ def _pool(campaign: Campaign, final: Mapping[str, Any]) -> list[Block]:
     figures = [
         Figure(
             "Pool by depth", f"The pool grows to {grown[-1].documents} documents.",
-            "Documents of all topics among the first of any run, and those known to be relevant."
+            "Number of documents of all topics down to this depth of any run, and of those known "
+            "to be relevant."
             + _pooling_sentence(campaign, depth),
             line_chart(points, "depth", "documents"),
             ("depth", "documents", "relevant"),
             tuple((str(s.depth), str(s.documents), _cell(s.relevant)) for s in grown),
         ),
         Figure(
-            "Pool by participants", f"The pool has {with_groups[-1]:.0f} documents of all.",
+            "Pool by participants", f"The pool of all has {with_groups[-1]:.0f} documents.",
             "Mean size of the pool by number of participants, over all subsets of them. If the "
             "curve still rises at its end, further participants would add unjudged documents.",
             line_chart([("", m, n) for m, n in enumerate(with_groups, 1)], "participants",
@@ -349,8 +360,8 @@ def _pool(campaign: Campaign, final: Mapping[str, Any]) -> list[Block]:
             tuple((str(m), f"{n:.1f}") for m, n in enumerate(with_groups, 1)),
         ),
         Figure(
-            "What one participant alone has", "Documents that one participant alone has found.",
-            "Pale: documents that nobody else has. Dark: those known to be relevant.",
+            "Unique contributions", "Documents that only one participant found.",
+            "Pale: documents that no other participant found. Dark: those known to be relevant.",
             bar_chart([(o.group, o.unique, float(o.unique_relevant or 0)) for o in contributions],
                       "documents"),
             ("participant", "documents", "unique", "relevant", "unique relevant"),
@@ -363,12 +374,12 @@ def _pool(campaign: Campaign, final: Mapping[str, Any]) -> list[Block]:
 
 def _pooling_sentence(campaign: Campaign, depth: int | None) -> str:
     if any(settings.get("depth") == "all" for settings in operations.pool_settings(campaign)):
-        return " Pooled was all that runs retrieved."
-    return f" Pooled were the first {depth}." if depth else ""
+        return " All retrieved documents were pooled."
+    return f" The pool has depth {depth}." if depth else ""
 
 
 def _progress(status: CampaignStatus) -> list[Block]:
-    head = "assessor", "kind", "topics", "to judge", "judged", "put aside", "minutes", "last"
+    head = "assessor", "kind", "topics", "to judge", "judged", "skipped", "minutes", "last"
     rows = [
         [a.assessor, a.kind if a.role == "assessor" else a.role, a.topics, a.to_judge, a.judged,
          a.skipped, round(a.minutes), (a.last or "–")[:16].replace("T", " ")]
@@ -385,14 +396,16 @@ def _agreement(campaign: Campaign, measures: Sequence[str], level: float) -> lis
     topic_level = assessor_agreement.topic_level_agreement(grades, level=level)
     rows = [
         [e.measure, e.value, f"[{_cell(e.low)}, {_cell(e.high)}]", e.n,
-         ", ".join(evaluation.definitions[k].undefined.get(reason, reason) for reason in e.undefined)]
-        for k, e in enumerate(evaluation)
+         ", ".join(definition.undefined.get(reason, reason) for reason in e.undefined)]
+        for e, definition in zip(evaluation, evaluation.definitions, strict=True)
     ]  # fmt: skip
     tables = [
         _table(
-            ("measure", "value", f"{level:.0%} interval", "documents", "undefined"), rows,
-            note=f"Intervals are for documents like these. For topics like these, {topic_level.topics} of "
-            f"which two judged, α is in [{_cell(topic_level.low)}, {_cell(topic_level.high)}]"
+            ("measure", "value", f"{level:.0%} CI", "documents", "undefined"), rows,
+            note="Confidence intervals generalize to other documents. The one of α that "
+            f"generalizes to other topics is [{_cell(topic_level.low)}, "
+            f"{_cell(topic_level.high)}], "
+            f"from {format_count(topic_level.topics, 'topics')} with a document that two judged"
             + (f" ({topic_level.caution})." if topic_level.caution else ".")
             + " Values depend on the depth of the pool.",
         )
@@ -414,14 +427,14 @@ def _agreement(campaign: Campaign, measures: Sequence[str], level: float) -> lis
     )
     if repeat_agreement:
         repeat_rows = [[name, *values] for name, values in repeat_agreement.items()]
-        head = "assessor", "graded alike", "low", "high", "documents"
-        tables.append(_table(head, repeat_rows, "Documents judged twice by one assessor"))
+        head = "assessor", "identical grades", "low", "high", "documents"
+        tables.append(_table(head, repeat_rows, "Intra-assessor agreement"))
     tables += _orders(campaign, grades, measures, level)
     decided = len(campaign.adjudications())
     n_disputed = len(
         assessor_agreement.disagreements(grades, operations.adjudicated_decisions(campaign))
     )
-    lines = [f"{n_disputed} documents are disputed, and {decided} decided."]
+    lines = [f"{n_disputed} documents are disputed, and {decided} adjudicated."]
     return _section("agreement", "Agreement", lines=lines, tables=tables)
 
 
@@ -442,10 +455,10 @@ def _orders(
          o.distinct, f"{len(o.reversed)} of {o.pairs}"]
         for o in swapped
     ]  # fmt: skip
-    head = ("measure", "topics judged twice", "τ", "middle 95%", "τ_AP", "orders",
-            "significant pairs turned")  # fmt: skip
-    note = "Each topic that several judged is given to one of them at random, 1,000 times."
-    return [_table(head, rows, "Order of systems with another assessor", note)]
+    head = ("measure", "topics judged twice", "τ", "middle 95%", "τ_AP", "rankings",
+            "significant pairs reversed")  # fmt: skip
+    note = "Each topic with several assessors is assigned to one of them at random, 1,000 times."
+    return [_table(head, rows, "Ranking stability under the choice of assessors", note)]
 
 
 def _reliability(check: QualityReport, omitted: Sequence[str]) -> list[Block]:
@@ -458,13 +471,13 @@ def _reliability(check: QualityReport, omitted: Sequence[str]) -> list[Block]:
                     [result.group, run, c.measure, result.documents, result.relevant, value, after,
                      f"{rank:g} → {then:g}", c.tau, c.tau_ap, len(c.lost), len(c.reversed)]
                 )  # fmt: skip
-    head = ("without", "run", "measure", "documents", "relevant", "value", "then", "rank", "τ",
-            "τ_AP", "pairs lost", "reversed")  # fmt: skip
+    head = ("without", "run", "measure", "documents", "relevant", "value", "value without", "rank",
+            "τ", "τ_AP", "pairs lost", "reversed")  # fmt: skip
     note = (
         "Judgments without the documents that only this participant found. Pairs lost: no longer "
         "significantly different; reversed: significantly different in the other direction."
     )
-    tables = [_table(head, rows, "If a participant had not taken part", note)] if rows else []
+    tables = [_table(head, rows, "Leave-one-group-out", note)] if rows else []
     points = [(s.measure, s.relevant, s.tau) for s in check.sparse]
     known = [point for point in points if not math.isnan(point[2])]
     figures = []
@@ -472,11 +485,11 @@ def _reliability(check: QualityReport, omitted: Sequence[str]) -> list[Block]:
         figures.append(
             Figure(
                 "Few relevant documents known",
-                "Rank correlation with the order by all judgments.",
+                "Rank correlation with the ranking by all judgments.",
                 "Kendall's τ between the ranking of systems by all judgments and the ranking with "
                 "this number of relevant documents per topic, averaged over random subsets. "
                 "With one relevant document, AP equals RR.",
-                line_chart(known, "relevant documents known of a topic", "τ"),
+                line_chart(known, "known relevant documents per topic", "τ"),
                 ("measure", "known", "τ", "τ_AP", "pairs", "lost", "reversed"),
                 tuple((s.measure, str(s.relevant), _cell(s.tau), _cell(s.tau_ap), str(s.pairs),
                        f"{s.lost:.1f}", f"{s.reversed:.1f}") for s in check.sparse),
@@ -489,7 +502,7 @@ def _separation(
     campaign: Campaign, check: QualityReport, measure: str, final: Mapping[str, Any]
 ) -> list[Block]:
     head = ("measure", "topics", "pairs", "significant", "MDD (80% power)",
-            "half of the pairs need", "four fifths need")  # fmt: skip
+            "topics (1/2 of pairs)", "topics (4/5 of pairs)")  # fmt: skip
     rows = [
         [s.measure, s.topics, s.pairs, s.separated, s.detectable, *s.needed]
         for s in check.separation
@@ -524,15 +537,19 @@ def _separation(
         figures.append(
             Figure(
                 "Discriminative power by number of topics",
-                "The proportion of significantly different pairs increases with topics.",
+                "The proportion of significantly different pairs by number of topics.",
                 "Proportion of pairs of systems that differ significantly with this number of "
                 "topics (randomised Tukey HSD), averaged over random subsets of the topics.",
                 line_chart(points, "topics", "proportion of pairs", is_proportion=True),
-                ("measure", "topics", "share"),
+                ("measure", "topics", "proportion"),
                 tuple((m, str(n), _cell(x)) for m, n, x in points),
             )
         )  # fmt: skip
-    table = _table(head, rows, note="Paired t tests of the observed differences.")
+    note = (
+        "Numbers of topics with which paired t-tests detect the observed differences of half and "
+        "of four fifths of the pairs with 80% power."
+    )
+    table = _table(head, rows, note=note)
     return _section("separation", "Discriminative power", tables=[table], figures=figures)
 
 
@@ -551,6 +568,6 @@ def _provenance(campaign: Campaign) -> list[tuple[str, str]]:
         ("Measures", ", ".join(info.measures) or "those of the goal"),
         *((f"Pool {number}", settings) for number, settings in enumerate(pools, 1)),
         ("Events", f"{last[1]}" + (f", the last at {last[0]}" if last[0] else "")),
-        ("Final grades", "adjudicated, else what most people said, of equally many the lower"),
+        ("Final grades", "adjudicated, else the majority of persons; ties: the lower grade"),
         ("Calipers", info.version),
     ]

@@ -16,13 +16,13 @@ from calipers.data.trec_tables import decode_id
 
 #: Runs as :func:`calipers.retrieval` takes them.
 Runs: TypeAlias = "Mapping[str, TrecSource] | Sequence[str | os.PathLike[str]] | TrecSource"
-#: For each topic, what was retrieved, best first.
+#: Retrieved documents by topic, best first.
 Ranking: TypeAlias = Mapping[str, Sequence[str]]
-#: By the name of a run.
+#: Rankings by the name of the run.
 Rankings: TypeAlias = Mapping[str, Ranking]
-#: How many documents of each run are pooled, or all that it retrieved.
+#: Number of pooled documents of each run and topic, or all that were retrieved.
 Depth: TypeAlias = int | Literal["all"]
-#: Grades by topic and document; a negative one is no judgment.
+#: Grades by topic and document; a negative grade means not judged.
 Judgments: TypeAlias = Mapping[str, Mapping[str, int]]
 
 
@@ -72,7 +72,7 @@ def add_runs(
     """
     topics = [topic.topic for topic in campaign.topics()]
     if not topics:
-        raise InputError(f"{campaign.path}: has no topics yet; they come before the runs")
+        raise InputError(f"{campaign.path}: has no topics yet; expected topics before runs")
     summaries = []
     with campaign.write():
         before = {run.run: run for run in campaign.runs().values()}
@@ -81,8 +81,8 @@ def add_runs(
             run = campaign.add_run(name or run_name(path), path, participant)
             if not run.scores.keys() & set(topics):
                 raise InputError(
-                    f"{path}: answers none of the {len(topics)} topics, of which the first is "
-                    f"{topics[0]!r}; its own first is {next(iter(run.scores))!r}"
+                    f"{path}: has none of the {len(topics)} topics, the first of which is "
+                    f"{topics[0]!r}; its own first topic is {next(iter(run.scores))!r}"
                 )
             same = next(
                 (earlier.run for earlier in before.values() if earlier.scores == run.scores), None
@@ -156,7 +156,7 @@ def group_runs(rankings: Rankings, groups: Mapping[str, str] | None) -> dict[str
         return {run: (run,) for run in rankings}
     for run in rankings:
         if run not in groups:
-            raise InputError(f"groups: run {run!r} is in none; {did_you_mean(run, groups)}")
+            raise InputError(f"groups: has no group for run {run!r}; {did_you_mean(run, groups)}")
     runs_by_group: dict[str, list[str]] = {}
     for run in rankings:
         runs_by_group.setdefault(groups[run], []).append(run)

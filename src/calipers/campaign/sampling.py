@@ -31,14 +31,14 @@ from calipers.data.sampled_judgments import read_sampled_judgments
 from calipers.evaluation.shared import select_measures
 from calipers.statistics import FloatArray, SampledRankings
 
-#: What is estimated unasked.
+#: Default measures.
 ESTIMATORS = ("xinfAP", "statAP", "HT-AP", "infNDCG")
 
 #: The documents of each stratum, by topic and the name of the stratum.
 Strata = Mapping[str, Mapping[str, Sequence[str]]]
 
-#: Grades by topic, stratum and document, as :func:`calipers.retrieval` takes them; −1 for what was
-#: not drawn, or is not judged so far.
+#: Grades by topic, stratum and document, as accepted by :func:`calipers.retrieval`; −1 for
+#: documents that were not sampled or are not judged yet.
 SampledJudgments = dict[str, dict[str, dict[str, int]]]
 
 
@@ -112,7 +112,7 @@ def strata_by_depth(rankings: Rankings, depths: Iterable[int]) -> dict[str, dict
     last_ranks = [check_min_int(depth, "depth") for depth in depths]
     if not last_ranks or sorted(set(last_ranks)) != last_ranks:
         raise InputError(
-            f"depths are {last_ranks}, expected numbers that rise, such as [10, 30, 100]"
+            f"depths are {last_ranks}, expected ascending numbers, such as [10, 30, 100]"
         )
     strata_by_topic: dict[str, dict[str, list[str]]] = {}
     for topic in list_topics(rankings):
@@ -196,8 +196,8 @@ def draw(strata: Strata, numbers: Mapping[str, int | float], *, seed: int = 0) -
             raise InputError(f"there is no stratum {name!r}; there are {', '.join(sorted(known))}")
         if not (0 < number <= 1 if isinstance(number, float) else number >= 1):
             raise InputError(
-                f"stratum {name!r}: {number} are to be drawn, expected a whole number of at least "
-                "1, or a share above 0.0 and up to 1.0"
+                f"stratum {name!r}: sample size {number}, expected a whole number of at least 1, "
+                "or a proportion above 0.0 and up to 1.0"
             )
     check_min_int(seed, "seed", 0)
     samples: dict[str, dict[str, StratumSample]] = {}
@@ -216,7 +216,7 @@ def draw(strata: Strata, numbers: Mapping[str, int | float], *, seed: int = 0) -
     return StratifiedSample(samples, seed)
 
 
-# --- How sure what is estimated is ----------------------------------------------------------------
+# --- Uncertainty of estimates ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -236,8 +236,7 @@ class DesignError:
     cautions: tuple[str, ...] = ()
 
 
-#: Fewer relevant documents than these among those drawn of strata that are not judged as a whole
-#: make errors that are too small.
+#: With fewer relevant documents in the samples of incomplete strata, standard errors are too small.
 FEW_RELEVANT = 10
 
 
@@ -290,10 +289,10 @@ def design_errors(
     invalid = [str(m) for m in chosen if m.definition.statistic is not SampledRankings]
     if invalid:
         raise InputError(
-            f"{invalid[0]} is no measure of a sample; expected {', '.join(ESTIMATORS)}"
+            f"{invalid[0]} is not a measure of samples; expected {', '.join(ESTIMATORS)}"
         )
     if ranked.nonrandom_mask().any():
-        raise InputError("judgments: there are no strata, without which there is no error")
+        raise InputError("judgments: have no strata; expected those of a stratified sample")
     values = np.array([measure.apply(ranked) for measure in chosen])
     variances = np.zeros(values.shape)
     for topic in range(len(ranked)):
@@ -354,8 +353,8 @@ def _cautions(rankings: SampledRankings) -> tuple[str, ...]:
     messages = []
     if n_few_relevant:
         messages.append(
-            f"{n_few_relevant} of {len(rankings)} topics have fewer than {FEW_RELEVANT} relevant documents among "
-            "those drawn from strata that are not judged as a whole: their errors are too small"
+            f"{n_few_relevant} of {len(rankings)} topics have fewer than {FEW_RELEVANT} relevant "
+            "documents in the samples of incomplete strata: their standard errors are too small"
         )
     if n_single:
         messages.append(f"{n_single} strata have one judged document, whose variance counts as 0")
@@ -469,10 +468,10 @@ def corrected_total(
     for name, documents in strata.items():
         missing = [d for d in documents if d not in program]
         if missing:
-            raise InputError(f"stratum {name!r}: the program says nothing of {missing[0]!r}")
+            raise InputError(f"stratum {name!r}: the program has not judged {missing[0]!r}")
         judged = {d: judgment for d, judgment in documents.items() if judgment is not None}
         if not judged and documents:
-            raise InputError(f"stratum {name!r}: nothing of it is judged")
+            raise InputError(f"stratum {name!r}: no document of it is judged by a person")
         differences = np.array(
             [(judgment - program[d]) * counts(d) for d, judgment in judged.items()]
         )

@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-#: The most that a page sends at once, in bytes: a note of 100,000 characters fits.
+#: Maximum size of a request, in bytes: a note of 100,000 characters fits.
 _LARGEST = 500_000
 
-#: How long a browser keeps a link's token.
+#: Lifetime of the cookie with the token of a link, in days.
 _DAYS = 90
 
 _SCRIPTS = ("outbox.js", "documents.js", "judge.js")
 
-#: What every answer says; scripts, styles and connections are added for the page.
+#: Headers of every response; scripts, styles and connections are added for the page.
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
     "X-Content-Type-Options": "nosniff",
@@ -81,7 +81,7 @@ def page() -> tuple[str, str]:
             "default-src 'none'",
             f"script-src {' '.join(_hash(sources[name]) for name in _SCRIPTS)}",
             f"style-src {_hash(sources['judge.css'])} {document}",
-            "img-src blob: data:",  # (data: for those that stand within an HTML document)
+            "img-src blob: data:",  # (data: for those embedded in an HTML document)
             "connect-src 'self'",
             "base-uri 'none'",
             "form-action 'none'",
@@ -134,12 +134,12 @@ class RequestGuard:
         if len(headers.get("host", [])) != 1 or headers["host"][0].lower() not in self._hosts:
             return "this is not the address of this campaign"
         if any(origin not in self._origins for origin in headers.get("origin", [])):
-            return "another site has no business here"
+            return "requests from other sites are rejected"
         within = "/api/" in scope["path"]
         if within and any(
             site not in ("same-origin", "none") for site in headers.get("sec-fetch-site", [])
         ):
-            return "another site has no business here"
+            return "requests from other sites are rejected"
         return None
 
 
@@ -216,7 +216,7 @@ class _RequestHandlers:
             if not isinstance(token, str) or not await _later(
                 self._sessions.is_valid_link, slug, token
             ):
-                raise _HTTPError(403, "this link is not good, or no longer")
+                raise _HTTPError(403, "this link is invalid or was revoked")
             answer = _answer({"assessor": self._sessions.names[slug]})
             answer.set_cookie(
                 self._cookie,
@@ -303,7 +303,8 @@ class _RequestHandlers:
         except BusyError as busy:
             return _answer({"error": str(busy)}, 503)
         except InputError as error:
-            # (Of a file that cannot be read just now a page has to try again, and forget nothing.)
+            # (If the file cannot be read at the moment, the page has to retry, and to keep its
+            # events.)
             busy_file = isinstance(error.__context__, sqlite3.Error)
             return _answer({"error": str(error)}, 503 if busy_file else 422)
 

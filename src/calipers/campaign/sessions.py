@@ -36,13 +36,13 @@ from calipers.campaign.workflow import (
 )
 from calipers.data.errors import InputError, did_you_mean, format_value
 
-#: So many tasks a page knows in advance, and so many acts it can undo after it was loaded anew.
+#: Number of tasks that a page loads in advance, and of events that it can undo after a reload.
 AHEAD, BEHIND = 64, 100
 
-#: Texts of documents are sent together up to so many characters.
+#: Maximum number of characters of documents that are sent together.
 _TOGETHER = 1_000_000
 
-#: What a page may tell.
+#: Kinds of events that a page may send.
 _KINDS = ("grade", "preference", "skip", "note", "undo")
 _ID = re.compile(r"[0-9A-Za-z-]{16,64}")
 
@@ -73,7 +73,7 @@ class SessionManager:
         self._info, self.id = info, abbreviate_token(info.name, info.created)
         self._refresh()
 
-    # --------------------------------------------------------------------------- what is in there
+    # ----------------------------------------------------------------------------------- content
 
     def _refresh(self) -> None:
         """Reload the campaign if another process, such as an import, has written to it."""
@@ -140,10 +140,10 @@ class SessionManager:
     def summary(self) -> str:
         """Return a sentence about the documents to be judged."""
         topics = {topic for state in self._states.values() for topic in state.session.topics}
-        grouping = "two by two" if self._settings.mode == "preferences" else "one by one"
+        grouping = "in pairs" if self._settings.mode == "preferences" else "one by one"
         order = "in random order" if self._settings.order == "random" else "in the pool's order"
         if self._adaptive is not None and self._settings.mode == "grades":
-            order = "in the order that judgments make"
+            order = "in adaptive order"
         counts = f"{len(self.documents)} documents of {len(topics)} topics"
         return f"{counts} are pooled; judged {grouping}, {order}"
 
@@ -173,7 +173,7 @@ class SessionManager:
             (topic, document, is_repeat), (other_topic, other, is_other_repeat) = parts[0], parts[1]
             if (topic, is_repeat) == (other_topic, is_other_repeat) and document != other:
                 return JudgingTask(topic, document, other, is_repeat)
-        raise InputError(f"task {format_value(key)} is none of this assessor")
+        raise InputError(f"task {format_value(key)} does not belong to this assessor")
 
     def _is_known(self, name: str, event: LoggedEvent) -> bool:
         keys = self._states[name].keys
@@ -182,7 +182,7 @@ class SessionManager:
             for document in (event.document, event.other)
         )
 
-    # -------------------------------------------------------------------------- what a page gets
+    # ----------------------------------------------------------------------------- data of pages
 
     def session(self, name: str, topic: str | None = None) -> dict[str, Any]:
         """Return the initial data of the page."""
@@ -282,7 +282,7 @@ class SessionManager:
             "document": name, "media": stored.media, "title": stored.title, "text": text,
         }  # fmt: skip
         if stored.media == "text/xml":
-            # (What was added in another way, and is none, is shown as text.)
+            # (A document that was added otherwise and is not well-formed is displayed as text.)
             with suppress(InputError):
                 data |= {"text": None, "tree": parse_tree(name, stored.body)}
         return data, 0 if text is None else len(text)
@@ -328,7 +328,7 @@ class SessionManager:
             "note": self._states[name].session.past.note(task),
         }
 
-    # ------------------------------------------------------------------------- what a page tells
+    # --------------------------------------------------------------------------- events of pages
 
     def record(
         self, name: str, data: Mapping[str, Any], topic: str | None = None
@@ -408,7 +408,7 @@ class SessionManager:
             "SELECT event FROM events WHERE id = ?", (event_id,)
         )
         if not rows:
-            raise InputError(f"replaces {format_value(event_id)}, which is no event")
+            raise InputError(f"replaces {format_value(event_id)}, which is not an event")
         number: int = rows[0][0]
         return number
 
@@ -451,10 +451,10 @@ def _check_judges(known: Mapping[str, Any], name: str) -> None:
 
 _PLAIN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,40}")
 
-#: Under this key of the table ``about`` is how documents are shown.
+#: Key of the display settings in the table ``about``.
 _SETTINGS = "judging"
 
-#: So many links of an assessor are good at a time; the oldest goes first.
+#: Maximum number of valid links of an assessor; the oldest one is revoked first.
 _LINKS = 20
 
 

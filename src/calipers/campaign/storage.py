@@ -23,12 +23,11 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-#: What tells a campaign from other databases: "CALP".
+#: Application id that distinguishes a campaign from other databases: "CALP".
 APPLICATION = 0x43414C50
 
-#: Counts changes of what a file may hold. Files of all versions up to this one are opened as they
-#: are. 2: ``about`` may name measures, pools may have
-#: all that runs retrieved, and documents may be XML.
+#: Version of the file format. Files of all versions up to this one are opened as they are. 2:
+#: ``about`` may name measures, pools may have all retrieved documents, and documents may be XML.
 VERSION = 2
 
 KINDS = ("grade", "preference", "skip", "note", "undo", "adjudication", "import")
@@ -98,8 +97,8 @@ CREATE VIEW adjudications AS {_LAST}
 """
 
 
-#: What every connection is set to, and reads back. A journal of the old kind is safe whatever the
-#: version of SQLite, with several processes too; EXTRA waits for the disk, the folder included.
+#: Pragmas of every connection, which are checked after they are set. A rollback journal is safe
+#: with every version of SQLite and with several processes; EXTRA also syncs the folder.
 PRAGMAS: Mapping[str, object] = {
     "journal_mode": "delete",
     "synchronous": 3,
@@ -107,14 +106,14 @@ PRAGMAS: Mapping[str, object] = {
     "busy_timeout": 10_000,
 }
 
-#: What SQLite says where neither we nor the data are at fault, and what is meant.
+#: Messages of SQLite about problems outside of the program and the data, and what to report.
 _TROUBLE = {
     "locked": "is being written to by another process; try again",
     "is full": "cannot be written: the disk is full",
     "disk I/O error": "cannot be read or written: the disk reports an error",
     "readonly": "cannot be written: the file is protected",
     "unable to open": "cannot be opened",
-    "not a database": "is no campaign",
+    "not a database": "is not a campaign",
     "malformed": "is damaged: SQLite cannot read it",
 }
 
@@ -150,7 +149,7 @@ class CampaignFile:
         file_path = Path(path)
         if not file_path.is_file():
             raise InputError(
-                f"{file_path}: {'is no file' if file_path.exists() else 'no such file'}"
+                f"{file_path}: {'is not a file' if file_path.exists() else 'no such file'}"
             )
         with _translate_errors(str(file_path)):
             if readonly and file_path.with_name(f"{file_path.name}-journal").exists():
@@ -225,7 +224,7 @@ class CampaignFile:
 def create_file(path: Path, metadata: Mapping[str, str]) -> None:
     """Create a new file with nothing but its metadata; an existing file is not overwritten."""
     if path.exists() or path.is_symlink():
-        raise InputError(f"{path}: is there already, and nothing is written over")
+        raise InputError(f"{path}: exists already, and is not overwritten")
     if not path.parent.is_dir():
         raise InputError(f"{path}: the folder {path.parent} does not exist")
     temporary = path.parent / f".{path.name[:40]}.{os.urandom(8).hex()}.part"
@@ -247,12 +246,12 @@ def _rename_exclusively(source: Path, target: Path) -> None:
     try:
         target.hardlink_to(source)
     except FileExistsError:
-        raise InputError(f"{target}: is there already, and nothing is written over") from None
+        raise InputError(f"{target}: exists already, and is not overwritten") from None
     except OSError:  # a file system without links: the name is taken first
         try:
             target.touch(exist_ok=False)
         except FileExistsError:
-            raise InputError(f"{target}: is there already, and nothing is written over") from None
+            raise InputError(f"{target}: exists already, and is not overwritten") from None
         source.replace(target)
     if os.name == "posix":
         folder = os.open(target.parent, os.O_RDONLY)
@@ -273,10 +272,10 @@ def _check(path: str, connection: sqlite3.Connection) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
-        raise InputError(f"{path}: is no campaign")
+        raise InputError(f"{path}: is not a campaign")
     if version > VERSION:
         raise InputError(
-            f"{path}: was made by a later version of Calipers (its form is {version}, the latest "
+            f"{path}: was made by a later version of Calipers (its format is {version}, the latest "
             f"known here {VERSION})"
         )
 

@@ -135,7 +135,7 @@ class Campaign(CampaignFile):
         with self.write() as connection:
             return events.record(connection, event, grades)
 
-    # ----------------------------------------------------------------------------- what is in there
+    # -------------------------------------------------------------------------------------- content
 
     @property
     def about(self) -> CampaignInfo:
@@ -517,9 +517,9 @@ class Campaign(CampaignFile):
                 events.check_name(document.document, "document")
                 if document.media not in MEDIA:
                     raise InputError(
-                        f"document {format_value(document.document)}: {format_value(document.media)} cannot "
-                        "be shown; "
-                        f"expected {', '.join(MEDIA)}"
+                        f"document {format_value(document.document)}: "
+                        f"{format_value(document.media)} cannot be displayed; expected "
+                        f"{', '.join(MEDIA)}"
                     )
                 row = document.document, document.media, document.title, document.body
                 before = connection.execute(
@@ -527,7 +527,7 @@ class Campaign(CampaignFile):
                 ).fetchone()
                 if before not in (None, row) and not replace:
                     raise InputError(
-                        f"document {format_value(document.document)} is there already, with another "
+                        f"document {format_value(document.document)} exists already with different "
                         "content"
                     )
                 new += before is None
@@ -548,7 +548,7 @@ def _check_grades(grades: Mapping[int, str]) -> dict[int, str]:
     for grade, meaning in grades.items():
         if type(grade) is not int or abs(grade) >= 2**31:
             raise InputError(f"grade {format_value(grade)}, expected a whole number")
-        events.check_name(meaning, f"what grade {grade} means,")
+        events.check_name(meaning, f"meaning of grade {grade}")
     if len(grades) < 2:
         raise InputError("grades: expected two or more")
     return dict(sorted(grades.items()))
@@ -566,7 +566,7 @@ def _scores(content: bytes) -> dict[str, dict[str, float]]:
 def _check_new(connection: sqlite3.Connection, table: str, column: str, value: str) -> None:
     cursor = connection.execute(f"SELECT 1 FROM {table} WHERE {column} = ?", (value,))
     if cursor.fetchone() is not None:
-        raise InputError(f"{column} {format_value(value)} is there already")
+        raise InputError(f"{column} {format_value(value)} exists already")
 
 
 def _check_exists(connection: sqlite3.Connection, table: str, column: str, value: str) -> None:

@@ -18,10 +18,10 @@ from calipers.measures import parse
 from calipers.measures.rank_correlation import CORRELATIONS
 from calipers.statistics import FloatArray
 
-#: What is measured unasked, by the goal of a campaign.
+#: Default measures of comparisons of systems.
 MEASURES = ("AP", "nDCG@10", "P@10", "RR")
 
-#: Deals of the randomised Tukey HSD; its p-values are no smaller than one in so many.
+#: Number of permutations of the randomized Tukey HSD; its reciprocal bounds p-values from below.
 DEALS = 2000
 
 
@@ -119,7 +119,7 @@ def score_systems(
     for name in evaluation.measures:
         definition = parse(name, ("retrieval",)).definition
         if definition.summary != "mean" or definition.higher_is_better is None:
-            raise InputError(f"{name} is no mean over topics in which higher or lower is better")
+            raise InputError(f"{name} is not a mean over topics with a direction")
         values = np.column_stack([evaluation.per_unit.values[system][name] for system in systems])
         scores[name] = SystemTopicScores(
             name, evaluation.per_unit.ids, systems, values, definition.higher_is_better, level

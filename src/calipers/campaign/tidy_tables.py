@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _GRADED = "assessor, topic, document, grade, time, seconds, shown, again, event"
 
-#: What each table is made of.
+#: Query of each table.
 _QUERIES = {
     "about": "SELECT key, value FROM about ORDER BY key",
     "participants": "SELECT participant FROM participants ORDER BY participant",
@@ -30,7 +30,7 @@ _QUERIES = {
     "FROM pooled JOIN topics USING (topic) "
     "ORDER BY topics.position, pooled.position, document",
     "strata": "SELECT topic, stratum, size, sampled FROM strata ORDER BY topic, stratum",
-    # (Without the tokens: who has a hash could try to guess what it is of.)
+    # (Without the hashes of tokens, from which a token could be guessed.)
     "assessors": "SELECT assessor, participant, kind, role, details FROM assessors "
     "ORDER BY assessor",
     "assignments": "SELECT assessor, topic FROM assignments ORDER BY assessor, topic",
@@ -43,8 +43,10 @@ _QUERIES = {
 }
 TABLES = (*_QUERIES, "rankings")
 
-_INT_COLUMNS = ("position", "event", "grade", "shown", "replaces", "size", "sampled", "pool", "rank",
-          "before", "after")  # fmt: skip
+_INT_COLUMNS = (
+    *("position", "event", "grade", "shown", "replaces", "size", "sampled", "pool", "rank"),
+    *("before", "after"),
+)
 _TYPES = {
     **dict.fromkeys((*_INT_COLUMNS, "bytes"), "int64"),
     **dict.fromkeys(("priority", "seconds", "score"), "float64"),

@@ -21,11 +21,11 @@ FORMATS = ("inex", "trec", "xml", "tsv", "csv", "json", "jsonl", "parquet")
 
 _WIDTH = 80
 
-#: What XML 1.0 has no place for.
+#: Characters that XML 1.0 does not allow.
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _XML_NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 
-#: The tags of TREC's first format, and what stands again behind each.
+#: Tags of TREC's first format, and the label that follows each.
 _TREC = {
     "title": ("title", "{}"),
     "description": ("desc", "Description:\n{}"),
@@ -177,9 +177,8 @@ def _text(topic: Topic, text: str) -> str:
     match = _NO_XML.search(text)
     if match is not None:
         raise InputError(
-            f"topic {format_value(topic.topic)}: holds the character {match[0]!r}, for which XML "
-            "has no "
-            "place"
+            f"topic {format_value(topic.topic)}: contains the character {match[0]!r}, which XML "
+            "does not allow"
         )
     return escape(text)
 
@@ -191,7 +190,7 @@ def _attribute(topic: Topic, text: str) -> str:
 
 # -------------------------------------------------------------------------------------------- TREC
 
-#: What would be read as a tag or as a character of another name.
+#: Text that would be read as a tag or an entity.
 _AMBIGUOUS = re.compile(r"<(?=/?[a-z])|&(?=(amp|lt|gt|quot|apos|#\w{1,7});)", re.IGNORECASE)
 
 

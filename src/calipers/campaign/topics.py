@@ -22,7 +22,7 @@ from calipers.data.errors import InputError, format_names, format_value
 from calipers.data.tables import BINARIES, TEXTS, file_extension, read_table
 from calipers.data.trec_tables import TOPIC
 
-#: What the fields of a topic are called, and what of each is its number.
+#: Fields of a topic, with the names that they have in files.
 FIELDS = {
     "title": ("title", "query", "text"),
     "description": ("description", "desc", "question"),
@@ -30,7 +30,7 @@ FIELDS = {
     "keywords": ("keywords", "phrasetitle"),
 }
 
-#: What the columns and keys of tables are called.
+#: Names of the columns and keys of tables.
 _IDS = (*TOPIC, "id", "_id", "number", "num")
 _NAMES = {name: field for field, names in FIELDS.items() for name in names} | {
     "kind": "kind",
@@ -38,7 +38,7 @@ _NAMES = {name: field for field, names in FIELDS.items() for name in names} | {
     "participant": "author",
     "details": "details",
 }
-#: `query` names a topic where nothing else does, and is its text where something does.
+#: `query` is the id of a topic if there is no other one, else its text.
 _SEPARATORS = re.compile(r"[\s,]*")
 _ALWAYS_IDS = tuple(name for name in _IDS if name != "query")
 
@@ -106,7 +106,7 @@ def iterate_topics(paths: Iterable[str]) -> Iterator[tuple[str, Topic]]:
             check_name(topic.topic, check)
             if topic.topic in location_by_topic:
                 raise InputError(
-                    f"{check} {format_value(topic.topic)} stands there twice, first in "
+                    f"{check} {format_value(topic.topic)} occurs twice, first in "
                     f"{location_by_topic[topic.topic]}"
                 )
             location_by_topic[topic.topic] = location
@@ -153,9 +153,9 @@ def _parse_json(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
     try:
         rows = json.loads(decoded)
     except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}: is no JSON: {error.msg}") from None
+        raise InputError(f"{path}:{error.lineno}: is not JSON: {error.msg}") from None
     except RecursionError:
-        raise InputError(f"{path}: expected a list of JSON objects, with less in each") from None
+        raise InputError(f"{path}: expected a list of JSON objects, is nested too deeply") from None
     decoder, offset = json.JSONDecoder(), decoded.index("[") + 1
     line = 1 + decoded.count("\n", 0, offset)
     for row in rows:
@@ -200,7 +200,7 @@ def _parse_tsv(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
                 continue
         if len(cells) != len(names):
             raise InputError(
-                f"{location}: {len(cells)} fields, expected {len(names)}, apart by tabs: "
+                f"{location}: {len(cells)} fields, expected {len(names)}, separated by tabs: "
                 f"{format_names(names)}"
                 + ("; more need a header that names them" if number == 1 else "")
             )
@@ -248,11 +248,11 @@ def _details(location: str, value: Any) -> dict[str, Any]:
         except ValueError:
             value = None
     if not isinstance(value, dict):
-        raise InputError(f"{location}: details are no JSON object")
+        raise InputError(f"{location}: details are not a JSON object")
     return value
 
 
-#: Elements that are topics; of those that are called otherwise, all of one name within another.
+#: Names of elements that are topics, and names of those that are topics within another element.
 _TOPICS = ("inex-topic", "inex_topic", "topic", "top")
 _OTHERWISE = ("query", "doc")
 
@@ -363,7 +363,7 @@ _TAG = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 
-#: What stands again behind a tag.
+#: Labels that repeat the meaning of a tag after it.
 _LABELS = {
     "num": r"(topic\s+)?number", "title": "topic", "desc": "description", "narr": "narrative",
     "con": r"concepts?(\(s\))?", "cons": r"concepts?(\(s\))?", "smry": "summary", "dom": "domain",

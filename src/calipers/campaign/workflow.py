@@ -26,15 +26,15 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 from calipers.campaign.records import LoggedEvent, Topic
 from calipers.data.errors import InputError, format_value
 
-#: In what order the documents of a topic are shown.
+#: Orders of presentation of the documents of a topic.
 ORDERS = ("random", "pool")
 
-#: Of how many last judgments the time is taken, and how many that takes.
+#: Number of last judgments whose durations are used, and the minimum number for an estimate.
 _RECENT, _ENOUGH = 50, 3
 
-#: How a method that learns from judgments (move-to-front, a bandit) orders a topic: from the topic,
-#: the grades so far and documents to leave out, what it would show next, then after that, and so on
-#: until the topic has its end.
+#: Adaptive order of a topic (move-to-front, a bandit): from the topic, the grades so far and the
+#: documents to exclude, it yields the documents to display next, one after the other, until the
+#: topic ends.
 Adaptive: TypeAlias = Callable[[str, Mapping[str, int], frozenset[str]], Iterable[str]]
 
 
@@ -63,7 +63,9 @@ class DisplaySettings:
         if self.order not in ORDERS:
             raise InputError(f"order {format_value(self.order)}, expected {' or '.join(ORDERS)}")
         if not 0 <= self.repeats <= 1:
-            raise InputError(f"repeats {format_value(self.repeats)}, expected a share from 0 to 1")
+            raise InputError(
+                f"repeats {format_value(self.repeats)}, expected a proportion from 0 to 1"
+            )
         if self.gap < 1:
             raise InputError(f"gap {format_value(self.gap)}, expected 1 or more")
 
@@ -149,7 +151,7 @@ def plant_repeats(
     return set(candidates[:n_repeats])
 
 
-# ------------------------------------------------------------------------------ what came to pass
+# ------------------------------------------------------------------------------------- past events
 
 
 @dataclass
@@ -293,7 +295,7 @@ class GradingWorkflow:
             if ready is None:
                 return
             del waits[ready]
-            if ready.document != last:  # at once, it would say nothing
+            if ready.document != last:  # an immediate repeat would be uninformative
                 yield ready
                 done, last = done + 1, ready.document
 
@@ -400,7 +402,7 @@ class AssessorSession:
 # ---------------------------------------------------------------------------------- query terms
 
 
-#: Words that say nothing of what is asked for.
+#: Stop words, which do not describe an information need.
 _STOP = frozenset(
     """
     a an and are as at be been but by can could do does did for from had has have how i in into
@@ -482,17 +484,17 @@ def merge_sort(documents: Sequence[str], compare: Callable[[str, str], int | Non
     and None if it is unknown.
 
     >>> merge_sort(["a", "b", "c", "d"], lambda a, b: None)
-    SortState(groups=None, asked=[('a', 'b'), ('c', 'd')], left=5)
+    SortState(groups=None, pending=[('a', 'b'), ('c', 'd')], left=5)
     >>> known = {("a", "b"): -1, ("c", "d"): 0}
     >>> merge_sort(["a", "b", "c", "d"], lambda a, b: known.get((a, b)))
-    SortState(groups=None, asked=[('b', 'c')], left=2)
+    SortState(groups=None, pending=[('b', 'c')], left=2)
     """
     if len(documents) <= 1:
         return SortState([[d] for d in documents], [], 0)
     half = len(documents) // 2
     first, second = merge_sort(documents[:half], compare), merge_sort(documents[half:], compare)
     if first.groups is None or second.groups is None:
-        # Of halves that are not sorted nobody knows how many groups they will be.
+        # The number of groups of an unsorted half is unknown.
         sizes = [
             half if first.groups is None else len(first.groups),
             len(documents) - half if second.groups is None else len(second.groups),

@@ -18,10 +18,10 @@ from calipers.data.byte_sources import ByteSource
 from calipers.data.errors import InputError, format_value
 from calipers.data.tables import check_file, read_errors
 
-#: Deeper elements are neither topics nor documents that somebody reads.
+#: Maximum depth of elements; topics and documents to be read do not have deeper ones.
 _DEEPEST = 100
 
-#: More bytes are none.
+#: Maximum size of a file, in bytes.
 _MAX_BYTES = 1 << 26
 
 _DECLARED = re.compile(rb"""\s*<\?xml[^>]*?encoding\s*=\s*["']([\w.:-]+)["']""")
@@ -31,7 +31,10 @@ _JUNK = 9  # expat's number of "junk after document element"
 
 @dataclass
 class Element:
-    """Element; ``content`` is text and elements in order, ``span`` its location in ``full_text``."""
+    """Element of an XML document.
+
+    ``content`` is text and elements in order, and ``span`` its location in ``full_text``.
+    """
 
     tag: str
     attributes: dict[str, str]
@@ -162,7 +165,7 @@ def parse_elements(name: str, text: bytes, expected: str = "topics") -> list[Ele
 
 def _xml_error(name: str, error: expat.ExpatError) -> InputError:
     reason = expat.errors.messages[error.code]
-    return InputError(f"{name}:{error.lineno}: is no well-formed XML: {reason}")
+    return InputError(f"{name}:{error.lineno}: is not well-formed XML: {reason}")
 
 
 class _TreeBuilder:

@@ -60,7 +60,7 @@ class ChartOptions:
             for name, content in chart_files(result, self.formats, **look)
         }
         if not content_by_path:
-            write_stderr(f"calipers: there is nothing to draw; {self.folder} is left as it is")
+            write_stderr(f"calipers: there is nothing to draw; {self.folder} was not changed")
             return
         os.makedirs(self.folder, exist_ok=True)  # noqa: PTH103
         check_late_files("--charts", content_by_path)

@@ -17,14 +17,14 @@ from calipers.cli.requirements import SUMMARY
 if TYPE_CHECKING:
     from calipers.data.errors import InputError
 
-#: Where checks are looked for, in this order, and under which keys they stand there.
+#: Files with checks, in order of priority, and the keys of their checks.
 FILES: Mapping[str, tuple[str, ...]] = {
     "calipers.toml": ("check",),
     "pyproject.toml": ("tool", "calipers", "check"),
 }
 
 
-#: What a check may write to, which no other may.
+#: Options of output files, which must differ between checks.
 OUTPUTS = ("output", "report", "junit")
 
 
@@ -188,7 +188,9 @@ def _line(location: str, command: click.Command, settings: Mapping[str, Any]) ->
             if reason is not None:
                 raise _error(f"{location}: {task} has no {key}{reason}")
             known = [*arguments, *options]
-            raise _error(f"{location}: {key!r} says nothing here; {did_you_mean(key, known)}")
+            raise _error(
+                f"{location}: {key!r} is not an argument or option; {did_you_mean(key, known)}"
+            )
         for item in value if isinstance(value, list) else [value]:
             yield from _option(location, key, option, item)
     yield "--"

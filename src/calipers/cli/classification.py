@@ -36,26 +36,25 @@ if TYPE_CHECKING:
     from calipers.data.trec import InputOrigin
     from calipers.results import ConfusionBase, Evaluation
 
-#: Larger confusion matrices, and those of more systems, are printed where they are asked for.
+#: Maximum numbers of classes and of systems whose confusion matrices are printed by default.
 MOST_CLASSES, MOST_SHOWN = 10, 3
 
-#: Which way round a confusion matrix may be, what its rows may be, and of what its cells may be
-#: shares.
+#: Orientations of a confusion matrix, kinds of its rows, and what its cells can be proportions of.
 ORIENTATIONS = ("truth-rows", "predicted-rows")
 ROWS = ("truth", "predicted")
 NORMALISED = ("truth", "prediction", "all")
 
-#: A larger file is no confusion matrix.
+#: Maximum size of the file of a confusion matrix, in bytes.
 _LARGEST = 64 << 20
 
-#: What only rows have, by what it is called where it is taken.
+#: Options that only apply to rows, by the names of their parameters.
 _OF_ROWS = {
     "weight": "--weight", "count": "--count", "cluster": "--cluster", "time": "--time",
     "slices": "--slice", "slice_bins": "--slice-bins", "cost": "--cost", "id": "--id",
     "save_state": "--save-state", "merge": "--merge", "memory": "--memory", "master": "--master",
 }  # fmt: skip
 
-#: What a system says of rows.
+#: Roles of the columns of a system.
 KINDS = ("score", "probability", "predicted")
 
 
@@ -147,9 +146,7 @@ class ClassificationCommand(TaskCommand):
         self.parse(options)
         if options["truth"] is None and not task_options["confusion_matrix"]:
             if options["threshold"] or task_options["costs"] is not None:
-                raise click.UsageError(
-                    "--threshold and --costs are about --score and --probability"
-                )
+                raise click.UsageError("--threshold and --costs apply to --score and --probability")
             options["curves"] = output.page.is_requested
             evaluation = _evaluate_matrices(options, measures, prevalence)
         elif options["rows"] is not None and not task_options["confusion_matrix"]:
@@ -179,7 +176,7 @@ class ClassificationCommand(TaskCommand):
         states = StateOptions.take(options)
         score_specs = columns.specs["score"] or columns.specs["probability"]
         if threshold and not score_specs:
-            raise click.UsageError("--threshold is about --score and --probability")
+            raise click.UsageError("--threshold applies to --score and --probability")
         names, positive = options["labels"], options["positive"]
         _check_classes(names, positive, columns)
         others = columns.specs["probability"] or columns.specs["predicted"]
@@ -219,7 +216,7 @@ class ClassificationCommand(TaskCommand):
         """Write the result, and print the confusion matrices and the tables of classes."""
         confusion, orientation = look["confusion"], look["orientation"]
         if below and not evaluation.label_tables:
-            raise click.UsageError("--by-class is about three classes or more, 100 at most")
+            raise click.UsageError("--by-class applies to 3 to 100 classes")
         if not evaluation.confusions and output.then is None:
             flag_by_name = {"confusion": "--show-confusion", "orientation": "--orientation"}
             for option in (option for name, option in flag_by_name.items() if is_given(name)):
@@ -270,8 +267,8 @@ def _select_measures(
 ) -> tuple[str, ...]:
     """Return the requested measures.
 
-    If thresholds of a table stand ``alone``, without --threshold, measures of the confusion matrix
-    are for that table only.
+    If the thresholds of a table are given ``alone``, without --threshold, measures of the confusion
+    matrix are for that table only.
     """
     from calipers.evaluation.shared import DEFAULT, set_prevalence
 
@@ -352,7 +349,7 @@ def _thresholds(
         name, threshold = _threshold(spec, columns.system_names, defaults)
         if name in thresholds:
             owner = "all systems" if name is None else f"system {name!r}"
-            raise click.UsageError(f"--threshold {spec!r}: {owner} had one before")
+            raise click.UsageError(f"--threshold {spec!r}: expected one threshold for {owner}")
         thresholds[name] = threshold
     if None in thresholds and len(thresholds) > 1:
         raise click.UsageError(
@@ -365,7 +362,9 @@ def _thresholds(
         if not rules:
             raise click.UsageError("--costs goes with a rule for --threshold, such as 'cost'")
         if not any("cost_fp" in m.parameters for rule in rules for m in rule.measures):
-            raise click.UsageError(f"--costs: the rule {specs[0]!r} knows no costs; 'cost' does")
+            raise click.UsageError(
+                f"--costs: the rule {specs[0]!r} does not use costs; 'cost' does"
+            )
     return thresholds.get(None) if None in thresholds or not thresholds else thresholds
 
 
@@ -413,7 +412,7 @@ def _cells(specs: Sequence[str], rows: pa.Table, path: str, *, labelled: bool) -
             column_by_class = {part: select_columns(rows, part, path) for part in parts}
         if (name or UNNAMED) in matrices:
             raise click.UsageError(
-                f"--confusion-matrix: the system {name or UNNAMED!r} is there twice"
+                f"--confusion-matrix: the system {name or UNNAMED!r} is given twice"
             )
         matrices[name or UNNAMED] = {
             **{n: select_columns(rows, n, path) for n in label},
@@ -474,7 +473,7 @@ def _read_matrices(table: str, options: dict[str, Any]) -> tuple[Any, list[Input
         return matrix_by_path[table], [_origin(table)]
     main_name = Path(table).stem
     if main_name in others:
-        raise click.UsageError(f"--system: {main_name!r} is what {table} is called already")
+        raise click.UsageError(f"--system: {main_name!r} is already the name of {table}")
     matrices = {
         main_name: matrix_by_path[table],
         **{name: matrix_by_path[path] for name, path in others.items()},

@@ -37,8 +37,8 @@ system_option = repeatable_option(
 class Columns:
     """Column options of a command line.
 
-    ``specs`` are the texts by role, ``tables`` the files of systems by name, and ``id_column`` is the
-    column of ids that joins them.
+    ``specs`` are the texts by role, ``tables`` the files of systems by name, and ``id_column`` is
+    the column of ids that joins them.
     """
 
     task: Task
@@ -46,7 +46,7 @@ class Columns:
     tables: Mapping[str, str]
     id_column: str | None
     costs: Sequence[str] = ()
-    #: The classes that --labels names, by which ``p_a,p_b`` is understood.
+    #: Classes named by --labels, to which the columns ``p_a,p_b`` belong.
     labels: Sequence[str] | None = None
 
     @classmethod
@@ -63,7 +63,9 @@ class Columns:
             raise click.UsageError(f"give at least one of {flags}")
         separate = [column.option for column in kinds if column.is_separate and specs[column.role]]
         if len(separate) > 1:
-            raise click.UsageError(f"{' and '.join(separate)} are evaluated apart: give either")
+            raise click.UsageError(
+                f"{' and '.join(separate)} are evaluated separately: give one of them"
+            )
         id_column, tables = options.pop("id", None), dict(options.pop("tables", ()))
         if id_column is None and tables:
             raise click.UsageError("--system goes with --id")

@@ -40,7 +40,7 @@ ADJUST = ("joint", "tukey", "holm", "bonferroni", "benjamini-hochberg", "none")
 DESIGNS = ("k-fold", "resampled", "5x2-f", "5x2-t", "independent")
 
 
-#: What is asked of the differences.
+#: Options of tests and differences.
 QUESTIONS = added_parameters(
     combine_options(
         choice_option(
@@ -76,10 +76,10 @@ QUESTIONS = added_parameters(
     )
 )
 
-#: How the answer is written.
+#: Options of the output.
 WRITING = added_parameters(format_options)
 
-#: How test splits were made.
+#: Options of the design of test splits.
 DESIGN = added_parameters(
     combine_options(
         click.option(
@@ -104,10 +104,10 @@ SPLITS = added_parameters(
 )
 
 
-#: The evaluating commands, whose results are compared, and values from elsewhere.
+#: Commands of the tasks, whose results are compared, and values of other tools.
 LINES = {
-    **{name: f"Systems that `calipers {name}` reads." for name in TASKS},
-    "values": "Values by topic, data set or split that another tool computed.",
+    **{name: f"Compare systems on the input of `calipers {name}`." for name in TASKS},
+    "values": "Compare values by topic, data set or split from another tool.",
 }
 
 
@@ -120,10 +120,11 @@ LINES = {
     no_args_is_help=True,
 )
 def command() -> None:
-    """Compare systems on the same data: all pairs, or every system with --baseline.
+    """Compare systems with paired tests and confidence intervals.
 
-    Each difference is reported with its confidence interval, a paired test, a p-value adjusted for
-    the number of pairs, and the minimum detectable difference.
+    Systems are compared on the same data: all pairs, or every system with --baseline. Each
+    difference is reported with its confidence interval, a paired test, a p-value adjusted for the
+    number of pairs, and the minimum detectable difference.
 
     \b
     Examples:
@@ -171,7 +172,7 @@ def make_compare_command(name: str) -> click.Command:
             write(comparison, *out)
 
         if (split is None) != (design["design"] is None):
-            raise click.UsageError("--split goes with --design, and the other way round")
+            raise click.UsageError("--split and --design go together")
         if repetition is not None and split is None:
             raise click.UsageError("--repetition goes with --split")
 
@@ -228,8 +229,8 @@ def taken_design(options: dict[str, Any]) -> dict[str, Any]:
     if design["design"] is not None:
         for name in filter(is_given, ("interval", "unit")):
             raise click.UsageError(
-                f"--{name} says nothing over test splits: with --design the units are the splits, "
-                "and the design settles the interval"
+                f"--{name} does not apply to test splits: with --design the units are the splits, "
+                "and the design determines the interval"
             )
     return design
 
@@ -243,7 +244,7 @@ def compare_over_splits(
     )
     if test_options["test"] != "auto" or has_margin_or_horizon or test_options["adjust"] == "tukey":
         raise click.UsageError(
-            "the design settles the test: with --design there is no --test, --margin, --horizon or "
+            "the design determines the test: --design excludes --test, --margin, --horizon and "
             "--adjust tukey"
         )
     from calipers.evaluate.splits import compare_splits
@@ -320,9 +321,9 @@ values: click.Command = Command(
         *added_parameters(REPETITION),
         *WRITING,
     ],
-    help="Compare values of one unit each (topics, data sets, splits) that another tool computed. "
-    "FILES are tables with the columns system, topic (or unit), value and perhaps measure; or, one "
-    "for each system, such tables without a system, or what trec_eval -q printed.",
+    help="Compare values by topic, data set or split from another tool. FILES are tables with the "
+    "columns system, topic (or unit), value and perhaps measure; or, one for each system, such "
+    "tables without a system, or what trec_eval -q printed.",
 )
 
 

@@ -12,17 +12,17 @@ import click
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-#: Where each shell looks for the completions of a command: the variable that says, what holds
-#: where it is not set, and the file below.
+#: Where each shell looks for completions: the environment variable of the folder, its default, and
+#: the file below.
 HOMES = {
     "bash": ("XDG_DATA_HOME", ".local/share", "bash-completion/completions/calipers"),
     "zsh": ("ZDOTDIR", "", ".zfunc/_calipers"),
     "fish": ("XDG_CONFIG_HOME", ".config", "fish/completions/calipers.fish"),
 }
-#: What the shell sets when it asks for completions, by which a script of ours is known, too.
+#: Environment variable that the shell sets to request completions; it also identifies our scripts.
 _COMPLETE_VARIABLE = "_CALIPERS_COMPLETE"
 
-#: What a name begins with that asks for an average.
+#: Prefixes of names of averages.
 _AVERAGES = ("macro-", "micro-", "weighted-")
 
 
@@ -30,9 +30,10 @@ _AVERAGES = ("macro-", "micro-", "weighted-")
 @click.argument("shell", type=click.Choice(tuple(HOMES)), required=False)
 @click.option("--install", is_flag=True, help="Install the script where the shell finds it.")
 def command(shell: str | None, *, install: bool) -> None:
-    """Print or install shell completion of commands, options, measures and columns.
+    """Print or install shell completion.
 
-    Prints the script for SHELL (bash, zsh or fish; by default the current shell), or installs it.
+    Commands, options, measures and columns are completed. Prints the script for SHELL (bash, zsh or
+    fish; by default the current shell), or installs it.
 
     \b
     Example:
@@ -45,14 +46,16 @@ def command(shell: str | None, *, install: bool) -> None:
     shell = shell or Path(os.environ.get("SHELL", "")).name
     completion_class = get_completion_class(shell) if shell in HOMES else None
     if completion_class is None:
-        raise click.UsageError(f"say for which shell: {', '.join(HOMES)}")
+        raise click.UsageError(f"name a shell: {', '.join(HOMES)}")
     script = completion_class(cli, {}, "calipers", _COMPLETE_VARIABLE).source()
     if not install:
         click.echo(script.rstrip())
         return
     path = _home(shell)
     if path.exists() and _COMPLETE_VARIABLE not in path.read_text("utf-8", "replace"):
-        raise click.UsageError(f"{path} is there already, and not from here; it is left as it is")
+        raise click.UsageError(
+            f"{path} exists already, and is not a completion script of calipers; it was not changed"
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     from calipers.report.output_files import atomic_writer
 
@@ -60,7 +63,7 @@ def command(shell: str | None, *, install: bool) -> None:
         stream.write(f"{script.rstrip()}\n".encode())
     click.echo(f"written to {path}", err=True)
     if shell == "zsh":
-        click.echo(f"~/.zshrc has to have, before compinit: fpath=({path.parent} $fpath)", err=True)
+        click.echo(f"add to ~/.zshrc, before compinit: fpath=({path.parent} $fpath)", err=True)
     click.echo("it works in the next shell", err=True)
 
 

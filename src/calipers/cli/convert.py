@@ -41,7 +41,7 @@ def command(source: str, target: str, kind: Kind | None, tag: str | None, force:
       calipers convert dense.parquet dense.run --tag dense
     """
     if target != DASH and Path(target).is_file() and not force:
-        raise click.UsageError(f"{target} exists; --force writes over it")
+        raise click.UsageError(f"{target} exists; --force overwrites it")
     from calipers.data.errors import InputError
     from calipers.data.formats import (
         check_writable,
@@ -56,7 +56,9 @@ def command(source: str, target: str, kind: Kind | None, tag: str | None, force:
     check_writable(target)
     kind = kind or detect_kind(source)
     if kind is None:
-        raise InputError(f"{source}: may hold judgments or a run; say --kind qrels or --kind run")
+        raise InputError(
+            f"{source}: may contain judgments or a run; give --kind qrels or --kind run"
+        )
     if tag is not None and kind == "qrels":
         raise click.UsageError("--tag is for runs; judgments have none")
     rows, _ = read_rows(source, source, kind)
@@ -65,4 +67,4 @@ def command(source: str, target: str, kind: Kind | None, tag: str | None, force:
     with nullcontext(sys.stdout.buffer) if target == DASH else atomic_writer(target) as stream:
         write_rows(rows, kind, target, stream, tag=run_name(source))
     for name in unsupported_columns(rows, kind, target):
-        write_stderr(f"{target}: has no place for the {name}, which is left out")
+        write_stderr(f"{target}: cannot store the {name}, which is omitted")

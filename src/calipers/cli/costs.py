@@ -18,7 +18,7 @@ def read_costs(specs: Sequence[str], get_column: Callable[[str], Any]) -> dict[s
         name, equals, text = spec.partition("=")
         if not (name and equals and text):
             raise click.UsageError(
-                f"--cost {spec!r}: expected a name and what each system costs, as in "
+                f"--cost {spec!r}: expected a name and the cost of each system, as in "
                 "'latency=old:ms_old,new:ms_new'"
             )
         value = _parse_costs(spec, text, get_column) if ":" in text else _value(text, get_column)
@@ -37,10 +37,10 @@ def _parse_costs(spec: str, text: str, get_column: Callable[[str], Any]) -> dict
         system, colon, cost = part.partition(":")
         if not (system and colon and cost):
             raise click.UsageError(
-                f"--cost {spec!r}: {part!r} says not what which system costs, as in old:ms_old"
+                f"--cost {spec!r}: {part!r} is not the cost of a system, as in old:ms_old"
             )
         if system in cost_by_system:
-            raise click.UsageError(f"--cost {spec!r}: {system!r} stands there twice")
+            raise click.UsageError(f"--cost {spec!r}: {system!r} is given twice")
         cost_by_system[system] = _value(cost, get_column)
     return cost_by_system
 

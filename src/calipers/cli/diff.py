@@ -67,7 +67,7 @@ def _evaluation(file: str) -> Evaluation:
 
     result = read_result(file)
     if not isinstance(result, Evaluation):
-        raise FileError(f"{file}: is no evaluation")
+        raise FileError(f"{file}: is not an evaluation")
     return result
 
 
@@ -108,5 +108,5 @@ def _unchanged_note(number: int) -> list[str]:
     """Return a note on the number of values that are not displayed because they did not change."""
     if not number:
         return []
-    stayed = "1 number is as it was" if number == 1 else f"{number:,} numbers are as they were"
+    stayed = "1 value did not change" if number == 1 else f"{number:,} values did not change"
     return [f"{stayed} (--all shows them)."]

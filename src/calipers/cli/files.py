@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: As a path, the standard input or output.
 DASH = "-"
 
-#: What a page is not called: whoever does so means -o.
+#: Extensions that a page does not have; they belong to -o.
 NO_PAGES = (".json", ".csv", ".md", ".parquet", ".pdf")
 
 
@@ -91,11 +91,13 @@ class OutputFile(NamedPath):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path."""
         if self._page and value == DASH:
-            self.fail("a page goes to a file; ./- is one of that name", param, ctx)
+            self.fail("a page is written to a file; ./- is a file of that name", param, ctx)
         if not self._dash and value == DASH:
-            self.fail("it goes to a file; ./- is one of that name", param, ctx)
+            self.fail("the output is a file; ./- is a file of that name", param, ctx)
         if self._page and str(value).lower().endswith(NO_PAGES):
-            self.fail(f"{value!r} is no name of an HTML page; -o writes other formats", param, ctx)
+            self.fail(
+                f"{value!r} is not a name of an HTML page; -o writes other formats", param, ctx
+            )
         return super().convert(value, param, ctx)
 
 
@@ -243,7 +245,7 @@ def check_files(inputs: Iterable[tuple[str, str]], outputs: Sequence[tuple[str, 
         for source, second_target in read:
             if target.is_same(second_target):
                 raise click.UsageError(
-                    f"{name} and {source} are the same file: the input would be written over"
+                    f"{name} and {source} are the same file: the input would be overwritten"
                 )
     for (name, target), (second, second_target) in combinations(written, 2):
         if target.is_same(second_target):

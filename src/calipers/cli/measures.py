@@ -56,7 +56,9 @@ def command(
     """
     kind, path = format_and_file(options, DATA, "the list of measures")
     if name is not None and (task or statistic or words):
-        raise click.UsageError("--task, --statistic and --find choose from the list; NAME is one")
+        raise click.UsageError(
+            "--task, --statistic and --find filter the list, and cannot be combined with NAME"
+        )
     if name is None:
         tasks = _select_measures(task, statistic, words)
         rows = [_row(d.example(), each) for each, definitions in tasks.items() for d in definitions]
@@ -128,7 +130,7 @@ def _select_measures(
         if task in (None, each)
     }
     if not any(tasks.values()):
-        raise click.UsageError("no measure is like that; `calipers measures` lists all")
+        raise click.UsageError("no measure matches; `calipers measures` lists all")
     return {each: selected for each, selected in tasks.items() if selected}
 
 
@@ -151,7 +153,7 @@ def _list_document(tasks: Mapping[str, Sequence[Definition]]) -> Iterator[Block]
         yield Heading(each.capitalize())
         names = Column("measure", KEY, [str(d.example()) for d in definitions])
         yield Table(
-            [names, Column("what it is", WORDS, [d.title.rstrip(":") for d in definitions])]
+            [names, Column("description", WORDS, [d.title.rstrip(":") for d in definitions])]
         )
 
 
@@ -197,10 +199,8 @@ def _explanation_document(measure: Measure) -> Iterator[Block]:
 def _facts(measure: Measure) -> Iterator[tuple[str, str]]:
     definition = measure.definition
     better = {True: "higher is better", False: "lower is better", None: "neither"}
-    yield (
-        "range",
-        f"{definition.range[0]:g} to {definition.range[1]:g}, {better[definition.higher_is_better]}",
-    )
+    low, high = definition.range
+    yield "range", f"{low:g} to {high:g}, {better[definition.higher_is_better]}"
     yield "statistic", definition.statistic.__name__
     facts = {
         "parameters": ", ".join(f"{k}={v!r}" for k, v in measure.values),

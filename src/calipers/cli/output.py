@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from calipers.report.blocks import Block
     from calipers.results import Comparison, Evaluation
 
-#: What results are written as besides the documents of :mod:`calipers.report.writers`: data.
+#: Data formats of results, in addition to the documents of :mod:`calipers.report.writers`.
 DATA = ("json", "csv")
-#: Those of the values per unit, which only some commands have.
+#: Data formats of values per unit, which only some commands have.
 UNIT_DATA = ("json", "csv", "parquet", "trec")
-#: Those that show a row a system, or a row a number.
+#: Layouts of tables: a row per system, or a row per estimate.
 LAYOUTS = ("wide", "long")
-#: Suffixes of which nothing here is written, unless another package does.
+#: Suffixes of formats that are not supported, unless by another package.
 _OTHERS = frozenset(
     {".pdf", ".xlsx", ".tsv", ".jsonl", ".ndjson", ".feather", ".arrow"}
     | {".gz", ".zst", ".bz2", ".xz", ".zip"}

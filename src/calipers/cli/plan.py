@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from calipers.results import Evaluation, Plan
 
 
-#: What is asked for, and how it is written; the same from numbers and from a pilot.
+#: Options of goals and output, the same for assumptions and pilots.
 GOALS = added_parameters(
     combine_options(
         number_option("--half-width", "W", "Maximum half-width of the interval."),
@@ -63,7 +63,7 @@ GOALS = added_parameters(
     )
 )
 
-#: What is assumed where there is no pilot.
+#: Options of assumptions, without a pilot.
 NUMBERS = added_parameters(
     combine_options(
         number_option(
@@ -107,7 +107,7 @@ NUMBERS = added_parameters(
 
 LINES = {
     "assumed": "Plan from assumptions; MEASURE alone means this.",
-    **{name: f"From a pilot, as `calipers {name}` reads it." for name in TASKS},
+    **{name: f"Plan from a pilot on the input of `calipers {name}`." for name in TASKS},
 }
 
 
@@ -170,7 +170,7 @@ def _make_pilot_command(name: str) -> click.Command:
         goals = {key: options.pop(key) for key in goal_names}
         system = options.pop("target")
         if not options["measures"]:
-            raise click.UsageError("give a measure to plan for: -m nDCG@10, say")
+            raise click.UsageError("give a measure to plan for, such as -m nDCG@10")
 
         def planned(evaluation: Evaluation) -> None:
             from calipers.evaluate.plan import plan
@@ -185,7 +185,7 @@ def _make_pilot_command(name: str) -> click.Command:
             }
             _write_plans([plan(m, evaluation, **goals, **shared) for m in names], kind, path)
 
-        # As the other command has them when nobody gives them.
+        # Defaults of the options, as in the command of the task.
         evaluate(**options, then=planned)
 
     goal_names = [str(p.name) for p in GOALS if p.name not in ("format_", "output")]
@@ -198,8 +198,8 @@ def _make_pilot_command(name: str) -> click.Command:
         name,
         callback=callback,
         params=[*task_params, target_option, *GOALS],
-        help=f"Plan from a pilot study on the input of `calipers {name}`: two systems for a "
-        "difference, one for its value.",
+        help=f"Plan from a pilot on the input of `calipers {name}`. With two systems, their "
+        "difference is planned for, and with one its value.",
     )
 
 
@@ -210,7 +210,8 @@ def _write_plans(plans: Sequence[Plan], kind: str, path: str | None) -> None:
     ):
         for name in filter(is_given, ("power", "test")):
             raise click.UsageError(
-                f"--{name}: nothing is tested where an interval of one system's value is planned"
+                f"--{name}: does not apply to the interval of one system's value, as nothing is "
+                "tested"
             )
     write_plans(plans, kind, path)
 

@@ -21,7 +21,7 @@ EXIT_INTERNAL = 70
 EXIT_NO_MEMORY = 71
 EXIT_INTERRUPTED = 130
 
-#: What --debug is called, wherever it stands in a command line.
+#: Flag of --debug, at any position of a command line.
 DEBUG = "--debug"
 
 
@@ -145,7 +145,8 @@ def _internal_error_line(error: BaseException) -> str:
     message = " ".join(str(error).split())
     description = f"{type(error).__name__}: {message[:300]}" if message else type(error).__name__
     attachment = "the traceback above" if DEBUG in sys.argv[1:] else f"what {DEBUG} adds to this"
-    return f"calipers: internal error: {description}; please report it {_issue_tracker()}, with {attachment}"
+    request = f"please report it {_issue_tracker()}, with {attachment}"
+    return f"calipers: internal error: {description}; {request}"
 
 
 def _issue_tracker() -> str:

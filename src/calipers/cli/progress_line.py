@@ -9,9 +9,9 @@ from contextlib import suppress
 
 from calipers import progress
 
-#: So many seconds nothing is shown, and then a line so often.
+#: Seconds before the first line, and between updates.
 _PATIENCE, _EVERY = 2.0, 0.2
-#: To the start of the line, and away with what stands there.
+#: Return to the start of the line and clear it.
 _CLEAR = b"\r\x1b[K"
 
 

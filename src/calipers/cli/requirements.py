@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.requirements import RequirementResult
     from calipers.results import Evaluation
 
-#: The file that GitHub shows beside a run, and what tells that it is one.
+#: Environment variables of GitHub: the file of the summary of a job, and the sign that it is one.
 SUMMARY, ON_GITHUB = "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"
 
 gate_options = combine_options(

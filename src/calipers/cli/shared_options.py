@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 interval_options = shared_options("level", "interval")
 inference_options = shared_options("level", "interval", "n_resamples", "seed")
-#: What is measured and how sure the numbers are.
+#: Options of measures and of the uncertainty of their values.
 measure_options = combine_options(
     shared_options("measures", "baseline", "primary"), inference_options
 )

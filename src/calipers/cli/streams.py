@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from calipers.engines.base import Engine
     from calipers.results import Evaluation
 
-#: Those whose rows lie in other processes.
+#: Engines whose rows are in other processes.
 _DISTRIBUTED = ("spark", "dask")
 
 _STDIN = (DASH, "/dev/stdin")
@@ -42,8 +42,8 @@ state_option = text_option(
 _merge_option = repeatable_option(
     "--merge",
     "FILE",
-    "Merge a state that --save-state wrote; repeatable. Results that need a second pass over "
-    "rows, such as paired differences, are left out.",
+    "Merge a state that --save-state wrote; repeatable. Results that need a second pass over rows, "
+    "such as paired differences, are omitted.",
     type=InputFile(),
 )
 _master_option = text_option(
@@ -80,12 +80,14 @@ class StateOptions:
         flag_values = (("--save-state", state_options.path), ("--merge", state_options.others))
         for option in (name for name, value in flag_values if value):
             if options["engine"] == "memory":
-                raise click.UsageError(f"{option} is about rows in batches, not --engine memory")
+                raise click.UsageError(
+                    f"{option} applies to rows in batches, not to --engine memory"
+                )
             options["engine"] = options["engine"] or "stream"
         if state_options.others and (options["baseline"] or options["primary"]):
             raise click.UsageError(
-                "--merge: systems are compared row by row, which takes all rows; no --baseline and "
-                "no --primary"
+                "--merge: paired comparisons need all rows, so --baseline and --primary cannot be "
+                "combined with it"
             )
         return state_options
 
@@ -96,7 +98,7 @@ class StateOptions:
         if not self.others:
             evaluation = verb(*args, **options)
         else:
-            # Errors are looked for when all rows are there.
+            # The merged result is checked for errors, not the one of these rows.
             row_evaluation = verb(*args, **{**options, "interval": "none"})
             merge_options = {key: options[key] for key in ("interval", "level", "memory")}
             merge_options["curves"] = options.get("curves", True)

@@ -60,9 +60,9 @@ class TaskCommand(Command):
     If a task needs more than its declaration, a subclass adds options and their implementation.
     """
 
-    #: Options of a class of its own that say what is shown, not what is measured.
+    #: Options of a subclass that determine what is displayed, not what is measured.
     display_options: ClassVar[tuple[str, ...]] = ()
-    #: Those of them that say how the result looks.
+    #: Those of them that determine the look of the result.
     look: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, task: Task) -> None:
@@ -170,8 +170,8 @@ class TaskCommand(Command):
             for name in ("baseline", "primary"):
                 if options.get(name) is not None and not options["compare"]:
                     raise click.UsageError(
-                        f"--{name} says how systems are compared, and --no-compare that they are "
-                        "not: give one"
+                        f"--{name} requires a comparison, which --no-compare turns off; leave out "
+                        "one of them"
                     )
         look = {name: options.pop(name) for name in self.look}
         evaluation = self.evaluation(options, output)
@@ -219,8 +219,8 @@ class TaskCommand(Command):
     ) -> Evaluation:
         """Evaluate the rows of a table, in memory or on an engine.
 
-        ``memory_options`` are options that need all rows in memory, and ``extra_arguments`` returns additional
-        arguments from these rows.
+        ``memory_options`` are options that need all rows in memory, and ``extra_arguments`` returns
+        additional arguments from these rows.
         """
         task = self.task
         if "curves" in task.options:
@@ -229,7 +229,7 @@ class TaskCommand(Command):
         if len(task.engines) > 1 and is_distributed(task, table, columns, options):
             if columns.tables:
                 raise click.UsageError(
-                    "--system joins tables by their ids, which takes --engine memory"
+                    "--system joins tables by their ids, which requires --engine memory"
                 )
             for option in (name for name, value in memory_options.items() if value):
                 raise click.UsageError(f"{option} takes all rows in memory: --engine memory")
@@ -240,7 +240,7 @@ class TaskCommand(Command):
             result: Evaluation = evaluate(**{task.table: rows}, **arguments, inputs=(), **options)
             return result
         opened = functools.partial(self._opened, columns, options.get("separator"))
-        # What is told of columns that are joined, or of cells, has to know all that there are.
+        # Errors about joined columns, or about patterns, list all existing columns.
         needs_all_columns = columns.tables or any(memory_options.values()) or not task.per_system
         table_rows = opened(
             table, None if needs_all_columns else functools.partial(_column_names, columns)
@@ -262,7 +262,7 @@ class TaskCommand(Command):
     ) -> None:
         """Check that a separator is given only if columns are text."""
         if options.get("separator") is not None and not columns.has_text_lists(names):
-            raise click.UsageError("--separator is about columns of text, and none is named")
+            raise click.UsageError("--separator applies to columns of text, but none is given")
 
     def finish(
         self, evaluation: Evaluation, output: OutputOptions, *, below: bool, **look: Any
@@ -305,7 +305,7 @@ def _column_names(columns: Columns, names: Sequence[str]) -> Sequence[str]:
     try:
         return columns_read((columns.to_arguments(names), columns.id_column), names)
     except (click.UsageError, InputError):
-        return names  # it is told when the table is there
+        return names  # reported when the table is evaluated
 
 
 def _name(option: str) -> str:

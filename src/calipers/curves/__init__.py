@@ -1,1 +1,1 @@
-"""The points of curves, their bands, and as many of them as a drawing needs."""
+"""Points of curves with their bands, downsampled for drawing."""

@@ -30,9 +30,9 @@ from calipers.statistics.calibration import ProbabilityLevels
 
 CURVE, BINS, SPREAD = "calibration", "calibration by bins", "probabilities"
 
-#: The consistency band is that of at most so many levels, each the mean of its neighbours.
+#: The largest number of levels in the consistency band; more are averaged with their neighbors.
 _MOST_LEVELS = 2_000
-#: So many counts are drawn at a time.
+#: The largest number of counts that are sampled at a time.
 _AT_A_TIME = 1_000_000
 _BINS, _BARS = 10, 20
 
@@ -106,7 +106,7 @@ def probability_histogram(scored: ScoreData) -> Curve:
     return make_score_curve(
         scored,
         SPREAD,
-        ("Predicted probability", "Share of rows"),
+        ("Predicted probability", "Proportion of rows"),
         x=np.arange(_BARS + 1) / _BARS,
         y=np.append(bar_heights, 0.0),
         threshold=np.zeros(0),
@@ -123,7 +123,7 @@ def _probability_curve(scored: ScoreData, kind: str, **parts: Any) -> Curve:
         "chance": ((0.0, 0.0), (1.0, 1.0)),
         "parameter": "weight" if scored.table.has_weights else "rows",
     }
-    labels = "Predicted probability", "Share of positives"
+    labels = "Predicted probability", "Proportion of positives"
     return make_score_curve(scored, kind, labels, **{**shared, **parts})
 
 
@@ -263,19 +263,18 @@ def _caption(curves: Mapping[str, Sequence[Curve]]) -> str:
     parts = ["Line: isotonic regression (CORP). Dashed: calibrated."]
     if any(len(c.low) for c in curves[CURVE]):
         parts.append(
-            f"Shaded: where {numbers.format_percent(first.level)} of the curves would lie if the "
-            "probabilities were right, at each probability; paler: as a whole "
-            f"({shorten_name(first.method)})."
+            f"Shaded: pointwise {numbers.format_percent(first.level)} consistency band under "
+            f"calibration; paler: simultaneous band ({shorten_name(first.method)})."
         )
     if BINS in curves:
         parts.append(
-            f"Dots: means of bins with {numbers.format_percent(first.level)} intervals "
+            f"Dots: means of bins with {numbers.format_percent(first.level)} CIs "
             f"({shorten_name(curves[BINS][0].method)})."
             if any(len(c.low) for c in curves[BINS])
             else "Dots: means of bins."
         )
     if SPREAD in curves:
-        parts.append("Below: how often each probability is predicted.")
+        parts.append("Below: distribution of the predicted probabilities.")
     return " ".join([*parts, *drawn_within(curves[CURVE])])
 
 
@@ -299,7 +298,8 @@ def _table(curves: Mapping[str, Sequence[Curve]]) -> Numbers:
         for i in range(len(c.x))
     )  # fmt: skip
     size_heading = binned[0].parameter if binned else "rows"
-    return ("system", "mean probability", "share of positives", "low", "high", size_heading), rows
+    head = "system", "mean probability", "proportion of positives", "low", "high", size_heading
+    return head, rows
 
 
 def _format_limits(curve: Curve, index: int) -> tuple[str, str]:

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from calipers.statistics import FloatArray, IntArray
     from calipers.systems.clustering import Clustering
 
-#: So many clusters are drawn, those with most points.
+#: The largest number of clusters that are drawn: those with most points.
 MOST_CLUSTERS = 20
-#: The silhouettes of a clustering are drawn as so many bars.
+#: The largest number of bars as which the silhouettes of a clustering are drawn.
 BARS = 400
-#: So many points are projected.
+#: The largest number of points that are projected.
 MOST_POINTS = 1_000
 
 SILHOUETTES, PROJECTION = "silhouettes", "projection"
@@ -134,8 +134,8 @@ def projections(system: Clustering, projected: Projection) -> list[Curve]:
     return [
         make_curve(
             system, PROJECTION, labels[0], labels[1],
-            x=projected.coordinates[member_mask, 0], y=projected.coordinates[member_mask, 1], series=name, classes=classes,
-            areas={"points": float(projected.n_points)},
+            x=projected.coordinates[member_mask, 0], y=projected.coordinates[member_mask, 1],
+            series=name, classes=classes, areas={"points": float(projected.n_points)},
         )
         for name, member_mask in series
     ]  # fmt: skip
@@ -143,11 +143,11 @@ def projections(system: Clustering, projected: Projection) -> list[Curve]:
 
 # --- The charts -----------------------------------------------------------------------------------
 
-#: The sizes of so many clusters are drawn.
+#: The largest number of clusters whose sizes are drawn.
 MOST_SIZES = 40
-#: From so many different numbers of clusters on, measures are drawn by it.
+#: The smallest number of distinct numbers of clusters against which measures are drawn.
 LEAST_NUMBERS = 3
-#: A name takes so many pixels in height.
+#: Height of a name in pixels.
 _LINE = 13
 _SHAPES = ("circle", "square", "triangle-up", "diamond")
 _HEIGHT = 380
@@ -199,7 +199,9 @@ def _unique_labels(names: Sequence[str]) -> dict[str, str]:
 def _truncation_note(n_shown: int, curve: Curve) -> str:
     n_clusters = curve.classes
     return (
-        f" The {n_shown} largest of {n_clusters:,} clusters are told apart." if n_clusters else ""
+        f" The {n_shown} largest of {n_clusters:,} clusters have a color of their own."
+        if n_clusters
+        else ""
     )
 
 
@@ -219,6 +221,7 @@ def _silhouettes(system: str, curves: Sequence[Curve]) -> Figure:
     n_total = curves[0].areas.get("points", points)
     sampled = not curves[0].classes and points < n_total
     which = f"each of {points:,.0f} sampled points" if sampled else "each point"
+    overall = digits(mean)
     rows = tuple(
         (names[c.series], f"{points:,}", digits(value))
         for c in curves
@@ -227,9 +230,9 @@ def _silhouettes(system: str, curves: Sequence[Curve]) -> Figure:
     return Figure(
         title="Silhouettes",
         label=f"Silhouettes of the points of each cluster by size, {len(curves)} clusters; their "
-        f"mean is {digits(mean)}.",
-        caption=f"The {measure_name} of {which}, by cluster and size. Below 0 a point lies nearer to "
-        f"another cluster than to its own. Dashed: the mean, {digits(mean)}."
+        f"mean is {overall}.",
+        caption=f"The {measure_name} of {which}, by cluster and size. Below 0 a point is closer to "
+        f"another cluster than to its own. Dashed: the mean, {overall}."
         + _truncation_note(len(curves), curves[0]),
         spec=_bars(curves, names, mean),
         head=("cluster", "points", f"mean {measure_name}"),
@@ -300,7 +303,9 @@ def _sizes(table: LabelTable) -> Figure:
     names = list(_unique_labels([table.labels[k] for k in largest]).values())
     sizes = [int(table.truth[k]) for k in largest]
     truncation_note = (
-        f" The {len(largest)} largest of {len(occupied):,}." if len(occupied) > len(largest) else ""
+        f" The {len(largest)} largest of {len(occupied):,} clusters are shown."
+        if len(occupied) > len(largest)
+        else ""
     )
     total = float(table.truth.sum())
     proportions = [f"{size / total:.1%}" for size in sizes]
@@ -308,7 +313,7 @@ def _sizes(table: LabelTable) -> Figure:
         {"cluster": name, "points": size, "share": proportion}
         for name, size, proportion in zip(names, sizes, proportions, strict=True)
     ]
-    tip = vega.tooltip(("cluster",) * 2, ("points",) * 2, ("share", "share of all points"))
+    tip = vega.tooltip(("cluster",) * 2, ("points",) * 2, ("share", "proportion of all points"))
     bars = vega.layer(
         data,
         {"type": "bar", "color": vega.PALETTE[0], "opacity": 0.85},
@@ -318,11 +323,11 @@ def _sizes(table: LabelTable) -> Figure:
     )
     return Figure(
         title="Sizes of clusters",
-        label=f"The points of each of {len(occupied)} clusters, from {min(sizes):,} to "
+        label=f"Number of points of each of {len(occupied)} clusters, from {min(sizes):,} to "
         f"{max(sizes):,}.",
-        caption=f"Points of each cluster, of {total:,.0f}.{truncation_note}",
+        caption=f"Number of points of each cluster; {total:,.0f} in total.{truncation_note}",
         spec=vega.assemble_spec(width=400, height={"step": 20}, **bars),
-        head=("cluster", "points", "share"),
+        head=("cluster", "points", "proportion"),
         rows=tuple(zip(names, map(numbers.format_count, sizes), proportions, strict=True)),
     )
 
@@ -339,10 +344,10 @@ def _class_composition(table: LabelTable) -> Figure:
     text = format_cells(counts, is_proportion=False)
     return Figure(
         title="Classes and clusters",
-        label=f"How many points of each of {len(classes)} classes are in each of {len(clusters)} "
+        label=f"Number of points of each of {len(classes)} classes in each of {len(clusters)} "
         "clusters.",
-        caption="Points of each class in each cluster. Colour: the share of the class, by row. "
-        "Clusters stand in the order of the classes that most of their points are of.",
+        caption="Number of points of each class in each cluster. Color: proportion of the class, "
+        "by row. Clusters are in the order of their most frequent classes.",
         spec=_heat_map(counts, classes, clusters),
         head=("class \\ cluster", *clusters),
         rows=tuple((name, *row) for name, row in zip(classes, text, strict=True)),
@@ -377,7 +382,7 @@ def _heat_map(counts: FloatArray, classes: Sequence[str], clusters: Sequence[str
     ]
     tips = vega.tooltip(
         ("class", "class"), ("cluster", "cluster"), ("count", "points"),
-        ("shares", "share of the class"), ("ofCluster", "share of the cluster"),
+        ("shares", "proportion of the class"), ("ofCluster", "proportion of the cluster"),
     )  # fmt: skip
     return confusions.shade_cells(data, ("class", classes), ("cluster", clusters), tips)
 
@@ -400,15 +405,16 @@ def _projection(system: str, curves: Sequence[Curve]) -> Figure:
     points_phrase = (
         f"{points:,} of {sampled:,.0f} points" if sampled > points else f"{points:,} points"
     )
+    axes_phrase = "on the two axes of largest variance"
     title = "Points on two principal components"
     return Figure(
         title=title if sampled <= points else f"{title}, a sample of {points:,}",
-        label=f"{points_phrase} of {n_shown} clusters on the two axes along which they vary most.",
-        caption=f"{points_phrase[0].upper()}{points_phrase[1:]}, on the two axes along which these vary most. What lies "
-        "apart here is apart; what lies together may be apart along other axes."
+        label=f"{points_phrase} of {n_shown} clusters {axes_phrase}.",
+        caption=f"{points_phrase[0].upper()}{points_phrase[1:]} {axes_phrase}. Points that are "
+        "separated here are separated; points that overlap here may differ on other axes."
         + _truncation_note(n_shown, curves[0]),
         spec=_points(shown_series),
-        head=("cluster", "points drawn", "mean of the first", "mean of the second"),
+        head=("cluster", "points plotted", "mean of the first", "mean of the second"),
         rows=rows,
     )
 
@@ -502,11 +508,12 @@ def _cluster_count_figure(
     return Figure(
         title=f"{shorten_name(measure)} by the number of clusters",
         label=f"{escape_unprintable(measure)} of {len(estimates)} clusterings of {ks[0]} to "
-        f"{ks[-1]} "
-        "clusters.",
-        caption=f"Shaded: {level} interval of each clustering by itself." if shaded else "",
+        f"{ks[-1]} clusters.",
+        caption=f"Shaded: {level} CI of each clustering, not adjusted for their number."
+        if shaded
+        else "",
         spec=spec,
-        head=("system", "clusters", measure, f"{level} interval"),
+        head=("system", "clusters", measure, f"{level} CI"),
         rows=tuple(
             (
                 shorten_name(e.system),

@@ -31,7 +31,7 @@ def lift_curve(scored: ScoreData) -> Curve:
     return make_score_curve(
         scored,
         "lift",
-        ("Share predicted positive", "Lift"),
+        ("Proportion predicted positive", "Lift"),
         x=proportions,
         y=scored.along(lift, start=1),
         chance=((0.0, 1.0), (1.0, 1.0)),
@@ -44,7 +44,7 @@ def gain_curve(scored: ScoreData) -> Curve:
     return make_score_curve(
         scored,
         "gain",
-        ("Share predicted positive", "Recall"),
+        ("Proportion predicted positive", "Recall"),
         x=scored.along(volume),
         y=scored.along(recall),
         chance=((0.0, 0.0), (1.0, 1.0)),
@@ -95,7 +95,7 @@ def cost_curve(scored: ScoreData) -> Curve:
     return make_score_curve(
         scored,
         "cost",
-        ("Probability cost", "Normalised expected cost"),
+        ("Probability cost", "Normalized expected cost"),
         x=p,
         y=fnr[line] * p + fpr[line] * (1 - p),
         threshold=scored.table.thresholds[corners][line],
@@ -169,18 +169,18 @@ register_chart(
     CurveChart(
         name="cost",
         title="Cost curve",
-        explanation="The lowest expected cost that any threshold reaches, chosen on these very "
-        "rows, against the share of the cost that the positives would cause if all were wrong.",
+        explanation="Lowest expected cost over all thresholds, chosen on these rows, against the "
+        "proportion of the total cost that positives would cause if all rows were misclassified.",
         of="scores",
         curve=cost_curve,
-        band_note="of the thresholds chosen here",
+        band_note="of the thresholds chosen on these rows",
         more=True,
     ),
     CurveChart(
         name="net benefit",
         title="Net benefit",
-        explanation="True positives a row, less the false positives at their price: to act from a "
-        "probability p on is to take p/(1 − p) true positives for one false positive.",
+        explanation="True positives per row minus weighted false positives: with a threshold "
+        "probability p, one false positive costs as much as p/(1 − p) true positives.",
         of="probabilities",
         curve=net_benefit_curve,
         x_is_threshold=True,

@@ -17,10 +17,10 @@ import numpy as np
 from calipers.results import Curve
 from calipers.statistics.base import FloatArray
 
-#: Thinning keeps the whole curve and what is drawn this close, in shares of what the axes span.
+#: The largest distance between the whole curve and the drawn one, as a proportion of the axes.
 TOLERANCE = 0.005
 
-#: A pointer finds a point of the curve within half of this, along the path.
+#: The largest distance between drawn points, along the path, so that a pointer finds one.
 NEAR = 0.05
 
 
@@ -64,7 +64,10 @@ def _thin_points(curve: Curve) -> Curve:
 
 
 def _thin_bands(curve: Curve, full_curve: Curve) -> Curve:
-    """Return ``curve`` with fewer points of its bands; ``full_curve`` has the ranges of the axes."""
+    """Return ``curve`` with fewer points of its bands.
+
+    The ranges of the axes are those of ``full_curve``.
+    """
     from calipers import _core
 
     names = [

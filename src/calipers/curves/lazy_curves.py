@@ -86,7 +86,7 @@ class LazyCurves(Sequence[Curve]):
 
 
 def plan_curves(output_kind: str, systems: Sequence[Any]) -> list[LazyCurve]:
-    """Return the planned curves of the charts ``output_kind`` a kind of output, such as numbers."""
+    """Return the planned curves of the charts of a kind of output, such as ``"numbers"``."""
     from calipers.report.figures.curves import curve_charts
 
     planned: list[LazyCurve] = []

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: Bins of the same number of rows.
 BINS = 10
 
-#: Against what the coverage of intervals is drawn.
+#: Conditioning variables of the coverage of intervals, by the kind of curve.
 CONDITIONS: Mapping[str, str] = {
     "coverage given prediction": "Prediction",
     "coverage given truth": "Truth",
@@ -71,7 +71,7 @@ def _curve(
 def level_curve(system: QuantileOutput) -> Curve:
     """Compute the proportion of rows at or below each quantile against its level."""
     estimates = [_value(system, f"quantile-coverage@{level!r}") for level in system.levels]
-    labels = "Level of the quantile", "Share of rows at or below it"
+    labels = "Level of the quantile", "Proportion of rows at or below it"
     lines = {"right": [[0.0, 0.0], [1.0, 1.0]]}
     return _curve(system, LEVELS, system.levels, estimates, labels, references=lines)
 
@@ -112,21 +112,21 @@ def _value(system: QuantileOutput, measure: str) -> tuple[float, Interval]:
     return reading.value, policy.interval(reading)
 
 
-_SHARES = "Shares of tenths of the rows, or fewer parts of few rows."
+_PROPORTIONS = "Proportions in tenths of the rows (in fewer bins with few rows)."
 
 register_chart(
     CurveChart(
         name=LEVELS,
         title="Coverage of quantiles",
-        explanation="Below the line truth exceeds the quantile more often than it should, above it "
-        "less often.",
+        explanation="Below the line the truth exceeds the quantile more often than nominal, above "
+        "it less often.",
         of="quantiles",
         curve=level_curve,
     ),
     CurveChart(
         name="coverage given prediction",
         title="Coverage of intervals by prediction",
-        explanation=f"{_SHARES} They should lie on the line whatever is predicted.",
+        explanation=f"{_PROPORTIONS} They should be on the line for every prediction.",
         of="quantiles",
         plan=partial(_coverage_curves, "coverage given prediction"),
         series_name="interval",
@@ -134,8 +134,8 @@ register_chart(
     CurveChart(
         name="coverage given truth",
         title="Coverage of intervals by truth",
-        explanation=f"{_SHARES} Even the best intervals hold the smallest and the largest truth "
-        "less often than other values.",
+        explanation=f"{_PROPORTIONS} Even the best intervals cover the smallest and the largest "
+        "values less often than others.",
         of="quantiles",
         plan=partial(_coverage_curves, "coverage given truth"),
         series_name="interval",

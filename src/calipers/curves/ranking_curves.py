@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from calipers.inference.time_order import TimeOrder
 
 
-#: Where the curves are taken unless the caller says otherwise; ranks end where the runs do.
+#: The default positions of curves; ranks end with the longest run.
 RANKS = (5, 10, 15, 20, 30, 50, 100, 200, 500, 1000)
-#: A measure with a cutoff is shown at the ranks down to it, and to this one.
+#: A measure with a cutoff is shown at all ranks down to its cutoff, or to this one.
 DEEPEST = 10
 RECALLS = tuple(tenth / 10 for tenth in range(11))
 
@@ -44,7 +44,7 @@ class MeanCurves(LazySequence["Curve"]):
 
     zero: bool
     settings: Settings
-    #: The places of the topics that count, if not all do; and what they count for, if not once.
+    #: Indices of the included topics, None for all; and their weights, None if they are equal.
     topic_indices: IntArray | None = None
     importance: FloatArray | None = None
     clusters: ClusterIndex | None = None
@@ -272,7 +272,7 @@ def _measure(name: str, **parameters: Any) -> Measure:
     return get_definition("retrieval", name).bind(parameters)
 
 
-#: The kinds by how they are asked for; the last takes the size of the collection.
+#: The kinds by their requested names; the last needs the size of the collection.
 OF_TOPICS = {
     "PR": "PR of a topic",
     "interpolated PR": "interpolated PR of a topic",
@@ -433,8 +433,7 @@ def _fallouts(
     if np.isnan(fallouts).any() or ranking.relevant(rel)[0] >= collection_size:
         raise InputError(
             f"collection_size is {collection_size}, fewer documents than run and judgments name on "
-            "topic "
-            f"{topic!r} ({system})"
+            f"topic {topic!r} ({system})"
         )
     return fallouts
 

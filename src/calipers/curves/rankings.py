@@ -19,10 +19,10 @@ from calipers.statistics import FloatArray, IntArray
 
 BoolArray = npt.NDArray[np.bool_]
 
-#: The most points of a line that is drawn at its corners.
+#: The largest number of points of a line that is drawn at its corners.
 MAX_POINTS = 200
-#: Of the points in each of so many parts of the width the first, the last, the lowest and the
-#: highest are drawn, where there are more.
+#: With more points, only the first, the last, the lowest and the highest in each of this number of
+#: parts of the width are drawn.
 _PARTS = MAX_POINTS // 4
 
 
@@ -75,8 +75,8 @@ class _TopicChart(CurveChart):
 def simplify_line(curve: Curve) -> Curve:
     """Remove the points of a curve that do not change its drawing.
 
-    These are points between two others on a horizontal or vertical line. If more than :data:`MAX_POINTS`
-    points remain, only those of the outline are kept.
+    These are points between two others on a horizontal or vertical line. If more than
+    :data:`MAX_POINTS` points remain, only those of the outline are kept.
     """
     if len(curve) < 3:
         return curve
@@ -130,15 +130,16 @@ register_chart(
     _TopicChart(
         name=OF_TOPICS["interpolated PR"],
         title="Interpolated precision on a topic",
-        explanation="At each recall the highest precision that the run has there or further down; "
-        "0 beyond the recall that it reaches.",
+        explanation="Highest precision at this or any higher recall; 0 beyond the largest recall "
+        "of the run.",
         of="rankings",
     ),
     _TopicChart(
         name=OF_TOPICS["ROC"],
         title="ROC curve of a topic",
         explanation="From nothing retrieved to the whole collection, drawn at the corners of the "
-        f"line, {MAX_POINTS} at most; beyond the last document retrieved, a random order is assumed.",
+        f"line, {MAX_POINTS} at most; beyond the last document retrieved, a random order is "
+        "assumed.",
         of="rankings",
     ),
 )

@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 
 QUANTILES, RESIDUALS, VALUES = "normal quantiles", "residuals", "values"
 
-#: Bins of the same number of rows, of which means are drawn.
+#: Number of bins with equal numbers of rows, whose means are drawn.
 BINS = 20
-#: A bin has so many rows at least.
+#: The smallest number of rows in a bin.
 MIN_BIN_ROWS = 10
-#: Bars of a histogram.
+#: Number of bars of a histogram.
 BARS = 40
-#: So many quantiles are drawn.
+#: The largest number of quantiles that are drawn.
 MOST_QUANTILES = 400
-#: Data sets from which the band of normal quantiles comes, and the rows of each at most.
+#: Number of simulated samples for the band of normal quantiles, and their largest size.
 SETS, MOST_ROWS = 1_000, 2_000
 
-#: What is drawn against what: the kind of curve, x and y, and the line of what is perfect.
+#: Labels of the axes of conditional means, by the kind of curve.
 CONDITIONAL: Mapping[str, tuple[str, str]] = {
     "prediction given truth": ("Truth", "Mean prediction"),
     "truth given prediction": ("Prediction", "Mean truth"),
@@ -183,7 +183,7 @@ def _histogram(
     bar_weights = np.histogram(columns[index], edges, weights=_weights(system))[0]
     y = np.append(bar_weights / bar_weights.sum(), 0.0)
     bars: dict[str, Any] = {"x": edges, "y": y, "shape": "bars", **parts}
-    return make_curve(system, *names, "Share of rows", **bars)
+    return make_curve(system, *names, "Proportion of rows", **bars)
 
 
 # --- Means given a number -------------------------------------------------------------------------
@@ -212,8 +212,8 @@ def binned_means(system: RegressionOutput, kind: str) -> Curve:
 def equal_weight_bins(x: FloatArray, w: FloatArray, max_bins: int) -> list[npt.NDArray[np.intp]]:
     """Return the row indices of bins of equal weight by a number, in order.
 
-    Bins have :data:`MIN_BIN_ROWS` rows or more. Rows with the same number stay together, in the bin of the
-    first of them.
+    Bins have :data:`MIN_BIN_ROWS` rows or more. Rows with the same number stay together, in the bin
+    of the first of them.
     """
     used = np.flatnonzero(w > 0)
     order = used[np.argsort(x[used], kind="stable")]
@@ -241,7 +241,7 @@ def _bin(
 # --- The charts -----------------------------------------------------------------------------------
 
 _POINTS = 11
-#: Of more outputs the first are drawn: each has seven charts.
+#: The largest number of outputs that are drawn, as each has seven charts.
 _MOST_OUTPUTS = 6
 
 
@@ -269,7 +269,9 @@ def _conditioning_name(kind: str) -> str:
 def _add_output_selector(figure: Figure, output: str, n_outputs: int) -> Figure:
     """Return the figure of one of several outputs, among which the reader selects."""
     truncation_note = (
-        f"Of the first {_MOST_OUTPUTS} of {n_outputs} outputs." if n_outputs > _MOST_OUTPUTS else ""
+        f"Charts of the first {_MOST_OUTPUTS} of {n_outputs} outputs."
+        if n_outputs > _MOST_OUTPUTS
+        else ""
     )
     return replace(
         figure,
@@ -309,14 +311,14 @@ def _figure(
 def _bands(curves: Sequence[Curve]) -> Iterator[str]:
     level = numbers.format_percent(curves[0].level)
     if any(math.isfinite(v) for c in curves for v in c.low):
-        yield f"Shaded: {level} interval of each bin ({shorten_name(curves[0].method)})."
+        yield f"Shaded: {level} CI of each bin ({shorten_name(curves[0].method)})."
     if any(len(c.simultaneous_low) for c in curves):
-        yield f"Shaded: where {level} of all normal samples of this size around 0 lie as a whole."
+        yield f"Shaded: simultaneous {level} band of normal samples of this size with mean 0."
 
 
 def _histogram_caption(kind: str, spread: Sequence[Curve]) -> Iterator[str]:
     if spread:
-        yield f"Below: how often each {_conditioning_name(kind)} occurs."
+        yield f"Below: distribution of the {_conditioning_name(kind)}."
 
 
 def _spec(
@@ -358,7 +360,7 @@ def _given_chart(name: str, title: str, explanation: str) -> CurveChart:
     return _ResidualChart(
         name=name,
         title=title,
-        explanation=f"Means of bins of equally many rows. {explanation}",
+        explanation=f"Means of bins with equal numbers of rows. {explanation}",
         of="numbers",
         curve=partial(binned_means, kind=name),
         needs=(VALUES,),
@@ -369,16 +371,16 @@ register_chart(
     _ResidualChart(
         name=QUANTILES,
         title="Residuals against the normal distribution",
-        explanation="Residuals in standard deviations, by size; their mean stays in them. On the "
-        "line they would be normal around 0, on a parallel to it normal and biased; where they are "
-        "steeper than the line on the right or on the left, large errors are more frequent.",
+        explanation="Sorted residuals in standard deviations; their mean is not subtracted. On the "
+        "line they are normal with mean 0, on a parallel to it normal and biased; where they are "
+        "steeper than the line at either end, large errors are more frequent than normal ones.",
         of="numbers",
         curve=normal_quantiles,
     ),
     _ResidualChart(
         name=RESIDUALS,
         title="Residuals",
-        explanation="Residual: prediction less truth.",
+        explanation="Residual: prediction minus truth.",
         of="numbers",
         plan=_plan_residuals,
     ),
@@ -386,22 +388,21 @@ register_chart(
     _given_chart(
         "prediction given truth",
         "Prediction by truth",
-        "Even the best predictions are nearer to the mean than the truth is.",
+        "Even the best predictions are closer to the mean than the truth.",
     ),
     _given_chart(
         "truth given prediction",
         "Truth by prediction",
-        "On the line, predictions of that size are right on average; above it they are too low.",
+        "On the line, predictions are correct on average; above it they are too low.",
     ),
     _given_chart(
         "residual given prediction",
         "Residual by prediction",
-        "Off the line at zero, predictions of that size could be corrected.",
+        "Where the mean residual is not 0, predictions are biased and could be corrected.",
     ),
     _given_chart(
         "residual given truth",
         "Residual by truth",
-        "They slope downwards even for the best predictions, which are nearer to the mean than the "
-        "truth is.",
+        "They decrease even for the best predictions, which are closer to the mean than the truth.",
     ),
 )

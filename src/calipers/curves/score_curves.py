@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from calipers.measures import Measure
     from calipers.results import Curve
 
-#: Of what the charts are that are drawn here.
+#: Sources of the charts that are drawn here.
 OF_SCORES = ("scores", "probabilities")
 
 #: With more classes than this, bands are not drawn.
 MOST_BANDS = 3
 
-#: Of more classes than this, only the most frequent ones are drawn.
+#: With more classes than this, only the most frequent ones are drawn.
 MOST_CLASSES = 10
 
 
@@ -76,7 +76,7 @@ class ScoreCurves(LazyCurves):
             and (chart.of == "scores" or scored.probabilities)
             for options in chart.variants(scored)
         ]
-        # Behind the ROC curve of each, which come first.
+        # Points come after the ROC curves, which are first.
         series_names = dict.fromkeys(series for _, series in self.points)
         first = most_frequent({series: self.often.get(series, 0.0) for series in series_names})
         planned[len(selected) : len(selected)] = [

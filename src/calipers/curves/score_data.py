@@ -24,25 +24,26 @@ from calipers.statistics.calibration import ProbabilityLevels
 if TYPE_CHECKING:
     from calipers.systems.binary import BinaryOutput
 
-#: Where bands are computed.
+#: Positions at which bands are computed.
 GRID = np.linspace(0.0, 1.0, 101)
 
-#: Where bands over FPR are: as near to each other in normal deviates too, as far as DET curves go.
+#: Positions of bands over FPR: dense in normal deviates as well, over the range of DET curves.
 FPR_GRID = np.union1d(GRID, [NormalDist().cdf(z / 20) for z in range(-62, 63)])
 
-#: The threshold probabilities of a net benefit curve, beside the scores.
+#: The threshold probabilities of a net benefit curve, in addition to the scores.
 ODDS_GRID = np.arange(100) / 100
 
-#: Replicates are read at so many thresholds with equal weight between them, and at the highest.
+#: Replicates are computed at this number of thresholds with equal weight between them, and
+#: at this number of the highest.
 _SPREAD, _HIGHEST = 250, 30
 
-#: Blocks of rows end at so many equal steps of TPR and of FPR too, and at ever smaller ones at both
-#: ends of either.
+#: Rates at which blocks of rows end as well: equal steps of TPR and of FPR, and ever smaller ones
+#: at both ends.
 _RATES = np.concatenate(
     [ends := np.geomspace(1e-7, 0.05, 76), np.linspace(0, 1, _SPREAD // 2), 1 - ends]
 )
 
-#: Of more rows blocks are drawn, of fewer each row.
+#: With more rows blocks are resampled, otherwise single rows.
 _MOST_DRAWN = 5_000
 
 

@@ -20,10 +20,10 @@ from calipers.report.safe_names import escape_unprintable, shorten_name, unique_
 from calipers.results import Curve
 from calipers.statistics import FloatArray, ScoreTable
 
-#: The measures of counts that are drawn against the threshold; any other can be asked for.
+#: The measures of counts that are drawn by default; any other can be requested.
 OF_THRESHOLD = ("accuracy", "precision", "recall", "F1", "MCC", "volume")
 
-#: The most bars of a histogram.
+#: The largest number of bars of a histogram.
 _MOST_BARS = 40
 
 
@@ -129,7 +129,7 @@ def _density_spec(curves: Sequence[Curve], systems: Sequence[str]) -> Spec:
             outlines.append(
                 {"x": json_number(x), "y": json_number(y, 4), "color": strong, "name": name}
             )
-    # What is strong lies on top, or the other class would hide it.
+    # Strong colors are drawn last, or the other class would hide them.
     strong_colors = {_ORANGES[1], _BLUES[1]}
     bars.sort(key=lambda bar: colors[bar["area"]] in strong_colors)
     domain = [float(negative.x[0]), float(negative.x[-1])]
@@ -160,7 +160,7 @@ def _density_spec(curves: Sequence[Curve], systems: Sequence[str]) -> Spec:
     return vega.assemble_spec(width=400, height=260, layer=layers)
 
 
-#: Pale for what is right, strong for errors: of the negatives, and of the positives.
+#: Pale for correct predictions, strong for errors: of negatives, and of positives.
 _ORANGES = ("#F0B98D", "#D55E00")
 _BLUES = ("#8FC1E3", "#0072B2")
 
@@ -191,14 +191,14 @@ def _density_table(curves: Sequence[Curve]) -> Numbers:
 
 def _density_notes(curves: Sequence[Curve]) -> Iterator[str]:
     if any(math.isfinite(c.threshold_in_use) for c in curves):
-        yield "Strong colours: errors."
+        yield "Strong colors: errors."
 
 
 register_chart(
     CurveChart(
         name="threshold",
         title="Measures against the threshold",
-        explanation="Volume: the share predicted positive.",
+        explanation="Volume: the proportion predicted positive.",
         of="scores",
         curve=threshold_curve,
         variants=lambda _: [{"measure": name} for name in OF_THRESHOLD],
@@ -208,8 +208,8 @@ register_chart(
     CurveChart(
         name="density",
         title="Scores of the classes",
-        explanation="A histogram of each class, scaled to an area of 1, so that a rare class is "
-        "seen as well as a common one.",
+        explanation="Histogram of the scores of each class with an area of 1, whatever its "
+        "frequency.",
         of="scores",
         curve=density_curve,
         variants=lambda scored: [{"series": name} for name in scored.names],

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 Array: TypeAlias = "npt.NDArray[Any]"
 Floats: TypeAlias = "npt.NDArray[np.float64]"
 
-#: Numbers that are squared and added up are no larger.
+#: Largest absolute value of numbers, so that their squares can be summed.
 LARGEST = 1e45
 
-#: The least weight above 0, and the largest.
+#: Smallest positive weight, and the largest one.
 WEIGHTS = (1e-60, 1e60)
 
-#: The least weight above 0 is this share of the largest, or more.
+#: Smallest ratio of a positive weight to the largest one.
 LEAST_SHARE = 1e-12
 
 
@@ -60,8 +60,8 @@ def check_column(values: Any, input_name: str) -> None:
     names = getattr(values, "column_names", getattr(values, "columns", None))
     if names is not None and not callable(names):
         raise InputError(
-            f"{input_name}: is a table of {len(names)} column{'' if len(names) == 1 else 's'}; expected "
-            "one column, or a dict from names to columns where there are several systems"
+            f"{input_name}: is a table of {len(names)} column{'' if len(names) == 1 else 's'}; "
+            "expected one column, or a dict from names to columns if there are several systems"
         )
     if getattr(values, "nlevels", 1) != 1:
         raise InputError(f"{input_name}: is an index of several levels, expected one column")
@@ -93,7 +93,7 @@ def missing_mask(values: Any, input_name: str) -> npt.NDArray[np.bool_]:
 def _null_or_masked(array: Array) -> npt.NDArray[np.bool_]:
     """Return the mask of the values that are masked or represent a missing value."""
     absent = np.zeros(array.shape, bool)
-    # A plain array is none, which is told without importing `numpy.ma`.
+    # The type of a plain array is checked first, so that `numpy.ma` is not imported for it.
     if type(array) is not np.ndarray and isinstance(array, np.ma.MaskedArray):
         absent |= np.ma.getmaskarray(array)
     if array.dtype.kind in "mM":
@@ -160,7 +160,7 @@ def from_arrow(array: Any) -> Array:
     import pyarrow as pa
 
     if isinstance(array, pa.ChunkedArray):
-        # (Of a single chunk, combining them would make a copy.)
+        # (Combining a single chunk would copy it.)
         array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
     if not array.null_count:
         if pa.types.is_boolean(array.type):
@@ -178,7 +178,7 @@ def _to_numpy(values: Any, input_name: str) -> Array:
         array = _from_protocol(values)
     except MemoryError:
         raise
-    except Exception as error:  # whatever its own method raises: a tensor on a GPU, say
+    except Exception as error:  # its method may raise anything, such as for a tensor on a GPU
         reason = str(error) or "it says no more"
         raise InputError(
             f"{input_name}: {format_value(values)} could not be turned into an array; "
@@ -213,12 +213,11 @@ def _from_iterable(values: Any, input_name: str) -> Array:
     if isinstance(values, Mapping) and len(values) == 1:
         (name,) = values
         raise InputError(
-            f"{input_name}: is a dict of one column, {format_value(name)}; expected the column itself, "
-            "or its "
-            "name beside data="
+            f"{input_name}: is a dict of one column, {format_value(name)}; expected the column "
+            "itself, or its name together with data="
         )
     if is_unordered or not hasattr(values, "__iter__"):
-        raise InputError(f"{input_name}: {format_value(values)} is no column of values")
+        raise InputError(f"{input_name}: {format_value(values)} is not a column of values")
     try:
         return _from_list(list(values))
     except ValueError:
@@ -279,7 +278,9 @@ def _to_floats(array: Array, input_name: str) -> Floats:
     A missing value becomes NaN. Text that looks like a number is not accepted as one.
     """
     if array.dtype.kind != "O":
-        with np.errstate(over="ignore"):  # what is too large is infinite, and refused as such
+        with np.errstate(
+            over="ignore"
+        ):  # too large a number becomes infinite, and is rejected as such
             return array.astype(np.float64)
     values = array.ravel().tolist()
     numbers = [to_number(value) for value in values]
@@ -298,7 +299,7 @@ def to_number(value: Any) -> float | None:
         return float("nan")
     try:
         return None if isinstance(value, str | bytes | np.ndarray) else float(value)
-    except Exception:  # whatever somebody's __float__ raises
+    except Exception:  # __float__ of a user-defined type may raise anything
         return None
 
 
@@ -376,8 +377,8 @@ def wrong_weights(weight: Floats) -> Iterator[tuple[Array, str]]:
     yield (
         (weight > 0) & (weight < max_weight * LEAST_SHARE),
         (
-            f"which is nothing beside the largest, {max_weight:g}; expected 0, or {LEAST_SHARE:g} of it "
-            "at least"
+            f"which is negligible next to the largest, {max_weight:g}; expected 0, or at least "
+            f"{LEAST_SHARE:g} of it"
         ),
     )
 

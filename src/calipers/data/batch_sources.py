@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-#: Columns of Parquet are read in pieces of so many bytes: row groups may be larger than memory.
+#: Bytes of a piece of a Parquet column; a whole row group may be larger than memory.
 _PIECE = 1 << 20
 
-_CHANGED = "the file changed since it was first read, so its rows are not those of the first time"
+_CHANGED = "the file changed since it was first read; expected the same rows in every pass"
 
 
 class BatchSource:
@@ -243,7 +243,7 @@ class DatasetSource(BatchSource):
 
         options: dict[str, Any] = {}
         if isinstance(getattr(self._dataset, "format", None), dataset.ParquetFileFormat):
-            # Its own read-ahead takes memory and makes nothing faster here.
+            # The read-ahead of Arrow takes memory, and reading is not faster with it here.
             options["fragment_scan_options"] = dataset.ParquetFragmentScanOptions(
                 pre_buffer=False, page_checksum_verification=True
             )
@@ -289,7 +289,7 @@ class PartitionedSource(BatchSource):
 
         file_fields = [field for field in schema if field.name not in self._keys]
         keys = {name: self._keys[name] for name in schema.names if name in self._keys}
-        # A file of which nothing else is wanted tells how many rows it has by any column.
+        # If no column of the file is needed, any column gives the number of its rows.
         file_schema = pa.schema(file_fields or [self._part.schema.field(0)])
         for origin, batch in self._part.batches(file_schema, rows):
             arrays = [
@@ -310,13 +310,13 @@ class PartitionedSource(BatchSource):
         self._part.check_unchanged()
 
 
-#: The types of the columns are those that so much text shows.
+#: Number of bytes of text from which the types of the columns are inferred.
 HEAD = 1 << 22
 
 #: Arrow reads some thirty blocks ahead.
 BLOCK = 1 << 20
 
-#: So many seconds a thread of Arrow gets to let go of what it reads.
+#: Seconds to wait until a thread of Arrow has released what it reads.
 _PATIENCE = 1.0
 
 #: Numbers as text hardly take less than a quarter when they are compressed.
@@ -325,7 +325,7 @@ _PACKED = 4
 #: How an Arrow IPC stream begins.
 IPC_STREAM = b"\xff\xff\xff\xff"
 
-#: How Arrow says which field of CSV it could not convert.
+#: Message of Arrow on a field of CSV that it could not convert.
 _MISFIT = re.compile(
     r"In CSV column #(\d+): Row #(\d+): CSV conversion error to (.+?): invalid value '(.*)'",
     re.DOTALL,
@@ -336,7 +336,7 @@ _ADVICE = (
     "its types, or read the column as text"
 )
 
-#: Makes a file of Arrow.
+#: Function that makes a file of Arrow.
 _Lent: TypeAlias = "Callable[[], Any]"
 
 
@@ -362,7 +362,7 @@ class TextFormat:
     def _type(self, field: pa.Field) -> pa.DataType:
         import pyarrow as pa
 
-        # Text of JSON that looks like a date was text all the same.
+        # Arrow infers dates from JSON text, which is text nevertheless.
         is_date = tables.TEXTS[self.kind] == "jsonl" and pa.types.is_timestamp(field.type)
         return pa.string() if is_date or field.name in self.text else field.type
 
@@ -384,7 +384,7 @@ class TextFormat:
         parsing, converting = tables.csv_options(
             "\t" if self.kind == ".tsv" else ",", types, list(types)
         )
-        # On one thread an error tells the number of its row.
+        # Only on one thread does an error have the number of its row.
         reading = csv.ReadOptions(block_size=block, use_threads=False)
         return csv.open_csv(lent(), reading, parsing, converting)
 
@@ -415,15 +415,15 @@ class TextFormat:
             text = str(error)
             if "straddl" in text:
                 raise InputError(
-                    f"{self.name}: a row is longer than {BLOCK >> 20} MiB, the most that one may "
-                    "have where rows are read in batches"
+                    f"{self.name}: a row is longer than {BLOCK >> 20} MiB, the limit for rows that "
+                    "are read in batches"
                 ) from None
             if match := _MISFIT.match(text):
                 column, row, kind, value = match.groups()
                 raise InputError(
                     f"{self.name}: row {int(row) - 2}: column {self.names[int(column)]!r}: "
-                    f"{value!r} is no {kind}, as the values before it are (rows count from 0, "
-                    f"without the header); {_ADVICE}"
+                    f"{value!r} is not of type {kind}, as the values before it are (rows count "
+                    f"from 0, without the header); {_ADVICE}"
                 ) from None
             if text.startswith("Failed to convert JSON"):
                 raise InputError(f"{self.name}: {text}; {_ADVICE}") from None
@@ -438,7 +438,7 @@ class TextFile(FileSource):
         self._source, self._format = ByteSource(path), TextFormat(path, kind, text)
         self.csv = tables.TEXTS[kind] != "jsonl"
         with self._source.text() as stream:
-            # One byte more, which says that the block is not the last.
+            # One byte more shows that the block is not the last.
             head = stream.read(HEAD + 1)
         self.schema = self._format.schema(head)
         self._length = len(head) / max(head.count(b"\n"), 1)  # of a row
@@ -504,8 +504,8 @@ class TextStream(BatchSource):
         packed = begun.packed
         if packed is None and start.startswith((b"PAR1", b"ARROW1", b"FEA1")):
             raise InputError(
-                f"{self.name}: Parquet and Feather are read from a file, whose end says what is in "
-                "it; through a pipe come CSV, JSON Lines, or an Arrow IPC stream"
+                f"{self.name}: Parquet and Feather cannot be read from a pipe; expected a file, or "
+                "CSV, JSON Lines or an Arrow IPC stream"
             )
         unpacked = pa.input_stream(pa.PythonFile(raw, "r"), compression=packed)
         stream = CheckedText(self.name, unpacked, LONGEST)

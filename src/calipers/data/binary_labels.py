@@ -38,7 +38,7 @@ class BinaryLabels:
     names: tuple[str, str]
     positive: npt.NDArray[np.bool_]
     others: tuple[str, ...] = ()
-    #: Every class that there is, in their order.
+    #: All classes, in order.
     classes: tuple[str, ...] = ()
 
 
@@ -55,8 +55,8 @@ def encode_binary(
     Without ``positive``, 1 (or True) is positive against 0 (or −1, or False); for any other pair
     of labels the positive one has to be named. With it, all other classes make up the negative
     one. If all rows belong to one class, the other is the one that forms such a pair with it, or
-    one in ``predicted_classes``: classes that systems predict. ``class_pair`` names the two classes if they were
-    given.
+    one in ``predicted_classes``: classes that systems predict. ``class_pair`` names the two classes
+    if they were given.
     """
     column = encode_labels(truth, input_name)
     if class_pair is not None:
@@ -68,7 +68,7 @@ def encode_binary(
         names = [label_name(label) for label in class_pair]
         if positive is not None and find_label(label_index(names), label_name(positive)) is None:
             raise InputError(
-                f"positive: {format_value(positive)} is none of labels; "
+                f"positive: {format_value(positive)} is not one of labels; "
                 + did_you_mean(label_name(positive), names)
             )
     labels = list(column.labels)
@@ -78,8 +78,9 @@ def encode_binary(
         first = [int(np.argmax(column.codes == code)) for code in range(len(labels))]
         before, other, third = sorted(zip(first, labels, strict=True), key=lambda pair: pair[0])[:3]
         raise InputError(
-            f"{input_name}: has a third class {format_value(third[1])} in row {third[0]} besides "
-            f"{format_value(before[1])} and {format_value(other[1])}; expected two classes"
+            f"{input_name}: has a third class {format_value(third[1])} in row {third[0]}, in "
+            f"addition to {format_value(before[1])} and {format_value(other[1])}; expected two "
+            "classes"
         )
     names = [label_name(label) for label in labels]
     positive_index = labels.index(_positive_label(labels, positive, input_name))
@@ -111,7 +112,7 @@ def is_binary_problem(
     return bool(score_columns) and all(is_one_column(values, names) for values in score_columns)
 
 
-#: Pairs of labels that say themselves which one is positive, the second.
+#: Pairs of labels of which the second is known to be the positive one.
 _PAIRS = (("0", "1"), ("-1", "1"), ("False", "True"), ("false", "true"))
 
 
@@ -145,9 +146,8 @@ def _other_class(
     if positive_name == name:
         return [f"not {name}"]
     raise InputError(
-        f"{input_name}: has one class only ({format_value(name)}), and nothing says which the other is; "
-        "name "
-        "all of them (labels=[…] or --labels), or the positive one if it is this (positive=… or "
+        f"{input_name}: has only one class ({format_value(name)}), and the other is unknown; name "
+        "both (labels=[…] or --labels), or the positive one if it is this one (positive=… or "
         "--positive)"
     )
 
@@ -168,7 +168,7 @@ def _positive_label(labels: list[Any], positive: Any, input_name: str) -> Any:
     for low, high in _PAIRS:
         if names == {low, high}:
             return next(label for label in labels if label_name(label) == high)
-    # The other class of a truth that has one only is known by its name alone.
+    # The other class of a truth that has only one is known only by its name.
     is_text = all(isinstance(label, str) for label in labels)
     class_text = " and ".join(
         sorted(format_value(label) if is_text else label_name(label) for label in labels)
@@ -188,13 +188,13 @@ def encode_predictions(
     check_length(column.codes, len(labels.positive), input_name)
     known = label_index(labels.classes)
     class_indices = [find_label(known, name) for name in column.names]
-    # Of several classes a system may know one that no row has: it is not the positive one.
+    # With several classes, a system may predict one that no row has; it is not the positive one.
     if None in class_indices and not labels.others:
         code = class_indices.index(None)
         row = int(np.argmax(column.codes == code))
         raise InputError(
-            f"{input_name}: {format_value(column.labels[code])} in row {row} is no class of the truth; "
-            f"expected {negative!r} or {positive!r}"
+            f"{input_name}: {format_value(column.labels[code])} in row {row} is not a class of the "
+            f"truth; expected {negative!r} or {positive!r}"
         )
     return np.array([class_index == known[positive] for class_index in class_indices], bool)[
         column.codes

@@ -17,14 +17,14 @@ from calipers.data.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: What stands for the standard input.
+#: Path that means the standard input.
 STDIN = "-"
 
-#: The first bytes of compressed files, and of tables that are no text.
+#: First bytes of compressed files, and of tables that are not text.
 PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 TABLES = {b"PAR1": ".parquet", b"ARROW1": ".feather", b"FEA1": ".feather"}
 
-#: How text begins that is not UTF-8, where it says so itself. (UTF-32 begins as UTF-16 does.)
+#: Byte order marks of text that is not UTF-8. (UTF-32 begins as UTF-16 does.)
 _MARKS = {
     codecs.BOM_UTF32_LE: "UTF-32",
     codecs.BOM_UTF32_BE: "UTF-32",
@@ -175,7 +175,7 @@ class CheckedText(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         """Read the next ``size`` bytes, without a byte order mark; fewer if the text ends."""
         blocks, remaining = [], sys.maxsize if size < 0 else size
-        # What is wrong is told before all is in memory.
+        # Errors are raised before the whole text is in memory.
         while remaining and (block := self._next(min(remaining, _BLOCK))):
             blocks.append(block)
             remaining -= len(block)
@@ -248,7 +248,7 @@ class CheckedText(io.RawIOBase):
             yield number + 1, partial_line
 
 
-#: A line that is null, and one that may be once more of it is there.
+#: A line that is null, and the beginning of a line that may be null.
 _NULL = re.compile(rb"\n[ \t\r]*null")
 _MAYBE_NULL = re.compile(rb"\n[ \t\r]*(n|nu|nul)?\Z")
 
@@ -262,7 +262,7 @@ class JsonLines(io.RawIOBase):
     def __init__(self, name: str, stream: Any) -> None:
         super().__init__()
         self._name, self._stream = name, stream
-        self._line, self._begun = 1, b"\n"  # of a line that may be null what there is of it
+        self._line, self._begun = 1, b"\n"  # the beginning of a line that may be null
 
     def readable(self) -> bool:
         """Return True."""

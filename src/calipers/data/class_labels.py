@@ -65,7 +65,7 @@ class ClassLabels:
             if index is None:
                 row = int(np.argmax(column.codes == code))
                 raise InputError(
-                    f"{input_name}: {format_value(label)} in row {row} is no class; "
+                    f"{input_name}: {format_value(label)} in row {row} is not a class; "
                     + did_you_mean(name, self.names)
                 )
             new_codes.append(index)
@@ -82,7 +82,7 @@ def label_name(label: Any) -> str:
         return label.decode("utf-8", "replace")
     try:
         return str(label)
-    except Exception:  # whatever somebody's __str__ does
+    except Exception:  # __str__ of a user-defined type may raise anything
         return format_value(label)
 
 
@@ -121,7 +121,7 @@ def encode_labels(values: Any, input_name: str) -> EncodedLabels:
     if column is None:
         array = to_array(values, input_name)
         if array.dtype.kind == "f":
-            to_numbers(array, input_name)  # NaN is no class
+            to_numbers(array, input_name)  # NaN is not a class
             array = array.astype(np.float64)
             integers = array.astype(np.int64) if np.abs(array).max() < 2**53 else array
             array = integers if (integers == array).all() else array
@@ -134,7 +134,7 @@ def encode_labels(values: Any, input_name: str) -> EncodedLabels:
         if len(column) == 0:
             raise InputError(f"{input_name}: is empty")
         labels, codes = column.dictionary.to_pylist(), _indices(column)
-        # The categories of polars' Enum have an order, which older versions do not hand on.
+        # The categories of polars' Enum have an order, which older versions do not export.
         ordered = column.type.ordered or str(getattr(values, "dtype", "")).startswith("Enum")
     return _drop_unused(labels, codes, ordered=ordered)
 
@@ -151,11 +151,11 @@ def group_codes(values: Any, input_name: str) -> Array:
     if encoded is None:
         array = to_array(values, input_name)
         if array.dtype.kind == "f":
-            to_numbers(array, input_name)  # NaN is no group
+            to_numbers(array, input_name)  # NaN is not a group
         if array.dtype.kind not in "OVUS":
             return array
     labels = encode_labels(values if encoded is None else encoded, input_name)
-    ranks = np.unique(np.array(labels.names), return_inverse=True)[1]  # all have an order as text
+    ranks = np.unique(np.array(labels.names), return_inverse=True)[1]  # text has an order
     return np.asarray(ranks[labels.codes])
 
 
@@ -211,7 +211,7 @@ def _find_distinct(array: Array) -> tuple[list[Any], Codes]:
     import pyarrow as pa
 
     if kind in "US":
-        # As blocks of bytes: their values are what they are, and need no decoding.
+        # As blocks of bytes, because values are only compared and need no decoding.
         array = np.ascontiguousarray(array)
         size = array.dtype.itemsize
         rows = pa.Array.from_buffers(pa.binary(size), len(array), [None, pa.py_buffer(array)])
@@ -308,19 +308,19 @@ def encode_classes(
             raise report_missing("labels", absent, len(labels))
         names = tuple(label_name(label) for label in labels)
         if len(set(names)) < len(names):
-            raise InputError(f"labels: {find_duplicate(names)!r} stands there more than once")
+            raise InputError(f"labels: {find_duplicate(names)!r} appears more than once")
     try:
         codes = ClassLabels(names, column.codes).codes_of(column, what)
     except InputError as error:
         if labels is None or len(names) < 2:
             raise
-        hint = "macro-F1(labels=['a', 'b']) and recall[a] are of some of the classes"
+        hint = "macro-F1(labels=['a', 'b']) and recall[a] use only some of the classes"
         raise InputError(f"{error} ({hint})") from None
     return ClassLabels(names, codes)
 
 
-#: A truth of more distinct numbers is taken for one of classes only where they are whole, and most
-#: of them stand there more than once.
+#: Numbers of distinct values above which numbers are classes only if they are whole, and above
+#: which whole numbers are classes only if most of them occur more than once.
 MOST_NUMBERS = 20
 MOST_WHOLE_NUMBERS = 100
 
@@ -338,8 +338,8 @@ def check_classes(truth: EncodedLabels, rows: int, input_name: str = "truth") ->
     else:
         return
     raise InputError(
-        f"{input_name}: has {len(labels):,} {kind}, which are no classes; regression() evaluates "
-        "predicted numbers, and labels=[…] takes them for classes all the same"
+        f"{input_name}: has {len(labels):,} {kind}, which are unlikely to be classes; use "
+        "regression() for predicted numbers, or labels=[…] to treat them as classes"
     )
 
 
@@ -351,6 +351,6 @@ def check_predicted(predicted: EncodedLabels, truth: Sequence[str], input_name: 
         if is_fraction and find_label(known, predicted.names[code]) is None:
             row = int(np.argmax(predicted.codes == code))
             raise InputError(
-                f"{input_name}: {format_value(label)} in row {row} is no class of the truth; scores and "
-                "probabilities are given as score= or probability="
+                f"{input_name}: {format_value(label)} in row {row} is not a class of the truth; "
+                "scores and probabilities are given as score= or probability="
             )

@@ -131,8 +131,8 @@ def probability_matrix(
             if table.ndim == 1:
                 raise _one_for_all("has one column", names, input_name)
             raise InputError(
-                f"{input_name}: has shape {table.shape}, expected a column for each of the {len(names)} "
-                f"classes: {format_names(names)}"
+                f"{input_name}: has shape {table.shape}, expected a column for each of the "
+                f"{len(names)} classes: {format_names(names)}"
             )
         check_length(table, rows, input_name)
     highest, own_class_values, squares, invalid, off_sum = _core.class_rows(
@@ -142,8 +142,8 @@ def probability_matrix(
         raise _bad_value(table[invalid[1]], names, input_name, *invalid, distribution=distribution)
     if off_sum[0]:
         raise InputError(
-            f"{input_name}: sum to {table[off_sum[1]].sum(dtype=np.float64):.7g} in row {off_sum[1]}"
-            f"{count_others(off_sum[0])}, expected 1 within {SUM_TOLERANCE:g}"
+            f"{input_name}: sum to {table[off_sum[1]].sum(dtype=np.float64):.7g} in row "
+            f"{off_sum[1]}{count_others(off_sum[0])}, expected 1 within {SUM_TOLERANCE:g}"
         )
     return table, highest, own_class_values, squares
 
@@ -161,7 +161,7 @@ def check_columns(values: Any, classes: ClassLabels, input_name: str) -> None:
     known = label_index(names)
     if all(find_label(known, column) is None for column in columns):
         has = f"has no column of a class, but {format_names(columns)}"
-        # Where nobody named the classes, those columns were taken for some.
+        # If the classes were not named, those columns were taken to be classes.
         misread_columns = set(map(label_name, columns)) - set(names)
         raise _one_for_all(
             has, [name for name in classes.names if name not in misread_columns], input_name
@@ -185,7 +185,7 @@ def _match_columns(
     for key, name in zip(column_names(table), columns, strict=True):
         class_index = find_label(position, name)
         if class_index is None:
-            raise InputError(f"{input_name}: {name!r} is no class; {did_you_mean(name, names)}")
+            raise InputError(f"{input_name}: {name!r} is not a class; {did_you_mean(name, names)}")
         column_by_class[class_index] = table[key]
     for class_index, name in enumerate(names):
         if class_index not in column_by_class:
@@ -228,6 +228,6 @@ def _bad_value(
     expected = "probabilities between 0 and 1" if distribution else "finite numbers"
     value = "missing" if np.isnan(row[class_index]) else f"{row[class_index]:g}"
     return InputError(
-        f"{input_name} of {names[class_index]!r}: is {value} in row {row_index}{count_others(count)}, expected "
-        f"{expected}"
+        f"{input_name} of {names[class_index]!r}: is {value} in row {row_index}"
+        f"{count_others(count)}, expected {expected}"
     )

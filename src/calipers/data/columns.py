@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from calipers.data.trec import InputOrigin
 
-#: What may be done about missing values.
+#: Treatments of missing values.
 MISSING = ("error", "drop")
-#: What may have no value in a row, and still be there.
+#: Arguments whose missing values do not make a row incomplete.
 MAY_MISS = ("slices",)
 
 Mask = npt.NDArray[np.bool_]
@@ -141,7 +141,7 @@ def collect_columns(
         if join is not None:
             notes, ids = join.notes(), join.ids
     elif id_column is not None:
-        raise InputError("id names a column of data=, which is not given")
+        raise InputError("id: requires data=; expected the table that has this column")
     if missing == "drop":
         collected, note, complete = _complete_rows(collected)
         notes += note
@@ -155,7 +155,7 @@ def file_origin(path: str) -> InputOrigin:
     """Return the origin of the rows of a file, as recorded in the provenance."""
     from calipers.data.trec import InputOrigin
 
-    # Pipes have no size, and neither do datasets that are elsewhere.
+    # Pipes have no size, and neither do remote datasets.
     size = os.path.getsize(path) if os.path.isfile(path) else None
     return InputOrigin("table", path, bytes=size)
 
@@ -223,10 +223,10 @@ def _table(
     try:
         return to_arrow(data)
     except InputError as error:
-        if "is no source of judgments" in str(error):
+        if "is not a source of judgments" in str(error):
             raise InputError(
-                f"{input_name}: {type(data).__name__} is no table; expected a path, a dict of columns, "
-                "or a data frame (pandas, polars, Arrow)"
+                f"{input_name}: {type(data).__name__} is not a table; expected a path, a dict of "
+                "columns, or a data frame (pandas, polars, Arrow)"
             ) from None
         raise InputError(f"{input_name}: {error}") from error.__cause__
 
@@ -320,9 +320,8 @@ class _IdJoin:
         self, table: pa.Table, id_column: str, *, drop: bool, wide: Collection[str]
     ) -> None:
         if id_column not in table.column_names:
-            raise InputError(
-                f"data: no column {id_column!r} of ids; {did_you_mean(id_column, table.column_names)}"
-            )
+            hint = did_you_mean(id_column, table.column_names)
+            raise InputError(f"data: no column {id_column!r} of ids; {hint}")
         self.id_column, self.drop, self.wide = id_column, drop, wide
         self.ids = combine_chunks(table.column(id_column))
         self.lost_mask = np.zeros(table.num_rows, bool)
@@ -337,7 +336,7 @@ class _IdJoin:
             )
         twice = _repeated_ids(ids)
         if len(twice):
-            raise InputError(f"{input_name}: {_format_ids(twice, 'id')} there more than once")
+            raise InputError(f"{input_name}: {_format_ids(twice, 'id')} duplicated")
 
     def column(self, table: pa.Table, input_name: str) -> Any:
         """Return the values of another table, in the order of the first."""
@@ -345,9 +344,8 @@ class _IdJoin:
         import pyarrow.compute as pc
 
         if self.id_column not in table.column_names:
-            raise InputError(
-                f"{input_name}: no column {self.id_column!r} of ids; {did_you_mean(self.id_column, table.column_names)}"
-            )
+            hint = did_you_mean(self.id_column, table.column_names)
+            raise InputError(f"{input_name}: no column {self.id_column!r} of ids; {hint}")
         ids, target_ids = combine_chunks(table.column(self.id_column)), self.ids
         if ids.type != target_ids.type:  # 7 of a CSV file is the id '7' of another table
             ids, target_ids = pc.cast(ids, pa.string()), pc.cast(target_ids, pa.string())
@@ -362,14 +360,12 @@ class _IdJoin:
                 f"{input_name}: {_format_ids(target_ids.filter(pa.array(absent)), 'id')} missing"
             )
         if not self.drop and len(extra):
-            raise InputError(
-                f"{input_name}: {_format_ids(extra, 'id')} there that data do not have"
-            )
+            raise InputError(f"{input_name}: {_format_ids(extra, 'id')} not in data")
         if len(twice):
             absent |= from_arrow(pc.is_in(target_ids, value_set=twice))
         for affected_ids, problem in (
-            (target_ids.filter(pa.array(absent)), "missing or there more than once"),
-            (extra, "there that data do not have"),
+            (target_ids.filter(pa.array(absent)), "missing or duplicated"),
+            (extra, "not in data"),
         ):
             if len(affected_ids):
                 self._problems.append(f"{input_name}: {_format_ids(affected_ids, 'id')} {problem}.")
@@ -383,7 +379,8 @@ class _IdJoin:
             return []
         n_dropped = int(self.lost_mask.sum())
         return [
-            f"{n_dropped} of {len(self.lost_mask)} rows are left out by their ids. {' '.join(self._problems)}"
+            f"{n_dropped} of {len(self.lost_mask)} rows are left out because of their ids. "
+            + " ".join(self._problems)
         ]
 
 
@@ -419,8 +416,8 @@ def _values(table: pa.Table, input_name: str, wide: Collection[str]) -> Any:
         return table
     names = ", ".join(map(repr, table.column_names)) or "none"
     raise InputError(
-        f"{input_name}: beside its ids the table has the columns {names}; expected one, or one called "
-        f"{kind!r}"
+        f"{input_name}: in addition to its ids the table has the columns {names}; expected one, or "
+        f"one called {kind!r}"
     )
 
 

@@ -32,10 +32,10 @@ from calipers.data.frequency_weights import check_counts
 
 TRUTH, PREDICTED = "truth", "predicted"
 
-#: What rows may be.
+#: Meanings that the rows of a matrix may have.
 ROWS = (TRUTH, PREDICTED)
 
-#: Words that say what an axis is.
+#: Words in the name of an axis that identify it.
 _WORDS = {
     TRUTH: "truth true actual actuals observed reference gold expected target targets",
     PREDICTED: "predicted predicts prediction predictions pred preds recognized recognised "
@@ -49,10 +49,10 @@ _LABELS = {
     PREDICTED: re.compile(r"(not[ -]|un|non-?)?retrieved"),
 }
 
-#: What stands between the names of the rows and of the columns in one header.
+#: Separators of the names of rows and columns in one header.
 _BETWEEN = re.compile(r"\s*[\\/|]\s*|\s+(?:vs\.?|by)\s+")
 
-#: What totals are called.
+#: Names of totals.
 TOTALS = ("total", "totals", "all", "sum", "population", "Σ")
 
 
@@ -146,15 +146,15 @@ class CountTable:
         """
         row_role, column_role = self.rows.role, self.columns.role
         if row_role is not None and row_role == column_role:
-            raise InputError(
-                f"{self.input_name}: both its rows and its columns are called {_ROLE_PHRASES[row_role]}"
-            )
+            role = _ROLE_PHRASES[row_role]
+            raise InputError(f"{self.input_name}: both its rows and its columns are called {role}")
         if row_role is None and column_role is not None:
             row_role = PREDICTED if column_role == TRUTH else TRUTH
         if rows is not None and row_role not in (None, rows):
             raise InputError(
-                f"{self.input_name}: rows={rows!r} contradicts what its rows and columns are called, by "
-                f"which rows are {_ROLE_PHRASES[row_role or TRUTH]}; leave out rows=, or rename them"
+                f"{self.input_name}: rows={rows!r} contradicts the names of its rows and columns, "
+                f"by which rows are {_ROLE_PHRASES[row_role or TRUTH]}; leave out rows=, or rename "
+                "them"
             )
         return rows or row_role
 
@@ -171,7 +171,7 @@ def check_rows(rows: Any, confusion: Any) -> None:
     if rows is not None and rows not in ROWS:
         raise InputError(f"rows is {format_value(rows)}, expected one of {', '.join(ROWS)}")
     if rows is not None and confusion is None:
-        raise InputError("rows= says what the rows of confusion= are, which is not given")
+        raise InputError("rows: requires confusion=; expected the matrix whose rows it describes")
 
 
 def check_totals(square: CountTable) -> None:
@@ -185,8 +185,8 @@ def check_totals(square: CountTable) -> None:
                 continue
             if np.array_equal(counts[index], np.delete(counts, index, axis=0).sum(axis=0)):
                 raise InputError(
-                    f"{square.input_name}: the {kind} {name!r} adds up the others, and is no class; "
-                    "leave totals out"
+                    f"{square.input_name}: the {kind} {name!r} is the sum of the others, and not a "
+                    "class; leave totals out"
                 )
 
 
@@ -204,11 +204,10 @@ def either_way(names: Sequence[str], counts: Any, positive: Any, input_name: str
     if first == second:
         first, second = _percent(of_rows[index], 2), _percent(of_columns[index], 2)
     return InputError(
-        f"{input_name}: nothing says whether its rows are the predictions or the truth. Of "
-        f"{names[index]!r} rows='predicted' makes PPV {first} and TPR {second}; rows='truth', as "
-        f"scikit-learn's confusion_matrix has it, makes PPV {second} and TPR {first}. Say which "
-        "(--rows in the command), or call the rows so: a header predicted\\truth, or the other way "
-        "round"
+        f"{input_name}: it is unknown whether its rows are the predictions or the truth. For "
+        f"{names[index]!r}, rows='predicted' gives PPV {first} and TPR {second}; rows='truth', as "
+        f"in scikit-learn's confusion_matrix, gives PPV {second} and TPR {first}. Set rows= "
+        "(--rows in the command), or name rows and columns in a header, such as predicted\\truth"
     )
 
 
@@ -278,10 +277,10 @@ def columns_from_matrix(
     for argument in ("score", "probability", "count"):
         if others[argument] is not None:
             raise InputError(
-                f"confusion= says what is predicted, and how often: leave out {argument}="
+                f"confusion= already has the predictions and their counts; leave out {argument}="
             )
     if others.get("time") is not None:
-        raise InputError("time= is that of rows, of which a confusion matrix has none")
+        raise InputError("time= requires rows in order of time, which a confusion matrix lacks")
     systems = _matrices_by_name(columns["confusion"])
     classes = {argument: others[argument] for argument in (TRUTH, PREDICTED)}
     rows = _row_meaning(classes, rows)
@@ -305,17 +304,18 @@ def _row_meaning(classes: Mapping[str, Any], rows: str | None) -> str | None:
     named_roles = [role for role, values in classes.items() if values is not None]
     if len(named_roles) == 2:
         raise InputError(
-            "confusion= says what is predicted, and how often: leave out predicted=, or give it in "
-            "place of truth=, where it names the predicted class of each row"
+            "confusion= already has the predictions and their counts; leave out predicted=, or "
+            "give it in place of truth=, to name the predicted class of each row"
         )
     if isinstance(classes[PREDICTED], Mapping):
         raise InputError(
-            "confusion= says what is predicted, and how often: leave out predicted=, or give one "
-            "column, the predicted class of each row"
+            "confusion= already has the predictions and their counts; leave out predicted=, or "
+            "give one column, the predicted class of each row"
         )
     if named_roles and rows not in (None, named_roles[0]):
         raise InputError(
-            f"rows={rows!r}, and {named_roles[0]}= names the {named_roles[0]} of each row: leave out one"
+            f"rows={rows!r} contradicts {named_roles[0]}=, which has the class of each row; leave "
+            "out one"
         )
     return named_roles[0] if named_roles else rows
 
@@ -331,8 +331,8 @@ def _stack_matrices(
         new = [label for label in class_names if find_label(known, label) is None]
         if names and len(new) == len(class_names):
             raise InputError(
-                f"confusion {name!r}: has the classes {format_names(list(class_names))}, others have "
-                f"{format_names(names)}; systems are evaluated on the same classes"
+                f"confusion {name!r}: has the classes {format_names(list(class_names))}, others "
+                f"have {format_names(names)}; expected the same classes for all systems"
             )
         names += new
     known, has_multiple_systems = label_index(names), len(matrices) > 1
@@ -350,12 +350,12 @@ def _stack_matrices(
     for argument in ("cluster", "slices"):
         if has_multiple_systems and others.get(argument) is not None:
             raise InputError(
-                f"{argument}= is of rows that systems have in common; matrices of several systems have "
-                "none: evaluate each by itself, or give counts of rows (truth=, predicted= and "
-                "count=)"
+                f"{argument}= requires rows that systems have in common, which matrices of several "
+                "systems lack; evaluate each by itself, or give counts of rows (truth=, predicted= "
+                "and count=)"
             )
     if has_multiple_systems and not is_same_shape and others.get("weight") is not None:
-        raise InputError("weight= is of the rows of a matrix, and these have rows in other numbers")
+        raise InputError("weight= has a weight per row of a matrix; these matrices differ in shape")
     row_indices = np.concatenate(sources)
     cells = {argument: take_rows(values, row_indices) for argument, values in others.items()}
     predictions = EncodedLabels(tuple(names), np.concatenate(predicted), ordered=True)
@@ -389,11 +389,11 @@ def _matrices_by_name(confusion: Any) -> dict[str | None, Any]:
         by_name: dict[str | None, Any] = {str(name): matrix for name, matrix in confusion.items()}
         if len(by_name) < len(confusion):
             raise InputError(
-                f"confusion: {find_duplicate(list(map(str, confusion)))!r} is there more than once"
+                f"confusion: {find_duplicate(list(map(str, confusion)))!r} is given more than once"
             )
         return by_name
     if not _is_matrix(confusion):
-        raise InputError("confusion: is no table, expected a column of counts for each class")
+        raise InputError("confusion: is not a table, expected a column of counts for each class")
     if isinstance(confusion, Mapping) or (
         is_frame(confusion) and not isinstance(confusion, CountTable)
     ):
@@ -463,16 +463,15 @@ def label_columns(columns: Mapping[Any, Any]) -> tuple[Any, Any]:
     if len(of_rows) > 1:
         raise InputError(
             f"confusion: the columns {format_names(list(map(repr, of_rows)))} both name the "
-            "classes of "
-            "rows; expected one"
+            "classes of rows; expected one"
         )
     label = of_rows[0] if of_rows else text_columns[-1] if text_columns else None
     before = [name for name in text_columns if name != label]
     if len(before) > 1:
         raise InputError(
-            f"confusion: the columns {format_names(list(map(repr, text_columns)))} hold text; expected "
-            "counts, "
-            "but for a column with the names of rows, and one before it with those of systems"
+            f"confusion: the columns {format_names(list(map(repr, text_columns)))} hold text; "
+            "expected counts, except in a column with the names of rows, and one before it with "
+            "those of systems"
         )
     return label, before[0] if before else None
 
@@ -547,7 +546,9 @@ def _read(
 def _to_count_table(matrix: Any, input_name: str, labels: Sequence[Any] | None) -> CountTable:
     """Convert a matrix to a table of counts with the names of its rows and columns."""
     if not _is_matrix(matrix):
-        raise InputError(f"{input_name}: is no table, expected a column of counts for each class")
+        raise InputError(
+            f"{input_name}: is not a table, expected a column of counts for each class"
+        )
     if isinstance(matrix, Mapping) and _is_nested(matrix):
         return _from_nested(matrix, input_name)
     if isinstance(matrix, Mapping) or is_frame(matrix):
@@ -607,9 +608,7 @@ def _counts(
 ) -> npt.NDArray[np.float64]:
     """Check the counts of all columns, and stack them."""
     if len(columns) < len(names) or len(set(names)) < len(names):
-        raise InputError(
-            f"{input_name}: {find_duplicate(list(names))!r} stands there more than once"
-        )
+        raise InputError(f"{input_name}: {find_duplicate(list(names))!r} appears more than once")
     checked = [
         check_counts(column, f"{input_name}: the column of {name!r}")
         for name, column in columns.items()
@@ -634,8 +633,8 @@ def _name_rows(square: CountTable, row_classes: Any, role: str) -> Matrix:
     other = PREDICTED if role == TRUTH else TRUTH
     if len(extra) == len(column.names):
         raise InputError(
-            f"{square.input_name}: its columns are called {format_names(names)}, and {role} has the "
-            f"classes {format_names(list(column.names))}; expected a column for each "
+            f"{square.input_name}: its columns are called {format_names(names)}, and {role} has "
+            f"the classes {format_names(list(column.names))}; expected a column for each "
             f"{'predicted' if other == PREDICTED else 'true'} class, under its name"
         )
     return Matrix(tuple(column.names[code] for code in column.codes), tuple(names), counts)
@@ -652,8 +651,8 @@ def _match_axes(square: CountTable, row_role: str | None) -> tuple[CountTable, b
     if square.rows.names is None:
         if len(counts) != len(names):
             raise InputError(
-                f"{square.input_name}: has {len(counts)} rows and {len(names)} columns, expected one of "
-                "each for every class, or truth= with the class of each row"
+                f"{square.input_name}: has {len(counts)} rows and {len(names)} columns, expected "
+                "one of each for every class, or truth= with the class of each row"
             )
         return replace(square, rows=replace(square.rows, names=tuple(names))), False
     rows = list(square.rows.names)

@@ -14,7 +14,7 @@ from calipers.data.errors import InputError, did_you_mean, format_names, format_
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray
 
-#: What a single system is called whose costs are given without its name.
+#: Key of a single system whose costs are given without its name.
 ALONE = ""
 
 
@@ -46,8 +46,8 @@ class Costs:
             argument = {name: name for name in argument}
         if not isinstance(argument, Mapping) or not argument:
             raise InputError(
-                f"cost is {format_value(argument)}, expected a dict from names of costs to columns or "
-                "numbers, or to dicts of such by system"
+                f"cost is {format_value(argument)}, expected a dict from names of costs to columns "
+                "or numbers, or to dicts of these by system"
             )
         columns, numbers = {}, {}
         for cost, value in argument.items():
@@ -60,8 +60,7 @@ class Costs:
                 )
                 raise InputError(
                     f"{cost_column_name(cost)}: {number!r} has one number, {column!r} one for each "
-                    "row; "
-                    "expected either of all systems"
+                    "row; expected the same for all systems"
                 )
             if all(is_number_by_system.values()):
                 numbers[str(cost)] = {
@@ -115,7 +114,7 @@ class Costs:
         return Costs(columns, self.numbers)
 
 
-#: Where none are given.
+#: Costs if none are given.
 NO_COSTS = Costs()
 
 
@@ -174,11 +173,11 @@ def _match_systems(
     for name in by_system:
         if name not in systems:
             raise InputError(
-                f"{cost_column_name(cost)}: {name!r} is no system; {did_you_mean(name, systems)}"
+                f"{cost_column_name(cost)}: {name!r} is not a system; {did_you_mean(name, systems)}"
             )
     for name in systems:
         if name not in by_system:
             raise InputError(
-                f"{cost_column_name(cost)}: says nothing of {name!r}, expected all systems"
+                f"{cost_column_name(cost)}: has no cost of {name!r}, expected all systems"
             )
     return {name: by_system[name] for name in systems}

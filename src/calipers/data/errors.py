@@ -66,6 +66,6 @@ def _repr(value: Any) -> str:
     scalar = type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0
     try:
         text = " ".join(repr(value.item() if scalar else value).split())
-    except Exception:  # whatever somebody's __repr__ does
+    except Exception:  # __repr__ of a user-defined type may raise anything
         text = " object at "
     return f"<{type(value).__name__}>" if " object at " in text else text

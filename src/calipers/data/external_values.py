@@ -17,7 +17,7 @@ from calipers.data.trec import InputOrigin, run_name
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
-#: What the columns of a tidy table may be called, in lower case; of several units the first counts.
+#: Accepted names of the columns of a tidy table, in lower case; of several units the first counts.
 SYSTEM = ("system", "run", "model", "name", "tag")
 UNIT = ("topic", "unit", "query", "query_id", "qid", "id", "dataset", "split", "fold")
 MEASURE = ("measure", "metric")
@@ -133,8 +133,8 @@ def _table(source: Any) -> Any:
         if isinstance(source, Mapping):
             raise
         raise InputError(
-            f"values: {type(source).__name__} holds none; expected a dict from systems to values, a "
-            "data frame or dict of columns, or files"
+            f"values: {type(source).__name__} has no values; expected a dict from systems to "
+            "values, a data frame or dict of columns, or files"
         ) from None
 
 
@@ -222,7 +222,8 @@ def _column_name(names: Sequence[str], kinds: Sequence[str], input_name: str) ->
     matches = sorted((n for n in names if n.lower() in kinds), key=lambda n: kinds.index(n.lower()))
     if len(matches) > 1 and UNIT[0] not in kinds:
         raise InputError(
-            f"{input_name}: the columns {' and '.join(matches)} may both be the {kinds[0]}; leave one out"
+            f"{input_name}: the columns {' and '.join(matches)} may both be the {kinds[0]}; "
+            "leave one out"
         )
     return matches[0] if matches else None
 
@@ -248,8 +249,7 @@ def _read_trec_output(path: str, system: str) -> list[ValueRow]:
             if len(fields) != 3:
                 raise InputError(
                     f"{path}:{number}: {format_value(line.strip())} has {len(fields)} fields, "
-                    "expected "
-                    "measure, topic and value as trec_eval -q prints them"
+                    "expected measure, topic and value as trec_eval -q prints them"
                 )
             rows.append(ValueRow(f"{path}:{number}", system, fields[1], fields[0], fields[2]))
     if not rows:
@@ -270,8 +270,8 @@ def _collect(rows: Iterable[ValueRow], origins: tuple[InputOrigin, ...] = ()) ->
         entries = cells.setdefault(row.system, {}).setdefault(row.measure, {})
         if unit in entries:
             raise InputError(
-                f"{row.location}: {row.measure} of {row.system!r} on {_unit(unit)!r} stands there a "
-                f"second time; the first is {entries[unit][1]}"
+                f"{row.location}: {row.measure} of {row.system!r} on {_unit(unit)!r} is given "
+                f"twice; the first is {entries[unit][1]}"
             )
         entries[unit] = _number(row.value, row.location), row.location
     if not units:
@@ -306,8 +306,8 @@ def _check_complete(
         if lacking:
             examples = ", ".join(map(repr, lacking[:3])) + (", …" if len(lacking) > 3 else "")
             raise InputError(
-                f"{system!r} has no {measure} on {len(lacking)} of {len(units)} units ({examples}); "
-                "an empty value says that there is none"
+                f"{system!r} has no {measure} on {len(lacking)} of {len(units)} units "
+                f"({examples}); expected one on each, or an empty one if it is missing"
             )
 
 
@@ -333,8 +333,7 @@ def _number(value: Any, location: str) -> float:
     if abs(number) > LARGEST:
         raise InputError(
             f"{location}: the value is {format_value(value)}, expected a finite number, no larger "
-            "than "
-            f"{LARGEST:g}"
+            f"than {LARGEST:g}"
         )
     return number
 

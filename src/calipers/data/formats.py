@@ -113,7 +113,7 @@ def check_writable(path: str) -> None:
     if suffix in BINARIES and packed:
         raise InputError(f"{path}: {suffix} is compressed inside; leave out {packed}")
     if suffix in _UNWRITTEN:
-        raise InputError(f"{path}: cannot be written; of compressions there are .gz and .zst")
+        raise InputError(f"{path}: cannot be written; expected the compression .gz or .zst")
 
 
 def unsupported_columns(table: pa.Table, kind: Kind, path: str) -> list[str]:
@@ -305,7 +305,9 @@ def _write_text(table: pa.Table, format_: str, path: str, stream: IO[bytes]) -> 
         return
     for field in table.schema:
         if pa.types.is_large_string(field.type) and pc.any(pc.equal(table[field.name], "")).as_py():
-            raise InputError(f"{path}: a {field.name} is empty, which CSV cannot tell from missing")
+            raise InputError(
+                f"{path}: a {field.name} is empty, which CSV cannot distinguish from missing"
+            )
     options = csv.WriteOptions(delimiter="\t" if format_ == "tsv" else ",", quoting_style="needed")
     csv.write_csv(table, stream, options)
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from calipers.data.columns import Ids
 
-#: Counts may add up to so many rows. At the peak each takes some 30 bytes where one system predicts
-#: labels, 110 where one has probabilities or two have scores: 3 to 11 GB.
+#: Largest sum of counts. At the peak a row takes some 30 bytes if one system predicts labels, and
+#: 110 if one has probabilities or two have scores: 3 to 11 GB.
 MOST_ROWS = 100_000_000
 
 
@@ -123,9 +123,9 @@ def to_counts(values: Any, input_name: str) -> npt.NDArray[np.int64]:
     total = counts.sum()
     if total > MOST_ROWS:
         raise InputError(
-            f"{input_name}: adds up to {total:,.0f} rows, expected {MOST_ROWS:,} at most; divide the "
-            "counts and round them (intervals get longer), or give them as weight= with "
-            "interval='none' (values stay as they are)"
+            f"{input_name}: adds up to {total:,.0f} rows, expected at most {MOST_ROWS:,}; divide "
+            "the counts and round them (intervals get wider), or give them as weight= with "
+            "interval='none' (values are unchanged)"
         )
     if not total:
         raise InputError(f"{input_name}: all counts are 0")
@@ -138,8 +138,8 @@ def check_counts(values: Any, input_name: str) -> npt.NDArray[np.float64]:
     invalid_rows = np.flatnonzero((counts < 0) | (counts != np.floor(counts)))
     if len(invalid_rows):
         raise InputError(
-            f"{input_name}: is {counts[invalid_rows[0]]:g} in row {invalid_rows[0]}{count_others(len(invalid_rows))}, expected "
-            "a whole "
-            "number of rows, 0 or more; weight= takes other numbers"
+            f"{input_name}: is {counts[invalid_rows[0]]:g} in row {invalid_rows[0]}"
+            f"{count_others(len(invalid_rows))}, expected a whole number of rows, 0 or more; "
+            "weight= takes other numbers"
         )
     return counts

@@ -26,13 +26,13 @@ from calipers.data.trec import (
 )
 from calipers.data.trec_tables import buffers, decode_id
 
-#: What may stand for grouped judgments: a path, a dict ``{topic: {group: {document: level}}}``, or
+#: Accepted forms of grouped judgments: a path, a dict ``{topic: {group: {document: level}}}``, or
 #: a frame or a dict of columns.
 GroupSource: TypeAlias = (
     "str | os.PathLike[str] | Mapping[Any, Mapping[Any, Mapping[Any, Any]]] | Any"
 )
 
-#: What the lines of a file hold: two kinds of them, which the first line tells apart, or one.
+#: Contents of the lines of a file: one of two kinds, as determined by the first line, or one kind.
 Lines: TypeAlias = Literal["groups or prefs", "groups", "prefs", "qrels"]
 
 #: Names under which the columns of a table are found, in this order.
@@ -46,8 +46,8 @@ class GroupedJudgments:
 
     ``documents`` are all documents that any group judges, with their indices within the topic in
     place of grades; ``arrays`` are those of ``GroupedRankings``, except those that depend on the
-    run. ``topic_errors`` has the error of each topic, by index, whose judgments are contradictory; unless
-    reading is lenient, it is raised.
+    run. ``topic_errors`` has the error of each topic, by index, whose judgments are contradictory;
+    unless reading is lenient, it is raised.
     """
 
     documents: Qrels
@@ -120,8 +120,8 @@ def read_groups(
 def judge_groups(name: str, source: TrecSource, groups: GroupedJudgments, **options: Any) -> Run:
     """Evaluate a run against grouped judgments.
 
-    The run is read as by :func:`read_run` with the options ``options``. The result has the arrays of
-    ``GroupedRankings`` and what was dropped.
+    The run is read as by :func:`read_run` with the options ``options``. The result has the arrays
+    of ``GroupedRankings`` and what was dropped.
     """
     run = read_run(name, source, groups.documents, **options)
     run_arrays, documents = run.arrays, groups.arrays["documents"]
@@ -242,7 +242,7 @@ def to_grouped_arrays(
     pair, pair_of_row = np.unique(topic * len(ids) + document, return_inverse=True)
     of_topic = np.arange(len(topics) + 1)
     documents = np.searchsorted(pair, of_topic * len(ids))
-    # Parts are numbered anew in each group.
+    # Parts are numbered separately in each group.
     parts, part_of_row = np.unique(group_of_row * (part.max() + 1) + part, return_inverse=True)
     first_part = np.searchsorted(parts, np.arange(len(group)) * (part.max() + 1))
     judgments = _core.Judgments.from_columns(
@@ -313,7 +313,7 @@ def _find_repeats(
         part = "" if rows.part is None else f", part {_text(rows.part, a)}"
         message = (
             f"topic {_text(rows.topic, a)}, group {_text(rows.group, a)}{part}: document "
-            f"{_text(rows.document, a)} stands in {rows.locate(a)} and in {rows.locate(b)}"
+            f"{_text(rows.document, a)} appears in {rows.locate(a)} and in {rows.locate(b)}"
         )
         yield b, message
 
@@ -338,9 +338,9 @@ def _contradictions(
             if (rows.level[before] > 0) != (level > 0):
                 a, b = sorted((before, row))
                 message = (
-                    f"{location}: document {_text(rows.document, row)} has level {rows.level[a]:g} in "
-                    f"{rows.locate(a)} and {rows.level[b]:g} in {rows.locate(b)}, "
-                    "expected 0 in every part or in none"
+                    f"{location}: document {_text(rows.document, row)} has level "
+                    f"{rows.level[a]:g} in {rows.locate(a)} and {rows.level[b]:g} in "
+                    f"{rows.locate(b)}, expected 0 in every part or in none"
                 )
                 yield b, message
         cycle = _find_cycle(_preference_edges(classes))

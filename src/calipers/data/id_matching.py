@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from calipers.data.trec import TrecSource
     from calipers.data.trec_tables import Kind
 
-#: No more ids than this are looked at.
+#: Maximum number of ids that are compared.
 MOST_IDS = 200_000
 
 
@@ -36,7 +36,7 @@ def _strip_blanks(name: str) -> str:
     return "".join(name.split())
 
 
-#: What ids may differ by, and what is left of one without it.
+#: Differences that ids may have, and functions that remove them.
 _WRITTEN: Sequence[tuple[str, Callable[[str], str]]] = (
     ("letter case", str.casefold),
     ("white space", _strip_blanks),
@@ -76,7 +76,7 @@ def _find_affix(longer: Sequence[str], shorter: Sequence[str]) -> IdVariant | No
     for name in longer:
         for cut in range(1, len(name)):
             head, tail = name[:cut], name[cut:]
-            # A number is not taken apart: 12 is no 112 with a prefix.
+            # Numbers are not split: 112 is not 12 with a prefix.
             if head[-1].isdigit() and tail[0].isdigit():
                 continue
             for kind, stem, affix in (("prefix", tail, head), ("suffix", head, tail)):

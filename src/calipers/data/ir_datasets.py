@@ -11,10 +11,10 @@ from typing import Any
 
 from calipers.data.errors import InputError, did_you_mean
 
-#: What a source begins with when it is no path but a dataset of ir_datasets.
+#: Prefix of a source that is a dataset of ir_datasets rather than a path.
 PREFIX = "irds:"
 
-#: What the rows are called in the command of ir_datasets, and what iterates over them.
+#: Name of the rows in the command of ir_datasets, and the method that iterates over them.
 ROWS = {"qrels": ("qrels", "qrels_iter"), "run": ("scoreddocs", "scoreddocs_iter")}
 
 
@@ -46,7 +46,7 @@ def dataset_rows(source: str, kind: str) -> list[Any]:
     except Exception as error:
         if isinstance(error, KeyError) and error.args == (name,):
             hint = did_you_mean(name, ir_datasets.registry)
-            raise InputError(f"{source}: ir_datasets knows no {name!r}; {hint}") from None
+            raise InputError(f"{source}: ir_datasets does not have {name!r}; {hint}") from None
         raise InputError(f"{source}: ir_datasets cannot read it: {error}") from None
 
 
@@ -54,8 +54,8 @@ class _RefusedError(BaseException):
     """Refused network access; not an Exception, so that no retry and no mirror catches it."""
 
 
-# ir_datasets does not tell whether its files are there, and has no switch to work offline; what
-# Python tells of every call into the system is the one place that it cannot pass by.
+# ir_datasets neither reports whether its files are present nor has an option to work offline, but
+# it cannot avoid the audit events that Python raises for calls into the system.
 _OUTSIDE = {"socket.connect", "socket.getaddrinfo", "subprocess.Popen", "builtins.input"}
 _refuses = ContextVar("_refuses", default=False)
 

@@ -61,17 +61,17 @@ def _from_class_pairs(tables: Sequence[Any], input_name: str) -> Any:
     for index, table in enumerate(matrices):
         if table.shape[1] == 1:
             raise InputError(
-                f"{input_name}: the array of label {index} has one column, as predict_proba gives it "
-                "where the rows that a model was fitted on all agreed; expected two"
+                f"{input_name}: the array of label {index} has one column, as predict_proba "
+                "returns it if all rows that a model was fitted on agree; expected two"
             )
         if (
             table.shape != (len(matrices[0]), 2)
             or (np.abs(table.sum(axis=1) - 1) > SUM_TOLERANCE).any()
         ):
             raise InputError(
-                f"{input_name}: the array of label {index} has shape {table.shape}; of a list of arrays, "
-                "one for each label, expected the probabilities not to have it and to have it, "
-                "which sum to 1"
+                f"{input_name}: the array of label {index} has shape {table.shape}; for a list of "
+                "arrays, one for each label, expected the probabilities not to have it and to have "
+                "it, which sum to 1"
             )
     return np.column_stack([table[:, 1] for table in matrices])
 
@@ -255,8 +255,8 @@ def read_rows(
     ]
     if fractional:
         raise InputError(
-            f"{input_name}: holds {fractional[0]!r}, expected labels; numbers for each label are given as "
-            "score= or probability="
+            f"{input_name}: holds {fractional[0]!r}, expected labels; numbers for each label are "
+            "given as score= or probability="
         )
     label_lists = LabelLists(lengths, encoded.codes, encoded.labels, encoded.names)
     cell = label_lists.rows * len(encoded.labels) + encoded.codes
@@ -264,8 +264,8 @@ def read_rows(
     if len(repeated_cells):
         row, code = divmod(int(repeated_cells[0]), len(encoded.labels))
         raise InputError(
-            f"{input_name}: {encoded.labels[code]!r} stands twice in row {row}; expected each label once "
-            "(a column for each label, of 0 and 1, comes as an array or a data frame)"
+            f"{input_name}: {encoded.labels[code]!r} appears twice in row {row}; expected each "
+            "label once (for a column of 0 and 1 per label, use an array or a data frame)"
         )
     return label_lists
 
@@ -312,8 +312,8 @@ def check_forms(rows: Mapping[str, LabelRows]) -> None:
     for input_name, label_rows in rows.items():
         if isinstance(label_rows, LabelMatrix) and label_rows.rows:
             raise InputError(
-                f"{input_name}: its rows hold 0 and 1 only, a column for each label, where others are "
-                "sets of labels; give all as arrays, or all as sets such as {0, 1}"
+                f"{input_name}: its rows hold only 0 and 1, a column for each label, but others "
+                "are sets of labels; expected all as arrays, or all as sets such as {0, 1}"
             )
 
 
@@ -338,14 +338,14 @@ def flatten_labels(
     if is_text and separator is None:
         first_value = column[0].as_py() if len(column) else ""
         raise InputError(
-            f"{input_name}: is {first_value!r} in row 0, {_EXPECTED}; of text say what stands between the "
-            "labels (separator='|')"
+            f"{input_name}: is {first_value!r} in row 0, {_EXPECTED}; for text, set the separator "
+            "of the labels (separator='|')"
         )
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
         raise InputError(
-            f"{input_name}: {column.null_count} of {len(column)} values are missing, the first in row "
-            f"{row}; a row without labels is an empty list, or empty text"
+            f"{input_name}: {column.null_count} of {len(column)} values are missing, the first in "
+            f"row {row}; a row without labels is an empty list, or empty text"
         )
     if is_text:
         if not pa.types.is_string(column.type):
@@ -388,21 +388,22 @@ def _to_arrow(values: Any) -> Any:
 def _check_rows(values: Any, input_name: str, separator: str | None) -> list[Any]:
     """Check that rows in memory are all text, or all collections of labels."""
     if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
-        raise InputError(f"{input_name}: {format_value(values)} is no column of label sets")
+        raise InputError(f"{input_name}: {format_value(values)} is not a column of label sets")
     rows = list(values)
     is_text = separator is not None and any(isinstance(row, str) for row in rows)
     for row_index, row in enumerate(rows):
         if not hasattr(row, "__len__") and is_missing(row):
             raise InputError(
-                f"{input_name}: is missing in row {row_index}; a row without labels is an empty list, or "
-                "empty text"
+                f"{input_name}: is missing in row {row_index}; a row without labels is an empty "
+                "list, or empty text"
             )
         if is_text and not isinstance(row, str):
             raise InputError(
-                f"{input_name}: is {format_value(row)} in row {row_index}, expected text as in row 0"
+                f"{input_name}: is {format_value(row)} in row {row_index}, expected text as in "
+                "row 0"
             )
         if not is_text and (isinstance(row, str | bytes) or not hasattr(row, "__len__")):
-            hint = "; of text say what stands between the labels (separator='|')"
+            hint = "; for text, set the separator of the labels (separator='|')"
             raise InputError(
                 f"{input_name}: is {format_value(row)} in row {row_index}, {_EXPECTED}"
                 + (hint if isinstance(row, str) and separator is None else "")
@@ -430,7 +431,7 @@ def label_names(rows: Sequence[LabelRows], labels: Sequence[Any] | None = None) 
     if labels is not None:
         names = tuple(encode_labels([label], "labels").names[0] for label in labels)
         if len(set(names)) < len(names):
-            raise InputError(f"labels: {find_duplicate(names)!r} stands there more than once")
+            raise InputError(f"labels: {find_duplicate(names)!r} appears more than once")
         return names
     for label_rows in rows:
         if isinstance(label_rows, LabelMatrix) and label_rows.names is not None:
@@ -463,8 +464,8 @@ def to_indicators(rows: LabelRows, names: tuple[str, ...], input_name: str) -> S
         if invalid_mask.any():
             row, label = (int(x[0]) for x in np.nonzero(invalid_mask))
             raise InputError(
-                f"{input_name}: expected Booleans, or 0 and 1; is {table[row, label]:g} in row {row} of "
-                f"{names[label]!r}"
+                f"{input_name}: is {table[row, label]:g} in row {row} of {names[label]!r}, "
+                "expected Booleans, or 0 and 1"
             )
         return table.astype(bool)
     index_by_name = {name: index for index, name in enumerate(names)}
@@ -473,7 +474,7 @@ def to_indicators(rows: LabelRows, names: tuple[str, ...], input_name: str) -> S
         if name not in index_by_name:
             index = int(rows.rows[np.argmax(rows.codes == code)])
             raise InputError(
-                f"{input_name}: {rows.labels[code]!r} in row {index} is no label; "
+                f"{input_name}: {rows.labels[code]!r} in row {index} is not a label; "
                 + did_you_mean(name, names)
             )
         label_indices[code] = index_by_name[name]
@@ -511,7 +512,7 @@ def _table(rows: LabelMatrix, names: tuple[str, ...], input_name: str, convert: 
         if unmatched:
             known = rows.names if unmatched[0] in names else names
             problem = (
-                "the label {!r} has no column" if unmatched[0] in names else "{!r} is no label"
+                "the label {!r} has no column" if unmatched[0] in names else "{!r} is not a label"
             )
             raise InputError(
                 f"{input_name}: {problem.format(unmatched[0])}; {did_you_mean(unmatched[0], known)}"

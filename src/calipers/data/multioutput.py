@@ -82,10 +82,10 @@ def output_names(truth: Any, outputs: Sequence[Any] | None) -> tuple[str, ...]:
     number = n_columns(truth) or 1
     default_names = probability_columns(truth) or tuple(map(str, range(number)))
     if outputs is not None and not isinstance(outputs, list | tuple):
-        raise InputError(f"outputs: {format_value(outputs)} is no list of names")
+        raise InputError(f"outputs: {format_value(outputs)} is not a list of names")
     names = default_names if outputs is None else tuple(map(label_name, outputs))
     if len(set(names)) < len(names):
-        raise InputError(f"outputs: {find_duplicate(names)!r} stands there more than once")
+        raise InputError(f"outputs: {find_duplicate(names)!r} appears more than once")
     if len(names) != number:
         raise InputError(f"outputs: {len(names)} names for {number} columns of the truth")
     return names
@@ -110,7 +110,7 @@ def to_outputs(
             first = unmatched[0] if unmatched else find_duplicate(names)
             lacking = first not in names
             problem = (
-                f"the output {first!r} has no column" if lacking else f"{first!r} is no output"
+                f"the output {first!r} has no column" if lacking else f"{first!r} is not an output"
             )
             raise InputError(
                 f"{input_name}: {problem}; {did_you_mean(first, names if lacking else outputs)}"

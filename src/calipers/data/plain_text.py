@@ -22,7 +22,7 @@ from calipers.data.trec_tables import DOCUMENT, TOPIC, Kind
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: What the fields of a line are, by their number.
+#: Names of the fields of a line, by their number.
 LAYOUTS: dict[tuple[Kind, int], tuple[str, ...]] = {
     ("run", 3): ("topic", "doc", "rank"),
     ("run", 2): ("topic", "doc"),
@@ -30,7 +30,7 @@ LAYOUTS: dict[tuple[Kind, int], tuple[str, ...]] = {
 }
 _LABELLED = ("topic", "iteration", "doc", "grade")
 
-#: What is said of the other kind.
+#: Problem of a file of the other kind, by its kind.
 _SWAPPED = {
     "run": "4 fields, expected 6: topic Q0 document rank score tag; these look like judgments",
     "qrels": "{} fields, expected 4: topic iteration document grade; these look like a run",
@@ -67,7 +67,7 @@ def _open_file(path: str) -> Iterator[Any]:
     with open(path, "rb") as file:
         begin = file.read(4)
     packed = next((name for magic, name in PACKED.items() if begin.startswith(magic)), None)
-    if packed == "zstd":  # else Arrow need not be there for TREC text
+    if packed == "zstd":  # so that TREC text can be read without Arrow
         import pyarrow as pa
 
         with pa.CompressedInputStream(path, packed) as stream:

@@ -12,7 +12,7 @@ from calipers.data.errors import InputError, format_value
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
-#: So many distances are looked at at a time.
+#: Number of distances that are checked at a time.
 _AT_ONCE = 4_000_000
 
 

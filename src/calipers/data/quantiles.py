@@ -31,14 +31,14 @@ def to_quantiles(values: Any, input_name: str, rows: int) -> tuple[tuple[float, 
     """
     if not (isinstance(values, Mapping) or is_frame(values)):
         raise InputError(
-            f"{input_name}: {type(values).__name__}, expected a dict or a data frame with a column for "
-            "each level, such as {0.05: …, 0.95: …}"
+            f"{input_name}: is of type {type(values).__name__}, expected a dict or a data frame "
+            "with a column for each level, such as {0.05: …, 0.95: …}"
         )
     columns_by_level: dict[float, Any] = {}
     for name in column_names(values):
         level = _level(name, input_name)
         if level in columns_by_level:
-            raise InputError(f"{input_name}: the level {level:g} is there twice")
+            raise InputError(f"{input_name}: the level {level:g} appears twice")
         column = values.column(name) if hasattr(values, "column") else values[name]
         columns_by_level[level] = to_quantities(column, f"{input_name} of {name!r}")
     if not columns_by_level:
@@ -56,8 +56,7 @@ def _level(name: Any, input_name: str) -> float:
         level = math.nan
     if not 0 < level < 1:
         raise InputError(
-            f"{input_name}: a column is called {format_value(name)}, expected a level between 0 and 1, "
-            "such as "
-            "0.05; an interval that is to hold 0.9 lies between the levels 0.05 and 0.95"
+            f"{input_name}: a column is called {format_value(name)}, expected a level between 0 "
+            "and 1, such as 0.05; the limits of a 90% interval have the levels 0.05 and 0.95"
         )
     return level

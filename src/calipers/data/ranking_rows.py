@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     IntArray: TypeAlias = npt.NDArray[np.int64]
 
-#: No grade is higher; a gain of 2^grade − 1 beyond it could not be added up.
+#: Highest grade; a gain of 2^grade − 1 beyond it could not be summed.
 HIGHEST_GRADE = 1000
 
 
@@ -118,8 +118,8 @@ class RankingRows:
                 for i in (row, before)
             )
             raise InputError(
-                f"{input_name}: group {name!r} has {first_value} in row {before} and {row_value} in row {row}, "
-                "expected one value for each group"
+                f"{input_name}: group {name!r} has {first_value} in row {before} and {row_value} "
+                f"in row {row}, expected one value for each group"
             )
         return take_rows(column, first)
 
@@ -157,9 +157,9 @@ def _grades(truth: Any) -> IntArray:
     """Convert a column to grades: non-negative whole numbers."""
     grade = to_numbers(truth, "truth").astype(np.float64)
     for invalid_mask, problem in (
-        (grade != np.trunc(grade), "is no whole number; grades are 0, 1, 2 and so on"),
+        (grade != np.trunc(grade), "is not a whole number; grades are 0, 1, 2 and so on"),
         (grade < 0, "is negative, expected 0 or more"),
-        (grade > HIGHEST_GRADE, f"is too high, expected {HIGHEST_GRADE} at most"),
+        (grade > HIGHEST_GRADE, f"is too high, expected at most {HIGHEST_GRADE}"),
     ):
         if invalid_mask.any():
             row = int(np.argmax(invalid_mask))

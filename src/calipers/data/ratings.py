@@ -76,7 +76,7 @@ def _encode(column: Any) -> tuple[list[Any], npt.NDArray[np.int64]]:
                 array = array.dictionary_encode()
             indices = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
             return array.dictionary.to_pylist(), indices.astype(np.int64)
-        except pa.ArrowNotImplementedError:  # of lists and such, which are no ratings
+        except pa.ArrowNotImplementedError:  # of lists and the like, which are not ratings
             pass
     rows = array.to_pylist() if hasattr(array, "to_pylist") else list(array)
     return rows, np.arange(len(rows))
@@ -168,13 +168,12 @@ def _ids(items: Sequence[Any], prefix: str) -> tuple[str, ...]:
     row_by_name: dict[str, int] = {}
     for row, item in enumerate(items, 1):
         if is_missing(item):
-            raise InputError(f"{prefix}item: row {row} has none")
+            raise InputError(f"{prefix}item: is missing in row {row}")
         first = row_by_name.setdefault(label_name(item), row)
         if first != row:
             raise InputError(
-                f"{prefix}row {row}: the item {format_value(item)} is in row {first} already; "
-                "expected a "
-                "row an item"
+                f"{prefix}row {row}: the item {format_value(item)} already is in row {first}; "
+                "expected one row per item"
             )
     return tuple(row_by_name)
 
@@ -214,7 +213,7 @@ def _pivot(
     for role in ("item", "rater"):
         for row, value in enumerate(parts[role], 1):
             if is_missing(value):
-                raise InputError(f"{prefix}{role}: row {row} has none")
+                raise InputError(f"{prefix}{role}: is missing in row {row}")
     items = {item: row for row, item in reversed(list(enumerate(parts["item"])))}
     first = sorted(items.values())
     index_by_item = {parts["item"][row]: k for k, row in enumerate(first)}
@@ -225,8 +224,7 @@ def _pivot(
         if (item, name) in row_by_rating:
             raise InputError(
                 f"{prefix}row {row}: {format_value(rater)} rates {format_value(item)} again, as in "
-                "row "
-                f"{row_by_rating[item, name]}; expected one rating of each"
+                f"row {row_by_rating[item, name]}; expected one rating of each"
             )
         row_by_rating[item, name] = row
         columns.setdefault(name, [None] * len(first))[index_by_item[item]] = rating
@@ -237,8 +235,8 @@ def _pivot(
             if value != cells[first_row]:
                 raise InputError(
                     f"{prefix}{role}: {name!r} of {format_value(item)} is {format_value(value)} in "
-                    f"row {row} and "
-                    f"{format_value(cells[first_row])} in row {first_row + 1}; expected one for an item"
+                    f"row {row} and {format_value(cells[first_row])} in row {first_row + 1}; "
+                    "expected one value per item"
                 )
     return columns, table.take(first)
 
@@ -260,8 +258,8 @@ def _order_categories(ratings: set[Any], order: Sequence[Any] | None, prefix: st
     if len({isinstance(value, str) for value in ratings}) > 1:
         text = next(value for value in ratings if isinstance(value, str))
         raise InputError(
-            f"{prefix}ratings are numbers and text, such as {text!r}; expected one kind "
-            "(is it a column of items? item= and --item name that one)"
+            f"{prefix}ratings are numbers and text, such as {text!r}; expected one kind (if it is "
+            "in a column of items, name that column with item= or --item)"
         )
     return sorted(ratings)
 

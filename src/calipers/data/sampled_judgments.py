@@ -25,13 +25,13 @@ from calipers.data.trec import add_origin, open_source, update_origin
 STRATUM = ("stratum", "strata", "stratum_id")
 PROBABILITY = ("probability", "inclusion_probability", "inclusion", "prob", "pi")
 
-#: Methods of the Million Query track by which a document was judged whatever was drawn, alone or
-#: beside the sample.
+#: Methods of the Million Query track by which a document was judged in any case: only so, or also
+#: as part of the sample.
 _CHOSEN, _BOTH = 0, 2
-#: The grade of a document that was not drawn.
+#: Grade of a document that was not sampled.
 _NOT_SAMPLED = -999
 
-#: What the core says of lines that it reads as groups, and what they are here.
+#: Names of the fields in messages of the core, which reads lines as groups, and here.
 _LINES = {
     "4: topic group document level": "4: topic iteration document grade",
     "5: topic group part document level": "5: topic iteration document stratum grade, or "
@@ -107,12 +107,12 @@ def _read_file(path: str) -> tuple[JudgmentRows, Mapping[str, Any]]:
     if (last == 1).all():
         raise rows.error(
             0,
-            "the last field is 1 in all lines, which may be a grade or a probability; "
-            f"a header (topic doc {STRATUM[0]} grade, or topic doc grade {PROBABILITY[0]}) tells",
+            "the last field is 1 in all lines, which may be a grade or a probability; expected a "
+            f"header (topic doc {STRATUM[0]} grade, or topic doc grade {PROBABILITY[0]})",
         )
     if (last == np.trunc(last)).all():
         return replace(rows, group=fourth, document=third), stored
-    # Documents stand third, as in judgments; second, they differ from line to line.
+    # Documents are third, as in judgments, unless the second field varies.
     third_is_document = len(second.unique()) == 1
     document, grade = (third, fourth) if third_is_document else (second, third)
     rows = replace(rows, group=_single_stratum(rows), document=document, inclusion=last)
@@ -186,7 +186,7 @@ def _parse_integers(column: Any, rows: JudgmentRows, field_name: str = "grade") 
             out[row] = int(text)
         except ValueError:
             value = repr(trec_tables.decode_id(text))
-            raise rows.error(row, f"{field_name} {value} is no whole number") from None
+            raise rows.error(row, f"{field_name} {value} is not a whole number") from None
     return out
 
 
@@ -194,10 +194,11 @@ def _check(rows: JudgmentRows) -> None:
     """Check that grades are whole, probabilities valid, and documents unique within a topic."""
     fractional_rows = np.flatnonzero(rows.level != np.trunc(rows.level))
     for row in fractional_rows[:1].tolist():
-        raise rows.error(row, f"grade {rows.level[row]:g} in {rows.locate(row)} is no whole number")
+        location = rows.locate(row)
+        raise rows.error(row, f"grade {rows.level[row]:g} in {location} is not a whole number")
     probability = rows.inclusion
     if probability is not None:
-        # Of what was not drawn it may be 0.
+        # A document that was not sampled may have the probability 0.
         invalid_mask = ~((probability > 0) & (probability <= 1)) & (rows.level >= 0)
         for row in np.flatnonzero(invalid_mask)[:1].tolist():
             raise rows.error(
@@ -214,4 +215,4 @@ def _check(rows: JudgmentRows) -> None:
             repr(trec_tables.decode_id(column[a].as_py())) for column in (rows.topic, rows.document)
         )
         locations = f"{rows.locate(a)} and in {rows.locate(b)}"
-        raise rows.error(b, f"topic {topic_name}: document {document_name} stands in {locations}")
+        raise rows.error(b, f"topic {topic_name}: document {document_name} appears in {locations}")

@@ -59,13 +59,13 @@ def _common_type(name: str, parts: Sequence[BatchSource]) -> pa.DataType:
             schema = pa.unify_schemas([schema, pa.schema([field])], promote_options="permissive")
         except (pa.ArrowTypeError, pa.ArrowInvalid):
             if all(other.has_inferred_type(name) for other in having):
-                return pa.string()  # as in one file in which they all stand
+                return pa.string()  # as if all rows were in one file
             raise InputError(
                 f"{part.name}: column {name!r} is {field.type}, and {schema.field(name).type} in "
                 f"{having[0].name}; expected one kind of values in all files"
             ) from None
     data_type = schema.field(name).type
-    # Where no value is seen yet, any may come.
+    # A column without values so far may have any type.
     unseen = pa.types.is_null(data_type) and any(part.has_inferred_type(name) for part in having)
     return pa.string() if unseen else data_type
 
@@ -155,10 +155,11 @@ def _order_keys(keys: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]
     return {name: keys[name] for name in names if name in keys}
 
 
-#: Where nothing tells.
+#: Memory that is assumed to be available if it is unknown.
 _UNKNOWN = 4 << 30
 
-#: Where the limits of a container stand, what is taken, and what of it can be had back.
+#: Files with the limit of a container and its usage, and the entry of the memory that can be
+#: reclaimed.
 _LIMITS = (
     ("memory.max", "memory.current", "inactive_file"),
     ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
@@ -179,7 +180,7 @@ def _machine_memory(root: Path) -> int:
         lines = (root / "proc/meminfo").read_text("utf-8").splitlines()
         line = next(line for line in lines if line.startswith("MemAvailable:"))
         return int(line.split()[1]) << 10
-    with suppress(OSError, ValueError, AttributeError):  # no Linux: all there is
+    with suppress(OSError, ValueError, AttributeError):  # not Linux: all memory
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return _UNKNOWN
 
@@ -197,7 +198,7 @@ def _container_memory(root: Path) -> Iterator[int]:
     for base in (groups, groups / "memory"):
         for group_path in sorted(group_paths):
             for limit, usage, cached in _LIMITS:
-                with suppress(OSError, ValueError):  # "max" is no number
+                with suppress(OSError, ValueError):  # "max" is not a number
                     max_bytes = _number(base / group_path / limit)
                     yield (
                         max_bytes
@@ -221,7 +222,7 @@ def _cached_memory(folder: Path, name: str) -> int:
 #: Rows of a batch: few enough to stay near the processor, many enough to cost nothing each.
 ROWS = 1 << 18
 
-#: How messages tell a row.
+#: Number of a row in messages.
 _ROW = re.compile(r"(?<=\brow )\d+")
 
 T = TypeVar("T")
@@ -271,7 +272,7 @@ class Stream:
         Names of the columns.
     rows : int or None
         Number of rows, if it is known from metadata (Parquet, Feather, memory).
-    again : bool
+    is_rereadable : bool
         Whether the rows can be read more than once.
     name : str
         Name in messages and in the provenance.
@@ -286,7 +287,7 @@ class Stream:
     def __init__(self, parts: Sequence[BatchSource], name: str) -> None:
         self._parts, self.name = tuple(parts), name
         for part in parts:
-            with tables.read_errors(part.name, "a table"):  # names that are no text
+            with tables.read_errors(part.name, "a table"):  # names that are not text
                 tables.check_names(part.name, part.schema.names)
         self.schema = common_schema(self._parts)
         self.names: tuple[str, ...] = tuple(self.schema.names)
@@ -327,7 +328,7 @@ class Stream:
         Examples
         --------
         >>> import pyarrow as pa
-        >>> stream = Stream.of(pa.table({"truth": [1, 0, 1], "score": [0.9, 0.4, 0.6]}))
+        >>> stream = Stream.from_input(pa.table({"truth": [1, 0, 1], "score": [0.9, 0.4, 0.6]}))
         >>> stream.names, stream.rows
         (('truth', 'score'), 3)
         >>> [batch.columns["score"].to_pylist() for batch in stream.batches(["score"], rows=2)]
@@ -372,8 +373,8 @@ class Stream:
         schema = self._select_schema(columns)
         if not self.is_rereadable and self._begun:
             raise InputError(
-                f"{self.name}: can be read only once, and has been; what needs a second look at "
-                "the rows needs them in a file"
+                f"{self.name}: can be read only once, and has been; a second pass over the rows "
+                "requires a file"
             )
         self._begun = True
         return _prefetch(self._read(schema, rows), self._stop)
@@ -490,12 +491,11 @@ def _from_object(source: Any, text: Collection[str]) -> BatchSource:
     try:
         return TableSource(tables.to_arrow(source), "the table")
     except InputError as error:
-        if "is no source of judgments" not in str(error):
+        if "is not a source of judgments" not in str(error):
             raise
         raise InputError(
-            f"{format_value(source)} is no table; expected the path of a file or a directory, a "
-            "list of "
-            "paths, a stream of bytes, or a table, dataset or data frame"
+            f"{format_value(source)} is not a table; expected the path of a file or a directory, a "
+            "list of paths, a stream of bytes, or a table, dataset or data frame"
         ) from None
 
 
@@ -510,7 +510,7 @@ def _from_paths(paths: Sequence[str], text: Collection[str]) -> list[BatchSource
     visited: set[str] = set()
     for path in (path for part in parts for path in part.files):
         if (same := os.path.realpath(path)) in visited:
-            raise InputError(f"{path}: the file is there more than once")
+            raise InputError(f"{path}: the file is given more than once")
         visited.add(same)
     return parts
 
@@ -522,7 +522,7 @@ def _from_path(path: str, text: Collection[str]) -> list[BatchSource]:
     if "*" in path and not os.path.exists(path):
         matches = sorted(glob.glob(path, recursive=True))
         if not matches:
-            raise InputError(f"{path}: no file is called so")
+            raise InputError(f"{path}: no file matches this pattern")
         return _from_paths(matches, text)
     if path and os.path.isdir(path):
         return _from_directory(path, text)
@@ -598,8 +598,8 @@ def memory_budget(memory: int | str | None) -> int:
         size = memory
     if size < 1:
         raise InputError(
-            f"memory is {format_value(memory)}, expected a number of bytes such as 2 GB, 512MiB or "
-            "1.5g"
+            f"memory is {format_value(memory)}, expected a number of bytes such as 2 GB, 512MiB "
+            "or 1.5g"
         )
     return size
 

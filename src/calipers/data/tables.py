@@ -32,7 +32,7 @@ FORMATS = (
 #: Extensions of compressed files.
 COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
 
-#: Which format an extension means; those of text may have one of ``COMPRESSED`` behind them.
+#: Format of each extension; those of text may have one of ``COMPRESSED`` behind them.
 TEXTS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 BINARIES = {".parquet": "parquet", ".parq": "parquet", ".feather": "feather", ".arrow": "feather"}
 
@@ -101,7 +101,9 @@ def register_format(
     """
     for extension in extensions:
         if not re.fullmatch(r"\.[a-z0-9_-]+", extension) or extension in COMPRESSED:
-            raise ValueError(f"{extension!r} is no extension of a format; expected one like '.xyz'")
+            raise ValueError(
+                f"{extension!r} is not an extension of a format; expected one like '.xyz'"
+            )
     for extension in extensions:
         TABLE_FORMATS.register(extension, TableFormat(read, is_text), replace=replace)
 
@@ -158,7 +160,7 @@ def read_table(
     return table
 
 
-#: What was taken to read a smaller table is kept for the next one.
+#: Size of a table below which the memory that reading took is retained for the next one.
 _MUCH = 1 << 24
 
 
@@ -184,7 +186,7 @@ def check_file(name: str, expected: str) -> None:
     except OSError as error:
         raise InputError(f"{name}: {error.strerror}") from None
     except ValueError:  # a NUL, or half a character
-        raise InputError(f"{name!a}: no file can be called so") from None
+        raise InputError(f"{name!a}: is not a valid name of a file") from None
     if stat.S_ISDIR(status.st_mode):
         raise InputError(f"{name}: is a directory, expected {expected}")
 
@@ -286,7 +288,7 @@ def _read_csv(source: ByteSource, text: Collection[str], delimiter: str = ",") -
     parsing, converting = csv_options(delimiter, dict.fromkeys(text, pa.string()))
 
     def read(block: int) -> pa.Table:
-        # On one thread an error tells the number of its row.
+        # Only on one thread does an error have the number of its row.
         reading = csv.ReadOptions(block_size=block, use_threads=block == _BLOCKS[0])
         with source.text() as stream:
             return csv.read_csv(
@@ -324,7 +326,7 @@ def _read_json_lines(source: ByteSource, text: Collection[str]) -> pa.Table:
 
     try:
         table = _read_blocks(lambda block: read([], block))
-        # Text that looks like a date was text all the same.
+        # Arrow infers dates from text, which is text nevertheless.
         dates = [field.name for field in table.schema if pa.types.is_timestamp(field.type)]
         return _read_blocks(lambda block: read(dates, block)) if dates else table
     except pa.ArrowInvalid:
@@ -332,7 +334,7 @@ def _read_json_lines(source: ByteSource, text: Collection[str]) -> pa.Table:
         raise
 
 
-#: What values of JSON are called.
+#: Names of the kinds of JSON values in messages.
 _JSON = {str: "text", bool: "Boolean", int: "number", float: "number", list: "list", dict: "object"}
 
 
@@ -360,9 +362,8 @@ def check_json_lines(source: ByteSource) -> None:
                 before, first = kinds.setdefault(name, (kind, number))
                 if before != kind:
                     raise InputError(
-                        f"{location}: {name!r} is {_add_article(kind)}, and {_add_article(before)} in "
-                        f"line {first}; "
-                        "expected values of one kind"
+                        f"{location}: {name!r} is {_add_article(kind)}, and {_add_article(before)} "
+                        f"in line {first}; expected values of one kind"
                     )
 
 
@@ -374,7 +375,7 @@ def check_names(input_name: str, names: Sequence[str]) -> None:
     """Check that names of columns are unique."""
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
-        raise InputError(f"{input_name}: column {min(repeated)!r} stands there more than once")
+        raise InputError(f"{input_name}: column {min(repeated)!r} appears more than once")
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:
@@ -385,14 +386,14 @@ def read_json(path: str | os.PathLike[str]) -> Any:
         try:
             return json.loads(stream.read(), object_pairs_hook=_check_unique_keys)
         except json.JSONDecodeError as error:
-            raise InputError(f"{name}:{error.lineno}: is no JSON: {error.msg}") from None
+            raise InputError(f"{name}:{error.lineno}: is not valid JSON: {error.msg}") from None
 
 
 def _check_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     by_key = dict(pairs)
     if len(by_key) < len(pairs):
         twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise ValueError(f"the key {twice!r} stands more than once in one object")
+        raise ValueError(f"the key {twice!r} appears more than once in an object")
     return by_key
 
 
@@ -431,12 +432,12 @@ def to_arrow(frame: Any) -> pa.Table:
     except (MemoryError, InputError):
         raise
     except Exception as error:
-        # Arrow's own, and whatever the stream of somebody else's frame raises.
+        # The stream of a frame of another package may raise anything.
         first = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        raise InputError(f"{type(frame).__name__} makes no table: {first}") from error
+        raise InputError(f"{type(frame).__name__} cannot be read as a table: {first}") from error
     raise InputError(
-        f"{type(frame).__name__} is no source of judgments or a run; expected a path, "
-        "a dict of dicts, a data frame (pandas, polars, Arrow), or rows with query_id and doc_id"
+        f"{type(frame).__name__} is not a source of judgments or a run; expected a path, a dict "
+        "of dicts, a data frame (pandas, polars, Arrow), or rows with query_id and doc_id"
     )
 
 
@@ -445,7 +446,7 @@ def _arrow_column(name: str, values: Any) -> Any:
     import pyarrow as pa
 
     if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
-        raise InputError(f"column {name!r}: {format_value(values)} is no column of values")
+        raise InputError(f"column {name!r}: {format_value(values)} is not a column of values")
     if isinstance(values, list | tuple):
         other_types = {type(value) for value in values} - {str, int, float, bool, type(None)}
         if any(kind.__name__ in ("MaskedConstant", "NAType", "NaTType") for kind in other_types):
@@ -457,7 +458,7 @@ def _arrow_column(name: str, values: Any) -> Any:
     try:
         return pa.array(values, from_pandas=True)  # NaN among text is missing
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"column {name!r} makes no column of a table: {error}") from None
+        raise InputError(f"column {name!r}: cannot be converted to Arrow: {error}") from None
 
 
 @contextmanager

@@ -32,7 +32,7 @@ def time_codes(values: Any, input_name: str = "time") -> tuple[npt.NDArray[np.in
     """
     column = to_array(values, input_name)
     if column.dtype.kind == "f":
-        column = to_numbers(column, input_name)  # NaN is no time
+        column = to_numbers(column, input_name)  # NaN is not a time
     if column.dtype.kind in "OUVST":
         column = _to_sortable(column, input_name)
     if column.dtype.kind not in "iufMm":
@@ -57,8 +57,8 @@ def _to_sortable(column: npt.NDArray[Any], input_name: str) -> npt.NDArray[Any]:
     if invalid_rows:
         raise InputError(
             f"{input_name}: is {format_value(values[invalid_rows[0]])} in row "
-            f"{invalid_rows[0]}{count_others(len(invalid_rows))}, expected "
-            f"{EXPECTED}"
+            f"{invalid_rows[0]}{count_others(len(invalid_rows))}, "
+            f"expected {EXPECTED}"
         )
     stripped = [text.strip() for text in strings]
     if any(_ZONE.search(text) for text in stripped):
@@ -67,8 +67,8 @@ def _to_sortable(column: npt.NDArray[Any], input_name: str) -> npt.NDArray[Any]:
     plain = [text.replace(" ", "T") for text in stripped]
     if len({("-" in text[:8], len(text.partition("T")[0])) for text in plain}) > 1:
         raise InputError(
-            f"{input_name}: has {format_value(stripped[0])} and texts of another form; give all times "
-            "alike"
+            f"{input_name}: has {format_value(stripped[0])} and texts of another form; expected "
+            "all times in one form"
         )
     return _rank_texts(plain)
 
@@ -84,8 +84,7 @@ def _to_seconds(text: str, row: int, input_name: str) -> float:
         moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:
         raise InputError(
-            f"{input_name}: is {format_value(text)} in row {row}, which is not read as a time with a "
-            "zone such "
+            f"{input_name}: is {format_value(text)} in row {row}, expected a time with a zone such "
             "as 2024-01-31T10:30:00+01:00"
         ) from None
     if moment.tzinfo is None:

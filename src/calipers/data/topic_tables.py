@@ -77,7 +77,7 @@ class UnitColumns:
         )
 
 
-#: How messages on a column tell a row, and how many more there are.
+#: Row in a message about a column, and the number of further rows.
 _ROW = re.compile(r"\bin row (\d+)")
 
 
@@ -98,8 +98,8 @@ def unit_counts(
         name = units[index]
         problem = "is missing" if is_missing(cells[index]) else f"is {format_value(cells[index])}"
         raise InputError(
-            f"{locate(name)}: the count of {unit} {name!r} {problem}, expected a whole number of {unit}s, "
-            "0 or more; weight= takes other numbers"
+            f"{locate(name)}: the count of {unit} {name!r} {problem}, expected a whole number of "
+            f"{unit}s, 0 or more; weight= takes other numbers"
         )
     if not 0 < counts.sum() <= MOST_ROWS:
         raise InputError(
@@ -154,7 +154,7 @@ def unit_weights(
     weight = np.array([np.nan if (x := to_number(value)) is None else x for value in cells])
     number = "expected a finite number, 0 or more"
     checks = [
-        # One word makes a column of text of all numbers beside it.
+        # A single word in a column makes all numbers in it text.
         (np.array([isinstance(x, str) and not _is_numeric(x) for x in cells]), number),
         (~np.isfinite(weight), number),
         *wrong_weights(np.where(np.isfinite(weight), weight, 0.0)),
@@ -190,7 +190,7 @@ def _unit_values(
     if isinstance(source, Mapping):
         by_name = {str(name): value for name, value in source.items()}
         if len(by_name) < len(source):
-            raise InputError(f"{argument}: a {unit} stands there twice, as text and otherwise")
+            raise InputError(f"{argument}: a {unit} appears twice, as text and as another type")
         known, locate = set(by_name), lambda _: argument
         values = [by_name.get(name) for name in units]
     elif isinstance(source, str) and table is not None:
@@ -198,19 +198,20 @@ def _unit_values(
         values = table.column(source, units).to_pylist()
     else:
         raise InputError(
-            f"{argument} is {format_value(source)}, expected a dict from {unit}s to {argument}s, or {alternative}"
+            f"{argument} is {format_value(source)}, expected a dict from {unit}s to {argument}s, "
+            f"or {alternative}"
         )
     absent = [name for name in units if name not in known]
     if absent:
         others = f" (nor have {len(absent) - 1} more)" if len(absent) > 1 else ""
         raise InputError(
-            f"{locate(absent[0])}: {unit} {absent[0]!r} has no {argument}{others}, expected one for every "
-            f"{unit}{'; 0 leaves it out' if argument in ('weight', 'count') else ''}"
+            f"{locate(absent[0])}: {unit} {absent[0]!r} has no {argument}{others}, expected one "
+            f"for every {unit}{'; 0 leaves it out' if argument in ('weight', 'count') else ''}"
         )
     return values, locate
 
 
-#: How messages call a table in memory.
+#: Name of a table in memory in messages.
 IN_MEMORY = "topic_table"
 
 
@@ -294,9 +295,7 @@ def _row_index(names: Sequence[str], input_name: str, source: ByteSource | None)
             lines = None if source is None else _table_lines(source, len(names))
             location = f"{input_name}: row {row}" if lines is None else f"{input_name}:{lines[row]}"
             before = f"row {first}" if lines is None else f"line {lines[first]}"
-            raise InputError(
-                f"{location}: topic {format_value(name)} stands there already, in {before}"
-            )
+            raise InputError(f"{location}: topic {format_value(name)} already appears in {before}")
     return out
 
 
@@ -378,7 +377,8 @@ def _unit_costs(
             absent = sum(by_name.get(other) is None for other in units)
             others = f" (nor have {absent - 1} more)" if absent > 1 else ""
             raise InputError(
-                f"{locate(name)}: {unit} {name!r} has no cost{others}, expected one for every {unit}"
+                f"{locate(name)}: {unit} {name!r} has no cost{others}, expected one for every "
+                f"{unit}"
             )
         number = _read(by_name[name])
         if not 0 <= number < np.inf:
@@ -424,7 +424,7 @@ def _file(
         return dict(zip(table.row_of, cells, strict=True)), table.locate, table.origin
     if len(names) == 1:
         raise InputError(
-            f"{path}: has a {unit} and its cost in a line, and there are several systems; expected "
+            f"{path}: has a {unit} and its cost per line, but there are several systems; expected "
             "a file for each, or a table (CSV, JSON Lines, Parquet, Feather) with a column for each"
         )
     source = ByteSource.from_input(path)
@@ -433,7 +433,7 @@ def _file(
     for number, topic, value in _cost_lines(source, unit):
         if topic in costs:
             raise InputError(
-                f"{path}:{number}: {unit} {topic!r} stands there already, in line {lines[topic]}"
+                f"{path}:{number}: {unit} {topic!r} already appears in line {lines[topic]}"
             )
         costs[topic], lines[topic] = value, number
     size, digest = source.digest()
@@ -455,7 +455,6 @@ def _cost_lines(source: ByteSource, unit: str) -> Iterator[tuple[int, str, float
             if len(parts) != 2 or not 0 <= value < np.inf:
                 raise InputError(
                     f"{source.name}:{number}: is {format_value(' '.join(parts))}, expected a "
-                    f"{unit} "
-                    "and its cost, a number of 0 or more"
+                    f"{unit} and its cost, a number of 0 or more"
                 )
             yield number, topic, value

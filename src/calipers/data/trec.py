@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-#: What may stand for judgments or a run: a path, a dict of dicts, a frame or a dict with the three
+#: Accepted forms of judgments or a run: a path, a dict of dicts, a frame or a dict with the three
 #: columns, or rows with query_id, doc_id and relevance or score.
 TrecSource: TypeAlias = "str | os.PathLike[str] | Mapping[Any, Mapping[Any, Any]] | Any"
 
@@ -70,8 +70,8 @@ class InputOrigin:
 class Qrels:
     """Relevance judgments, prepared for the evaluation of runs.
 
-    ``topic_errors`` has, by the index of the topic, the reason why its judgments are invalid; unless
-    reading is lenient, it is raised as an error.
+    ``topic_errors`` has, by the index of the topic, the reason why its judgments are invalid;
+    unless reading is lenient, it is raised as an error.
     """
 
     judgments: _core.Judgments
@@ -128,8 +128,8 @@ def read_qrels(source: TrecSource, *, lenient: bool = False) -> Qrels:
         if isinstance(data, str):
             if not lenient and os.path.isfile(data) and len(first_line(data)) == 5:
                 raise InputError(
-                    f"{data}: 5 fields, expected 4: topic iteration document grade; judgments of a "
-                    "sample, or preferences, have 5, which measures of these read"
+                    f"{data}: 5 fields, expected 4: topic iteration document grade; only measures "
+                    "of sampled judgments or of preferences read 5"
                 )
             judgments = _core.Judgments.from_file(data, lenient)
         elif isinstance(data, Mapping) and not trec_tables.has_columns(data):
@@ -243,7 +243,7 @@ def read_run(
             judged = qrels.judgments.read_run(
                 data, float32, lenient, ascending, depth=depth, threads=threads, asked=stop
             )
-        elif not rows:  # it answers nothing; a run has to hold something
+        elif not rows:  # a run without documents, which the core does not accept
             judged = qrels.judgments.rank_dict({"": {"": 0.0}})
         elif isinstance(data, Mapping) and not trec_tables.has_columns(data):
             judged = qrels.judgments.rank_dict(
@@ -374,7 +374,7 @@ def add_origin(data: Any, origin: InputOrigin) -> Iterator[None]:
     except OSError as error:
         raise InputError(f"{error.filename}: {error.strerror}") from None
     except (ValueError, TypeError, NotImplementedError) as error:
-        if isinstance(data, str):  # the core has named file and line
+        if isinstance(data, str):  # the core names file and line
             raise InputError(str(error)) from None
         if origin.path is None:
             raise InputError(f"{origin.name}: {error}") from error.__cause__
@@ -470,7 +470,7 @@ def run_name(source: str | os.PathLike[str]) -> str:
     return os.path.splitext(stem)[0] if suffix in COMPRESSED else stem
 
 
-#: So many bytes are looked at, at most.
+#: Maximum number of bytes to examine.
 _HEAD = 1 << 16
 
 
@@ -504,7 +504,7 @@ def peek(path: str) -> str:
         if stat.S_ISREG(os.fstat(peeked.file).st_mode):  # behind the standard input
             os.lseek(peeked.file, -len(peeked.head), os.SEEK_CUR)
             peeked.begun = b""
-    except OSError:  # others tell
+    except OSError:  # reported by whatever reads the path
         return path
     return peeked
 

@@ -117,10 +117,9 @@ def _scores_from_ranks(topics: Any, ranks: Any) -> Any:
     if invalid_mask.any():
         row = int(order[np.argmax(invalid_mask)])
         raise InputError(
-            f"topic {decode_id(topics[row].as_py())!r}: {ranks[row]:g} is no rank; in a run "
-            "without "
-            "scores the ranks of each topic begin at 1 and differ (or are these judgments, and the "
-            "two swapped?)"
+            f"topic {decode_id(topics[row].as_py())!r}: {ranks[row]:g} is not a rank; in a run "
+            "without scores the ranks of each topic begin at 1 and differ (or are these judgments, "
+            "and the two swapped?)"
         )
     return -ranks
 
@@ -168,7 +167,7 @@ def to_table(source: Any, kind: Kind) -> pa.Table:
     if not rows:
         raise InputError("no rows")
     if hasattr(rows[0], "subtopic_id"):
-        raise InputError("is judged by subtopic, expected one grade a document")
+        raise InputError("is judged by subtopic, expected one grade per document")
     if isinstance(rows[0], Mapping):
         keys = dict.fromkeys(key for row in rows for key in row)
         return to_arrow({key: [row.get(key) for row in rows] for key in keys})
@@ -190,7 +189,7 @@ def _check_present(table: pa.Table, name: str) -> Any:
     column = table.column(name)
     if pa.types.is_dictionary(column.type):
         kind = column.type.value_type
-        if pa.types.is_string_view(kind):  # of these, values cannot be taken
+        if pa.types.is_string_view(kind):  # Arrow cannot take values of these
             kind = pa.large_string()
         parts = [chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks]
         column = pa.chunked_array(parts, kind)
@@ -263,7 +262,7 @@ def _to_int(grades: Any) -> Any:
     limits = np.iinfo(np.int32)
     with np.errstate(invalid="ignore"):
         for invalid_mask, text in (
-            (grades != np.trunc(grades), "is no whole number"),
+            (grades != np.trunc(grades), "is not a whole number"),
             (
                 ~((grades >= limits.min) & (grades <= limits.max)),
                 f"is out of range, expected {limits.min} to {limits.max}",

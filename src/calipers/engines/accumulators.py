@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=Any)
 R = TypeVar("R")
 
-#: Of at most so many classes, integers are gone through class by class.
+#: Maximum number of distinct integers for which they are counted one by one.
 MAX_DISTINCT_INTEGERS = 16
 
 
@@ -34,7 +34,7 @@ class PairwiseSum(Generic[T]):
     Partial sums of similar numbers of parts are added, which limits rounding errors and cost.
     """
 
-    #: What a sum is made of before it is kept, so that it stays within bounds.
+    #: Function that limits the size of a part before it is stored.
     limit: Callable[[T], T] = identity
     _partial_sums: list[tuple[int, T]] = field(default_factory=list)
 
@@ -183,7 +183,7 @@ class RowTable(Mergeable):
         import pyarrow as pa
 
         tables = [self.table, other.table]
-        # Of a column without any value nobody knows the type.
+        # The type of a column without any value is unknown.
         return RowTable(_serialize_table(pa.concat_tables(tables, promote_options="permissive")))
 
 

@@ -36,7 +36,7 @@ class Mergeable:
         raise NotImplementedError
 
 
-#: Where partials may come from.
+#: Packages whose modules may define mergeable parts.
 _HOME = "calipers."
 
 

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from dask.dataframe import DataFrame
 
-#: So many meet in one process, which makes one of them.
+#: Number of results that one process merges.
 _MEET = 8
-#: Text as pandas and Dask have it of Arrow; and bytes of text that are read at once.
+#: Type of text columns in pandas and Dask, and bytes of text that are read at a time.
 _TEXT, _BLOCK = "string[pyarrow]", 1 << 26
 
 
@@ -188,7 +188,7 @@ class DaskEngine(RemoteEngine):
         from calipers.data import streams
 
         check_workers()
-        # Sent once, and not with every partition.
+        # Sent once, rather than with every partition.
         task = delayed(
             PartitionTask(work, limit, streams.ROWS, self.name, tuple(columns), self._group_column),
             traverse=False,
@@ -214,7 +214,7 @@ def connect(scheduler: str | None) -> None:
         raise InputError(f"Dask: no scheduler answers at {scheduler}: {error}") from error
 
 
-#: The workers that were asked, by scheduler.
+#: Workers that have been checked, by scheduler.
 _ABLE: set[tuple[str, str]] = set()
 
 
@@ -228,7 +228,7 @@ def check_workers() -> None:
     """
     try:
         client = _import_dask().default_client()
-    except ValueError:  # there is none: threads or processes of this Python do the work
+    except ValueError:  # no scheduler: threads or processes of this Python do the work
         return
     if client.asynchronous:
         return
@@ -287,7 +287,7 @@ def _read(files: Sequence[str], name: str, text: Collection[str]) -> DataFrame:
         return dd.read_csv(
             source, sep=separator, dtype=text_types, keep_default_na=False, na_values=[""]
         )
-    except FileNotFoundError:  # which Dask tells by the path alone
+    except FileNotFoundError:  # for which the message of Dask has only the path
         raise InputError(f"{name}: Dask finds no such file or directory") from None
     except (OSError, ValueError) as error:
         raise InputError(f"{name}: {error}") from None

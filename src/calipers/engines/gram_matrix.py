@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from calipers.measures import Measure
     from calipers.statistics import FloatArray
 
-#: A number of a system: its name, and the measure.
+#: Requested value: the name of a system, and a measure.
 Request: TypeAlias = "tuple[str, Measure]"
 
-#: A variance is looked for once more below this share of the parts that it is made of.
+#: A variance is recomputed in another pass below this proportion of the terms of its sum.
 CANCELS = 1e-10
 
 
@@ -68,7 +68,7 @@ class GramInfluence(VarianceEstimator):
     """Influence functions as linear combinations of columns with known inner products."""
 
     products: FloatArray = field(kw_only=True)
-    #: The squared norm, in another pass, where inner products say too little.
+    #: Function that computes the squared norm in another pass, if inner products cancel.
     resampled_value: Callable[[FloatArray], float] = field(kw_only=True)
     freedom: float | None = field(kw_only=True, default=None)
 
@@ -84,7 +84,7 @@ class GramInfluence(VarianceEstimator):
         """
         used = column != 0
         column_of, products = column[used], self.products[np.ix_(used, used)]
-        with np.errstate(invalid="ignore"):  # a row may move a number without bounds
+        with np.errstate(invalid="ignore"):  # the influence of a row may be unbounded
             parts = np.abs(column_of) @ np.abs(products) @ np.abs(column_of)
             squares = float(column_of @ products @ column_of)
         if squares < CANCELS * parts:
@@ -93,7 +93,7 @@ class GramInfluence(VarianceEstimator):
 
     def influence_values(self, column: FloatArray) -> FloatArray:
         """Raise NotImplementedError, because the rows of a stream are not stored."""
-        raise NotImplementedError("the rows of a stream are gone")
+        raise NotImplementedError("the rows of a stream are not stored")
 
     def vector(self, column: FloatArray) -> FloatArray:
         """Return a vector with the same inner products, of the length used for many rows."""
@@ -101,10 +101,10 @@ class GramInfluence(VarianceEstimator):
 
     @cached_property
     def _root(self) -> FloatArray:
-        # Of a number that a row moves without bounds nothing is to be said.
+        # Nothing is known of a value on which the influence of a row is unbounded.
         bounded = np.isfinite(self.products)
         values, sides = np.linalg.eigh(np.where(bounded, self.products, 0.0))
-        # The symmetric root is unique, which the eigenvectors are not.
+        # The symmetric root is unique, unlike the eigenvectors.
         return np.asarray((sides * np.sqrt(np.maximum(values, 0.0))) @ sides.T)
 
     def is_compatible(self, other: VarianceEstimator) -> bool:

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
     from calipers.data.streams import Batch
 
-#: The engines by their names.
+#: Engines by name.
 _HOMES: Mapping[str, type[RemoteEngine]] = {"spark": SparkEngine, "dask": DaskEngine}
 
-#: So many topics that nobody judged are told by their names.
+#: Maximum number of unjudged topics that are named.
 _NAMED = 100
 
 
@@ -78,7 +78,7 @@ class _JudgeBatch:
     """
 
     runs: tuple[str, ...]
-    #: What the values of each run are: scores or ranks.
+    #: Kind of the values of each run: score or rank.
     values: tuple[str, ...]
     is_float32: bool
 
@@ -114,7 +114,7 @@ class _JudgeBatch:
                 {}, counts, {name: _first_names(table) for name, table in topics_by_run.items()}
             )
         qrels = trec.read_qrels(tables[0])
-        # A run has to hold something: where it retrieves nothing here, a topic that nobody judged.
+        # The core does not accept an empty run, so one gets an unjudged topic.
         unjudged_topic = max(qrels.topics) + "."
         rankings, unjudged, names = {}, {}, {}
         for name, table in zip(self.runs, tables[1:], strict=True):
@@ -137,9 +137,9 @@ def judge_runs(
 ) -> tuple[dict[str, trec.Run], dict[str, Any], trec.InputOrigin]:
     """Judge runs, and return them as :func:`~calipers.data.trec.read_runs`, with statistics.
 
-    ``statistic_types`` are the types of the statistics. If some inputs are data frames of the engine, the
-    others may be of any readable form; ``paths`` states that the engine reads paths, rather than
-    this process.
+    ``statistic_types`` are the types of the statistics. If some inputs are data frames of the
+    engine, the others may be of any readable form; ``paths`` states that the engine reads paths,
+    rather than this process.
     """
     if statistic_types != {JudgedRankings}:
         raise InputError(
@@ -223,7 +223,7 @@ class _Source:
         return cls(selected, value_name, origin)
 
 
-#: What the column of values is called, of lines of text.
+#: Name of the column of values of lines of text.
 _VALUE: Mapping[Kind, str] = {"qrels": "grade", "run": "score"}
 
 
@@ -252,7 +252,7 @@ def _columns(name: str, rows: RemoteEngine, kind: Kind) -> tuple[str, str, str]:
         topic, document, value = find_columns(rows.names, kind)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
-    # pandas may not say what its objects are.
+    # The type of objects of pandas may be unknown.
     text = of_type.is_string, of_type.is_large_string, of_type.is_integer, of_type.is_null
     number = of_type.is_integer, of_type.is_floating, of_type.is_decimal
     for column, kinds, expected in (
@@ -287,7 +287,7 @@ def _lines(kind: Kind, location: str, first: int, text: bytes) -> pa.RecordBatch
             rows = _core.read_rows(file.name, kind)
             ids = [to_large_binary(*rows[name]).cast(pa.string()) for name in ("topic", "doc")]
         except pa.ArrowInvalid:
-            message = f"{location}: has bytes that are no UTF-8, which takes engine='memory'"
+            message = f"{location}: has bytes that are not UTF-8, which requires engine='memory'"
         except ValueError as error:
             line_pattern = re.compile(re.escape(file.name) + r":(\d+)")
             line = line_pattern.sub(

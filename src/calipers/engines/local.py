@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: Threads, if there are as many processors.
 MOST_THREADS = 8
-#: Of more columns than these a batch has as many fewer rows.
+#: Number of columns above which batches have proportionally fewer rows.
 FEW_COLUMNS = 8
 
 
@@ -137,10 +137,10 @@ def _align_batches(batches: Iterable[Batch], group_column: str) -> Iterator[Batc
                 continue
             if first_rows.setdefault(value, row) != row and value is not None:
                 raise InputError(
-                    f"{batch.origin}: {group_column} {format_value(value)} begins in row {first_rows[value]} and is "
-                    "there "
-                    f"again in row {row}, after others; batches take the rows of a group one after "
-                    f"the other: sort them by {group_column!r}, or take engine='memory'"
+                    f"{batch.origin}: {group_column} {format_value(value)} begins in row "
+                    f"{first_rows[value]} and occurs again in row {row}, after others; expected "
+                    "the rows of a group one after the other: sort them by "
+                    f"{group_column!r}, or use engine='memory'"
                 )
         if len(starts) > 1 or (pending and values[0] != last):
             yield _concat_batches([*pending, _slice_batch(batch, 0, int(starts[-1]))])

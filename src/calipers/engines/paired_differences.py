@@ -94,7 +94,7 @@ class JointConfusion(Mergeable):
         return JointConfusion(cell_index, np.stack(sums).astype(np.float64))
 
     def cells(self, classes: int, unit: float, *, uneven: bool) -> MultinomialCells:
-        """Return the cells; if all rows weigh a ``unit``, their weight is 1."""
+        """Return the cells; if all rows have the weight ``unit``, it is changed to 1."""
         rows, counts, squares = self.row_counts
         if not uneven and unit != 1:
             counts = squares = rows
@@ -126,7 +126,8 @@ class PairDifferences(Mergeable):
     ) -> PairDifferences:
         """Compute the differences of the rows of a batch.
 
-        ``influences`` are the influence values of the rows, and ``statistics`` the statistics of all rows.
+        ``influences`` are the influence values of the rows, and ``statistics`` the statistics of
+        all rows.
         """
         joint_confusions: dict[int, JointConfusion] = {}
         for index, pair in distinct_pairs(pairs):
@@ -156,7 +157,7 @@ class PairDifferences(Mergeable):
                         if row_values is not None
                     )
             if pair.is_row_based and first_influence is not None and second_influence is not None:
-                # Of averages no row is of either class, also where those of a batch are of one.
+                # With averages, rows have no class, even if all rows of a batch are of one class.
                 averaged = isinstance(statistics[pair.requests[0]], ClassTables | StatisticVector)
                 rated = [_items(systems[name], pair.measure) for name in pair.systems]
                 spread = _differences(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from calipers.systems.base import SystemOutput
 
 
-#: Cells of several classes are added up by cluster where they are no more than so many.
+#: Maximum number of cells of several classes that are summed by cluster.
 MOST_BY_CLUSTER = 2_000_000
 
 
@@ -33,7 +33,7 @@ class BatchSystems:
 
     systems: Mapping[str, SystemOutput]
     n_dropped: int = 0
-    #: The numbers of its rows in the whole, where somebody looks at rows.
+    #: Indices of its rows among all rows, if rows are inspected.
     numbers: IntArray | None = None
 
 
@@ -42,7 +42,8 @@ class FirstPassResult(Mergeable):
     """Result of the first pass.
 
     It has the statistics of all rows, the numbers of rows and of dropped rows, and the moments of
-    the weights. ``auxiliary`` is an auxiliary result, and ``inspected_rows`` has the rows that were inspected.
+    the weights. ``auxiliary`` is an auxiliary result, and ``inspected_rows`` has the rows that were
+    inspected.
     """
 
     statistics: Mapping[int, Statistic]
@@ -90,7 +91,7 @@ class BoundStatistics:
 
 @dataclass(frozen=True, eq=False)
 class FirstPass:
-    """First pass: computes the statistics of a batch, under the numbers given in ``request_numbers``."""
+    """First pass: computes the statistics of a batch, by the indices in ``request_numbers``."""
 
     build: Callable[[Any], BatchSystems]
     request_numbers: Mapping[Request, int]
@@ -139,7 +140,7 @@ class InfluenceTask:
     def influences(
         self, systems: Mapping[str, SystemOutput], requests: Container[Request] | None = None
     ) -> dict[Request, Influence]:
-        """Compute the influence values for the systems on a batch, or for ``requests`` values only."""
+        """Compute the influence values of the systems on a batch, or only the ``requests`` ones."""
         influences = {
             (name, measure): systems[name].influence(measure, statistic)
             for (name, measure), statistic in self.statistics.items()
@@ -162,7 +163,7 @@ class InfluenceTask:
         }
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Statistics travel as those that come back do, in a fraction of the bytes.
+        # Statistics are serialized as results are, which takes a fraction of the bytes.
         return _make_influence_task, (
             self.build,
             list(self.statistics),
@@ -201,11 +202,11 @@ class SecondPassResult(Mergeable):
     products: FloatArray
     sums: Mapping[int, FloatArray]
     pairs: PairDifferences
-    #: Of averages over classes, the sums of cubes of columns.
+    #: Sums of cubes of columns, for averages over classes.
     cubes: Mapping[int, float]
-    #: Of several classes what the rows of each cluster in each cell weigh, shape (C, K·K).
+    #: Weight of the rows of each cluster in each cell of several classes, shape (C, K·K).
     cells: Mapping[int, FloatArray]
-    #: What some numbers take of a second look beside it.
+    #: Statistics of some values that need the second pass.
     seconds: Mapping[int, Statistic]
 
     def __add__(self, other: SecondPassResult) -> SecondPassResult:

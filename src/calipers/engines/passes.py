@@ -82,8 +82,8 @@ if TYPE_CHECKING:
     from calipers.statistics import FloatArray, Signs, Statistic
     from calipers.systems.base import SystemOutput
 
-#: The influence of rows is looked up in tables of so many scores at most: where there are more,
-#: errors are right to a millionth or so.
+#: Maximum number of scores of the tables in which the influence of rows is looked up. With more
+#: scores, standard errors have a relative error of about 1e-6.
 MOST_CELLS = 1 << 20
 
 
@@ -149,13 +149,13 @@ class TwoPassEvaluation:
     columns: Sequence[str] = ()
     bounded: Callable[[Any], Any] = identity
     auxiliary_values: Callable[[Mapping[str, SystemOutput]], Any] = _no_auxiliary
-    #: The pairs of systems that are compared, the first less the second.
+    #: Pairs of systems to compare, the first minus the second.
     compared_pairs: Sequence[tuple[str, str]] = ()
-    #: What is kept of the rows of a batch that are looked at.
+    #: Function that returns what is stored of the inspected rows of a batch.
     looks: Callable[[BatchSystems], Any] | None = None
-    #: What else is added up in the first pass for measures that nobody asked for.
+    #: Additional values whose statistics are accumulated in the first pass.
     extra_requests: Sequence[Request] = ()
-    #: Of some rows, what each of all rows weighs where all weigh alike.
+    #: For a subset of rows: the common weight of all rows, if it is equal.
     unit_of_all: Callable[[], float] | None = None
     _computed: list[str] = field(default_factory=list)
     _pairs: dict[Any, Any] = field(default_factory=dict)
@@ -213,7 +213,7 @@ class TwoPassEvaluation:
         estimate = self._statistic_estimate(delegate, applied_measure, statistic, summary)
         if estimate is None:
             return None
-        if isinstance(statistic, ConfusionMatrix):  # of many rows that weigh differently
+        if isinstance(statistic, ConfusionMatrix):  # of many rows with different weights
             has_replicates = bool(estimate.resampling_name) and not passed.clustered
             standalone_replicates, resampling_name = (
                 (estimate.replicates, estimate.resampling_name) if has_replicates else (None, "")
@@ -421,7 +421,7 @@ class TwoPassEvaluation:
         system, measure = request
         statistic = self.moving.statistics[request]
         if isinstance(statistic, StatisticVector) and isinstance(statistic.parts[0], ScoreTable):
-            return True  # in which the rows of the system at hand would have no place
+            return True  # which would not have the rows of this system
         return self.like[system].influence(measure, statistic) is not None
 
     def _reduced(self, work: Callable[[Any], Any], limit: Callable[[Any], Any] = identity) -> Any:
@@ -518,7 +518,7 @@ class TwoPassEvaluation:
         statistic = self._weighted_statistics[request]
         formula = apply_measure(measure, statistic)
         if not isinstance(statistic, formula.definition.statistic):
-            return 1.0  # sums of which a line is fitted
+            return 1.0  # sums from which a line is fitted
         weighted_value = float(formula.apply(statistic))
         return (
             1.0
@@ -576,7 +576,7 @@ class TwoPassEvaluation:
             list(result.spaces),
         )
         known_requests = [requests[k] for k in known_indices]
-        # One space of each kind, whose root is found once.
+        # One space of each kind, whose root is computed only once.
         kinds = dict.fromkeys(kind.degrees for kind in result.spaces.values())
         spaces = {degrees: replace(space, freedom=degrees) for degrees in kinds}
         return {

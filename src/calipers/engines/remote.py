@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from calipers.data.streams import Batch
 
 
-#: Where the documentation says how Calipers gets there.
+#: Reference to the documentation on installing Calipers on workers.
 _SETUP_HINT = 'see "Calipers on the workers" in docs/large.md'
 
 
@@ -80,7 +80,8 @@ def check_workers(engine: str, workers: Iterable[Worker]) -> None:
         elif worker.calipers != calipers.__version__:
             problem = f"has Calipers {worker.calipers}, and this process has {calipers.__version__}"
         elif not is_compatible_python(worker.python):
-            problem = f"has another Python than this process, which has {platform.python_version()}"
+            python = platform.python_version()
+            problem = f"has another version of Python than this process, which has {python}"
         else:
             continue
         raise InputError(f"{subject} {problem}; {remedy(engine)}")
@@ -249,7 +250,9 @@ class RemoteEngineRef(Engine):
         description: str = "reading",
     ) -> Any:
         """Raise an error, because the rows are in another process."""
-        raise InputError(f"{self.name}: is where engine={self.kind!r} has it, and not here")
+        raise InputError(
+            f"{self.name}: is distributed (engine={self.kind!r}), and not in this process"
+        )
 
 
 class RemoteEngine(Engine):
@@ -317,7 +320,7 @@ class TextTask:
         )
 
 
-#: The kinds of tables that are read where the rows are.
+#: Kinds of tables that workers read.
 _KINDS = ("parquet", "csv", "tsv", "jsonl")
 
 
@@ -337,9 +340,8 @@ def resolve_paths(source: Any, engine: str) -> tuple[list[str], str]:
         isinstance(path, str | os.PathLike) for path in paths
     ):
         raise InputError(
-            f"{format_value(source)} is no table of {engine}; expected a data frame of {engine}, a "
-            "path, "
-            "or a list of paths"
+            f"{format_value(source)} is not a table of {engine}; expected a data frame of "
+            f"{engine}, a path, or a list of paths"
         )
     if not paths:
         raise InputError("data: an empty list, expected at least one path")

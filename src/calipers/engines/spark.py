@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 
-#: What asks the workers: so many at most, each for so long that no process answers for another one;
-#: and so many where nobody says how many there are.
+#: Maximum number of tasks that check workers, the seconds that each takes so that no process runs
+#: the task of another one, and the number of tasks if the number of workers is unknown.
 _MAX_SLOTS, _ASK_SECONDS, _DEFAULT_SLOTS = 512, 0.3, 32
-#: Sessions, by the ids of their applications, whose workers were asked.
+#: Sessions whose workers have been checked, by the ids of their applications.
 _ABLE: set[str] = set()
 
 
@@ -74,10 +74,10 @@ def get_session(master: str | None = None) -> SparkSession:
         try:
             session = builder.config(map=options).getOrCreate()
         except Exception as error:
-            # Of many kinds: there is no Java, no such server, no package that it needs.
+            # There may be no Java, no such server, or no package that Spark needs.
             raise InputError(f"Spark does not start: {str(error).splitlines()[0]}") from error
     if options and active is None and session.conf.get("spark.master", "").startswith("local"):
-        _ABLE.add(_application(session))  # its workers run this Python, and this Calipers
+        _ABLE.add(_application(session))  # whose workers run this Python, with this Calipers
     return session
 
 
@@ -110,7 +110,7 @@ def _find_master(arguments: str) -> str:
     """Return the master named by the arguments of spark-submit."""
     try:
         words = shlex.split(arguments)
-    except ValueError:  # an open quotation, which PySpark tells of
+    except ValueError:  # an open quotation, which PySpark reports
         return ""
     after = [second for first, second in pairwise(words) if first == "--master"]
     after += [word.partition("=")[2] for word in words if word.startswith("--master=")]
@@ -129,13 +129,13 @@ def check_workers(session: SparkSession) -> None:
     if application in _ABLE:
         return
     n_checked = 0
-    # Of a cluster that has just begun more are there after the first question than before.
+    # A cluster that has just started may have more workers after the first check.
     while (slots := _n_task_slots(session)) > n_checked:
         ask = _make_query(remote.describe_worker(), _ASK_SECONDS if slots > 1 else 0)
         try:
             answers = session.range(0, slots, 1, slots).mapInArrow(ask, _ANSWER).toArrow()
         except Exception as error:
-            # Of many kinds: no such program, another Python, no Arrow there.
+            # There may be no such program, another version of Python, or no Arrow.
             raise InputError(
                 f"Spark's workers {_failure_reason(error)}; {remote.remedy('Spark')}"
             ) from error
@@ -170,7 +170,7 @@ def check_late_workers() -> Iterator[None]:
         raise InputError(message) from error
 
 
-#: The fields of a worker's answer.
+#: Fields of the information on a worker.
 _ANSWER = ", ".join(f"{name} string" for name in remote.Worker._fields)
 
 
@@ -196,22 +196,23 @@ def _failure_reason(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     for line in lines:
         if "PYTHON_VERSION_MISMATCH" in line:
-            return f"have another Python than this process: {line.partition('] ')[2] or line}"
+            reason = line.partition("] ")[2] or line
+            return f"have another version of Python than this process: {reason}"
         if "Cannot run program" in line:
             return f"cannot start Python: {line[line.index('Cannot run program') :]}"
         if "ModuleNotFoundError" in line or "ImportError" in line:
-            return f"lack what is needed: {line}"
+            return f"lack a required package: {line}"
     return f"cannot run Python: {lines[0] if lines else type(error).__name__}"
 
 
-#: What travels: of the partition at a place (later of a group of such) its data in pieces.
+#: Columns in transit: the index of a partition (later of a group of them), and its data in pieces.
 _SCHEMA = "place long, piece int, data binary, wrong string"
 #: Bytes of a piece. A batch of Arrow may have 10,000 rows, and no more than 2 GiB.
 _PIECE = 1 << 17
-#: So many meet in one process, which makes one of them, until few are left, or so few bytes that
-#: they may meet here.
+#: Number of results that one process merges, until a few are left, and the number of bytes below
+#: which they are merged in this process.
 _MEET, _MAX_LOCAL_BYTES = 32, 1 << 26
-#: Seconds after which it is looked how far Spark is.
+#: Seconds between two queries of the progress of Spark.
 _LOOKS = 1.0
 
 
@@ -306,7 +307,7 @@ class SparkEngine(RemoteEngine):
         check_workers(session)
         reader = session.read.option("lineSep", "\n")
         try:
-            # As bytes: as text, those that are no UTF-8 were others.
+            # As bytes, because text that is not UTF-8 would be changed.
             lines = reader.text(path).select(col("value").cast("binary"))
         except AnalysisException as error:
             raise InputError(f"{path}: {str(error).splitlines()[0]}") from None
@@ -370,7 +371,7 @@ class SparkEngine(RemoteEngine):
             work, limit, streams.ROWS, self.name, tuple(columns), self._group_column
         )
         merge = MergeTask(limit, self.name)
-        # Names of any letters are not for all of Spark.
+        # Not all of Spark accepts names with any characters.
         selected = [_column(name).alias(f"c{k}") for k, name in enumerate(columns)]
         results = self.frame.select(*selected).mapInArrow(_make_mapper(task), _SCHEMA).persist()
         try:

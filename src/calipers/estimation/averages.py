@@ -40,7 +40,7 @@ class RowSummary:
     has_clusters: bool
     settings: Settings
     influence: Callable[[], Influence | None]
-    #: A statistic that is added up in the second look; None where there is none.
+    #: Statistic that is accumulated in the second pass, or None.
     second: Callable[[], Any]
 
     @property

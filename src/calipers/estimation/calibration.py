@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 #: Σwg² below this many of its units by chance goes by the noncentral χ² itself, above by a normal.
 _MAX_CHI2 = 1e4
 
-#: Mean absolute gaps are at most, and where gaps are alike nearly, as large as their root mean
-#: square; the upper limit counts on no less than this share of it.
+#: The mean absolute deviation is at most the root mean square of deviations, and close to it if
+#: they are similar; the upper limit assumes at least this ratio.
 LEAST_RATIO = 0.9
 
 
@@ -464,7 +464,7 @@ def influence_of_line(
     delta = measure.parameters["delta"]
     p = np.clip(rows.score, delta, 1 - delta)
     weight = np.ones(len(p)) if rows.weight is None else rows.weight
-    p = np.where(weight > 0, p, 0.5)  # a row of weight 0 is no row, whatever its logit
+    p = np.where(weight > 0, p, 0.5)  # weight 0 removes a row, whatever its logit
     logit = np.log(p) - np.log1p(-p)
     residual = weight * (rows.positive - expit(fit.intercept + fit.slope * logit))
     influence_values = residual * (

@@ -202,8 +202,8 @@ def influence(
 ) -> Influence:
     """Return the influence values from derivatives by the proportion of each point.
 
-    For a batch of the points, ``mean`` and ``n_points`` are the mean derivative and the number of all
-    points.
+    For a batch of the points, ``mean`` and ``n_points`` are the mean derivative and the number of
+    all points.
     """
     n = len(derivatives) if n_points is None else n_points
     centred = derivatives - (derivatives.mean() if mean is None else mean)

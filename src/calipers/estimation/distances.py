@@ -13,7 +13,7 @@ import numpy as np
 from calipers.statistics import FloatArray, IntArray
 from calipers.statistics.clusters import cluster_sums
 
-#: So many distances are read at a time.
+#: Number of distances that are read at a time.
 _AT_ONCE = 4_000_000
 
 
@@ -26,7 +26,7 @@ class PointDistances:
     clusters: int
 
     def sums(self, cluster: IntArray, indices: IntArray | None = None) -> FloatArray:
-        """Return the sum of the distances of each point, or those in ``indices``, to every cluster."""
+        """Return the sum of distances to every cluster, for all points or those in ``indices``."""
         if self.metric == "sqeuclidean":
             selected = self.points if indices is None else self.points[indices]
             return self._squared_distances(selected, self.points, cluster, None, self.clusters)
@@ -97,7 +97,7 @@ class DistanceMatrix:
     clusters: int
 
     def sums(self, cluster: IntArray, indices: IntArray | None = None) -> FloatArray:
-        """Return the sum of the distances of each point, or those in ``indices``, to every cluster."""
+        """Return the sum of distances to every cluster, for all points or those in ``indices``."""
         from calipers import _core
 
         n = len(cluster) if indices is None else len(indices)

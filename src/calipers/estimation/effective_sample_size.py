@@ -103,7 +103,7 @@ def _augment_counts(
         added /= np.count_nonzero(rows)
     counts = matrix.one_vs_rest().counts + added * units[:, None, None]
     likely = LabelMatrices(counts, counts, matrix.labels)
-    # As n − 1 where a share is estimated; of one row as of 1½.
+    # The denominator is n − 1, as for an estimated proportion, and at least ½.
     factor = label_weights(likely) / units / np.maximum(rows - 1, 0.5)
     derivatives = class_gradient(measure, likely) * np.sqrt(factor)[:, None, None]
     return likely, derivatives, rows, added
@@ -238,8 +238,8 @@ def add_interval(
 ) -> PointEstimate:
     """Add the interval by effective rows to an AUC of independent rows, or an average of such.
 
-    ``acceleration`` returns the acceleration if it is known without the rows; ``n_effective`` is Kish's
-    effective number of rows, if these are not in memory.
+    ``acceleration`` returns the acceleration if it is known without the rows; ``n_effective`` is
+    Kish's effective number of rows, if these are not in memory.
     """
     area = measure.definition.area
     if area is None or area.name != "AUC" or estimate.clusters is not None:

@@ -59,11 +59,11 @@ def skewed_t(
     return Interval(low, high, method, se=se)
 
 
-#: Of squares whose tail is heavier than this index of their roots there is no variance; half a row
-#: stands at no more than so many times the largest.
+#: Minimum tail index of the roots for which squares have a variance; and the maximum distance of
+#: half a row beyond the data, as a multiple of the largest value.
 LEAST_INDEX, MOST_BEYOND = 2.2, 25.0
 
-#: Few values are taken for the tail, but at least so many.
+#: Minimum number of values in the tail.
 FEWEST_OF_TAIL = 5
 
 
@@ -152,9 +152,9 @@ def estimate_from_moments(
 ) -> PointEstimate:
     """Estimate a measure of a mean from the moments of a value per row.
 
-    With third moments the estimate also has limits, for streamed rows. ``value_range`` is the range of the
-    values, if that is narrower than the range of the measure; ``by_cluster`` are the influence
-    values of the clusters.
+    With third moments the estimate also has limits, for streamed rows. ``value_range`` is the range
+    of the values, if that is narrower than the range of the measure; ``by_cluster`` are the
+    influence values of the clusters.
     """
     value, definition = float(measure.apply(moments)), measure.definition
     rate = loss_derivative(measure, value, moments)
@@ -211,8 +211,8 @@ def estimate_mean_loss(
     """Return the point estimate of a measure of the mean of a value per row.
 
     ``trials`` is the effective number of rows if they are independent and each is right or wrong,
-    so that the mean is a proportion; ``value_range`` is the range of the values, if that is narrower than
-    the range of the measure.
+    so that the mean is a proportion; ``value_range`` is the range of the values, if that is
+    narrower than the range of the measure.
 
     The standard error of a function of the mean (a root mean square, a total, an exponential) is
     that of the mean times the derivative. The units test the equality of means, which is not the
@@ -500,7 +500,7 @@ class _LossIntervals(_MeanIntervals):
         mean, loss = self.moments.mean, self.loss
         if not np.isfinite(mean):
             return 0.0
-        if self.weight is not None:  # a row of weight 0 is no row, even where its value is infinite
+        if self.weight is not None:  # weight 0 removes even infinite values
             loss = np.where(self.weight > 0, loss, mean)
         return intervals.skewness(UnitValues(loss, self.weight, self.clusters).influence_values)
 

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from calipers.inference.settings import MeasureLike, Settings
 
 
-#: So many numbers are drawn at a time.
+#: Number of values that are drawn at a time.
 _AT_ONCE = 2_000_000
 
-#: The prior goes to all cells where they are not more than this; else to so many others in each of
-#: so many turns.
+#: The prior goes to all cells up to this number of cells; otherwise to a number of empty cells in
+#: each of a number of turns.
 _ALL, _CELLS_PER_TURN, _TURNS = 125, 25, 40
 
 #: What the prior adds in all.
@@ -37,7 +37,7 @@ _PRIOR = 1.0
 #: Of no more cells than these, empty ones included, tables are drawn from a smooth one.
 MOST_SMOOTH = 10_000
 
-#: A class is surely larger than another by so many standard deviations of their difference.
+#: Standard deviations of their difference by which a class is surely larger than another.
 SURELY = 2.0
 
 #: Cells and contents of draws (b, C).
@@ -56,7 +56,7 @@ class OccupiedCells:
     def from_codes(
         cls, codes: Sequence[IntArray], shape: Sequence[int], point_counts: FloatArray | None = None
     ) -> OccupiedCells:
-        """Count points from their codes along each axis; each entry stands for ``point_counts`` points."""
+        """Count points from their codes along each axis, ``point_counts`` of each entry."""
         flat = np.ravel_multi_index(tuple(codes), tuple(shape))
         cell_index, inverse = np.unique(flat, return_inverse=True)
         counts = np.bincount(inverse, point_counts, len(cell_index))
@@ -133,13 +133,13 @@ TOO_LITTLE = 1.5
 
 METHOD = "Dirichlet, of the cells"
 
-#: Of so many points a share is what it is.
+#: Number of points at which proportions have no sampling error.
 _ASYMPTOTIC_POINTS = 1e12
 
 #: Where the error of a difference is taken from draws, and where these are of a normal.
 _TAILS, _NORMAL = (0.025, 0.975), 1.959963984540054
 
-#: So many tables say how large a bias is.
+#: Number of tables from which the bias is estimated.
 _OF_BIAS = 400
 
 

@@ -34,10 +34,10 @@ from calipers.statistics import FloatArray, Moments, NumericMoments, ScoreTable
 if TYPE_CHECKING:
     from calipers.inference.settings import Settings
 
-#: So many rows of a variance are taken from that of all rows.
+#: Number of rows of prior weight, with the variance of all rows, in a variance.
 AS_ALL = 2.0
 
-#: So many numbers are held at a time.
+#: Number of values in memory at a time.
 _AT_ONCE = 4_000_000
 
 Lots = npt.NDArray[np.intp]

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from calipers.inference.settings import MeasureLike
     from calipers.statistics import FloatArray, ScoreTable
 
-#: Tables are drawn in so many cells at most: next to its maximum a curve is flat, so that which
-#: cell has it matters little. They are drawn some at a time, of so many cells in all.
+#: Maximum number of cells of a resampled table: a curve is flat near its maximum, so that it
+#: matters little which cell has it. And the number of cells of all tables drawn at a time.
 MOST_CELLS, AT_A_TIME = 4096, 250_000
 #: The kinds of readings that take replicates before anything else. Of 500 rows KS held the truth 91
 #: times of 100 (in memory 90), max-F1 91 (92), EER 95 (96), recall@FPR=0.1 95 (96), Brier-skill 92

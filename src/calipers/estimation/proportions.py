@@ -77,7 +77,7 @@ def cluster_confusions(
         class_index = labels.index(measure.label)
         truth, predicted = truth == class_index, predicted == class_index
     elif measure.average is not None or len(labels) > 2:
-        # Of an average, a row stands once among what is positive and once among what is called so.
+        # In an average, a row counts once among the positives and once among the predicted ones.
         picked, right = measure.picked(labels), truth == predicted
         false_positive, truth = picked[predicted] & ~right, picked[truth]
         predicted = truth & right

@@ -135,7 +135,7 @@ def estimate_agreement(
     counted = counted_items(measure, ratings)
     methods = {}
     if item_influence(measure, ratings) is not None:
-        # Where items weigh differently, the same groups as where batches of them are added up.
+        # With unequal weights, the groups are the same as when batches are accumulated.
         grouped = ratings.merge_equal_items if np.ptp(ratings.unit) > 0 else ratings
 
         def bayesian(level: float) -> Interval:

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import MeasureLike, Settings
 
-#: So many rows are left out one by one before the next are, so that what is made of them on the
-#: way stays in the processor's cache.
+#: Number of rows per block of the jackknife, so that intermediate results stay in the processor's
+#: cache.
 _AT_ONCE = 1 << 13
 #: The rows of the policy, and the scales on which they are more nearly normal.
 _KINDS = {
@@ -92,7 +92,7 @@ def estimate_from_buffer(
     return replace(estimate, kurtosis=kurtosis)
 
 
-#: What limits of a quantile by the share of rows below it are called.
+#: Name of the limits of a quantile by the proportion of rows below it.
 WOODRUFF = "Woodruff [W]"
 
 

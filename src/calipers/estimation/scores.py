@@ -208,8 +208,8 @@ def estimate_from_table(
 def table_acceleration(measure: MeasureLike, table: ScoreTable, max_weight: float) -> float | None:
     """Return the acceleration of an area, if its table determines it.
 
-    With unequal weights, of which ``max_weight`` is the largest, it is 0 if no row has enough influence
-    to matter, else None.
+    With unequal weights, of which ``max_weight`` is the largest, it is 0 if no row has enough
+    influence to matter, else None.
     """
     assert measure.definition.area is not None
     if not table.has_weights:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from calipers.inference.settings import MeasureLike, Settings
 
 
-#: What points move is kept of each of so many clusters, and added up.
+#: Maximum number of clusters of which influence values are stored separately.
 FEW_CLUSTERS = 50
 
 

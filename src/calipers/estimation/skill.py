@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from calipers.inference.settings import MeasureLike, Settings
     from calipers.statistics import FloatArray
 
-#: So many numbers are held at a time when the shares of classes are redrawn.
+#: Number of values in memory at a time when class proportions are resampled.
 _AT_ONCE = 30_000_000
 
 

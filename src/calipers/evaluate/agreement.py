@@ -56,7 +56,7 @@ SCALES = PARAMETERS["scale"].choices
 
 DEFAULT_MEASURES = ("Krippendorff-alpha", "percent-agreement")
 
-#: Cohen's κ of two raters; of numbers whose distances count there is none.
+#: Cohen's κ of two raters, which is not defined on the interval scale.
 OF_TWO = {"nominal": "kappa", "ordinal": "kappa(weights='quadratic')"}
 
 #: Of more raters nobody would read the table of all pairs, and of more categories that of raters.
@@ -302,11 +302,10 @@ class _RatingOptions:
             )
         elif self.order is None:
             raise InputError(
-                f"{engine.name}: can be read only once: say what the categories are, as in "
-                "order=[0, 1]"
+                f"{engine.name}: can be read only once: name the categories, as in order=[0, 1]"
             )
         elif not any(_is_number(engine.schema.field(name).type) for name in names):
-            distinct = {str(value) for value in self.order}  # which are no numbers written as text
+            distinct = {str(value) for value in self.order}  # these are not numbers written as text
         return Categories.from_values(distinct, self.order, f"{engine.name}: ")
 
     def _problem(
@@ -320,7 +319,7 @@ class _RatingOptions:
         return AgreementProblem(self.scale, categories, self.order is not None, tuple(raters), sets)
 
 
-#: Of so many different ratings, what a batch has of them takes no less room than the batch.
+#: With more distinct ratings than this, the counts of a batch are as large as the batch.
 MOST_OF_BATCHES = 10_000
 
 
@@ -346,8 +345,8 @@ def _is_number(kind: Any) -> bool:
 def _check_n_categories(observed: PerSubset) -> PerSubset:
     if max(len(rater_values.values) for rater_values in observed.values) > MOST_OF_BATCHES:
         raise InputError(
-            f"ratings are of more than {MOST_OF_BATCHES:,} different values, which takes all of "
-            "them in memory: engine='memory'"
+            f"ratings have more than {MOST_OF_BATCHES:,} distinct values, which requires "
+            "engine='memory'"
         )
     return observed
 
@@ -416,7 +415,7 @@ class AgreementProblem(Problem):
         rows: Mapping[str, Raters] | None = sample.rows
         if rows is not None:
             first = next(iter(rows.values()))
-            # (Where rows weigh differently, what is drawn for κ takes them.)
+            # (With unequal weights, the resampling of κ needs the rows.)
             is_weighted_or_clustered = first.weight is not None or first.clusters is not None
             keeps_rows = (
                 first.n_rows <= MAX_UNGROUPED_ITEMS
@@ -505,16 +504,16 @@ def _notes(sample: Sample) -> list[str]:
                 for m in sample.measures
                 if (counted_items(m, ratings) & ~ratings.twice).any()
             ]
-            also = f"; {' and '.join(counting_measures)} count them for how common categories are"
+            also = f"; {' and '.join(counting_measures)} use them for the frequencies of categories"
             notes.append(
-                f"{prefix}{n_single:,} of {format_count(ratings.n_items, 'items')} have fewer than two ratings "
-                "and say "
-                f"nothing of agreement{also if counting_measures else ''}."
+                f"{prefix}{n_single:,} of {format_count(ratings.n_items, 'items')} have fewer than "
+                "two ratings and do not contribute to "
+                f"agreement{also if counting_measures else ''}."
             )
         if len(system.raters) > MOST_RATERS:
             notes.append(
-                f"{prefix}there is no table of the pairs of {len(system.raters)} raters, as of more "
-                f"than {MOST_RATERS}."
+                f"{prefix}pairs of raters are not tabulated, because there are "
+                f"{len(system.raters)} raters, more than {MOST_RATERS}."
             )
     return notes
 

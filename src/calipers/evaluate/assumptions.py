@@ -19,13 +19,13 @@ from calipers.inference.sample_size_models import (
 )
 from calipers.measures import TASKS, Measure, UnknownMeasureError, parse
 
-#: What is said where nothing is known of how two systems go together.
+#: Note if nothing is known of the dependence between two systems.
 INDEPENDENT = (
-    "The systems are taken to err independently of each other; where they err on the same rows, "
+    "The errors of the systems are assumed to be independent; if they occur on the same rows, "
     "fewer are needed: give {}."
 )
 
-#: The name of the rows that a share of a margin is taken over, and their share of all rows.
+#: By margin: the name of the rows of the denominator, and their proportion of all rows.
 _MARGINS: Mapping[str, tuple[str, Callable[[float], float]]] = {
     "positive": ("positive rows", lambda prevalence: prevalence),
     "negative": ("negative rows", lambda prevalence: 1 - prevalence),
@@ -60,7 +60,7 @@ def design_from_assumptions(
         mean = _mean_design(assumed, compared or goal == "size", paired, test, systems)
         return DesignEffect(name, mean, unit, 1.0, assumed)
     if test != "t" or systems != 2:
-        raise InputError(f"test={test!r} with {systems} systems is for means: give sd=")
+        raise InputError(f"test={test!r} with {systems} systems is a test of means: give sd=")
     margin = None if parsed_measure.average in ("macro", "weighted") else definition.proportion_of
     design: VarianceModel
     if margin is not None:
@@ -109,11 +109,13 @@ def _check_spread(measure: Measure, assumed: Mapping[str, float], *, of_differen
         is_proportion = measure.definition.proportion_of is not None
         if is_proportion and measure.average is None and not math.isclose(sd, max_sd, rel_tol=0.02):
             raise InputError(
-                f"a share of {value} has a standard deviation of {max_sd:.3g} from unit to unit, not "
-                f"of {sd}: leave out sd="
+                f"sd is {sd}, but a proportion of {value} has a standard deviation of "
+                f"{max_sd:.3g}; leave out sd="
             )
     if sd > max_sd * (1 + 1e-9):
-        raise InputError(f"sd is {sd}, but {reason} and so varies by {max_sd:.3g} at most")
+        raise InputError(
+            f"sd is {sd}, but {reason} and so has a standard deviation of {max_sd:.3g} at most"
+        )
 
 
 def _mean_design(
@@ -141,7 +143,7 @@ def _proportion_design(
     _check(name, assumed, () if has_discordant and paired else ("value",), unused=("correlation",))
     value = assumed.get("value", NAN)
     if not math.isnan(value) and not 0 <= value <= 1:
-        raise InputError(f"value is {value}, expected a share from 0 to 1")
+        raise InputError(f"value is {value}, expected a proportion from 0 to 1")
     return ProportionVarianceModel(
         value, assumed.get("discordant"), compared or has_discordant, paired
     )

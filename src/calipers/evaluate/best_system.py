@@ -18,7 +18,7 @@ from calipers.results import Estimate, Evaluation
 from calipers.results.learning import Candidate, Selection
 from calipers.statistics import FloatArray
 
-#: The share of units on which is chosen: as many as a draw with replacement holds, 1 − 1/e.
+#: Proportion of units in the bag: that of distinct units in a bootstrap sample, 1 − 1/e.
 SHARE = 0.632
 METHOD = "percentiles of the choice on units left out"
 
@@ -145,9 +145,9 @@ def best_system(
     (0.55, 0.49)
     """
     if getattr(evaluation, "sources", None) is None:
-        raise InputError("evaluation: expected what an evaluation of data gives, with its data")
+        raise InputError("evaluation: expected one computed from data, with its data")
     if not 0 < level < 1:
-        raise InputError(f"level is {level}, expected a share between 0 and 1 such as 0.95")
+        raise InputError(f"level is {level}, expected a proportion between 0 and 1 such as 0.95")
     if n_resamples < 20:
         raise InputError(f"n_resamples is {n_resamples}, expected 20 or more")
     if seed < 0:
@@ -156,7 +156,7 @@ def best_system(
         str(m): m for m in evaluation.sources.measures if m.definition.higher_is_better is not None
     }
     if not by_name:
-        raise InputError("of none of the measures one value is better than another")
+        raise InputError("no measure has a direction in which values are better")
     name = next(iter(by_name)) if measure is None else measure
     if name not in by_name:
         raise InputError(f"measure {name!r}; {did_you_mean(name, by_name)}")
@@ -167,8 +167,8 @@ def best_system(
     sign = 1 if is_higher_better else -1
     if getattr(evaluation.sources, "has_separate_rows", False):
         raise InputError(
-            "the best is chosen anew among the rows of all systems, and confusion matrices have no "
-            "rows in common; give counts of the answers of all systems together"
+            "the best system is chosen on resampled rows of all systems, and confusion matrices "
+            "have no rows in common; give counts of the predictions of all systems together"
         )
     units, values = _drawn_from(evaluation, by_name[name], list(apparent))
     if units < 3:

@@ -44,14 +44,14 @@ def clustering_functions(
         if len(systems) > 1:
             raise InputError(
                 "recluster: there are several clusterings; expected a dict from their names "
-                f"({', '.join(systems)}) to how each is made"
+                f"({', '.join(systems)}) to functions or estimators"
             )
         recluster = dict.fromkeys(systems, recluster)
     functions = {}
     for name, function in recluster.items():
         if name not in systems:
             suggestion = did_you_mean(str(name), systems)
-            raise InputError(f"recluster: {name!r} is no system; {suggestion}")
+            raise InputError(f"recluster: {name!r} is not a system; {suggestion}")
         if isinstance(function, type) or not (
             hasattr(function, "fit_predict") or callable(function)
         ):
@@ -301,7 +301,7 @@ def clustering(
             source.stream, options, _check, against_truth=AGAINST_TRUTH, noise=noise, metric=metric
         )
     if distances is not None and missing != "error":
-        raise InputError("distances= are of all points: missing='drop' goes with features=")
+        raise InputError("distances= has all points; missing='drop' requires features=")
     columns = source.rows.columns
     truth, cut_by = columns.get("truth"), columns["slices"]
     encoded, rows = _encode_clusterings(columns["labels"], noise, baseline)
@@ -380,8 +380,8 @@ def _check(measures: Iterable[Measure], clusters: Collection[str], *, sliced: bo
         check_named_classes(measure, sorted(clusters), "cluster")
         if sliced and measure.definition.reads != "partitions":
             raise InputError(
-                f"{measure}: how points lie is told of all of them, and a slice would leave out "
-                "those that they are near to; slices= are for measures against truth="
+                f"{measure}: is defined on all points, and a slice would leave out their "
+                "neighbors; slices= applies to measures against truth="
             )
 
 
@@ -392,7 +392,7 @@ def _read_geometry(
     if metric not in METRICS:
         raise InputError(f"metric is {metric!r}, expected one of {', '.join(METRICS)}")
     if features is not None and distances is not None:
-        raise InputError("features= and distances= are both given; silhouettes are of either")
+        raise InputError("features= and distances= are both given; expected one of them")
     if features is not None:
         points = to_points(features, "features", directions=metric == "cosine")
         check_length(points, rows, "features")
@@ -403,7 +403,7 @@ def _read_geometry(
     check_length(matrix, rows, "distances")
     if repeats.row_indices is not None:
         raise InputError(
-            "distances= are of single points, which have no count=, and of all that there are: "
-            "leave noise out of the matrix yourself"
+            "distances= has single points, which have no count=, and all of them; remove noise "
+            "points from the matrix"
         )
     return {"distances": matrix}

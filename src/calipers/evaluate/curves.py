@@ -109,8 +109,8 @@ def curve(
         )
     if not isinstance(curves, ScoreCurves) or not curves.plan:
         raise InputError(
-            "curves are made of the scores of a classification, or of predicted numbers; this "
-            "evaluation has none"
+            "curves require the scores of a classification or predicted numbers; this evaluation "
+            "has none"
         )
     options: dict[str, Any] = {
         "measure": measure,
@@ -179,7 +179,7 @@ def _score_curve(
         supported = " or ".join(
             repr(candidate.name) for candidate in charts.values() if "bins" in candidate.options
         )
-        raise InputError(f"bins= and binning= are about {supported}, not about {chart.name!r}")
+        raise InputError(f"bins= and binning= apply to {supported}, not to {chart.name!r}")
     if chart.of == "probabilities" and not score_data.probabilities:
         raise InputError(f"{score_data.system}: {chart.name} needs probabilities, not scores")
     return chart.compute(score_data, **options)
@@ -270,7 +270,7 @@ def averaged_curves(
     """
     if not isinstance(evaluation.curves, RankCurves):
         raise InputError(
-            "averaged curves are made of the rankings of a retrieval evaluation; this one has none"
+            "averaged curves require the rankings of a retrieval evaluation; this one has none"
         )
     if points is not None and not len(points):
         raise InputError("points: an empty list, expected recalls or ranks")
@@ -321,7 +321,7 @@ def topic_curves(
     ([0.0, 0.0, 0.333, 0.333, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0])
     """
     if not isinstance(evaluation.curves, RankCurves):
-        raise InputError("curves of a topic are made of the rankings of a retrieval evaluation")
+        raise InputError("curves of a topic require the rankings of a retrieval evaluation")
     if kind not in OF_TOPICS or (kind == "ROC") != (collection_size is not None):
         raise InputError(
             f"kind is {kind!r} and collection_size is {collection_size!r}, expected 'PR', "

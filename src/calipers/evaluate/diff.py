@@ -110,7 +110,9 @@ def diff_evaluations(
         If the evaluations are of different tasks.
     """
     if before.task != after.task:
-        raise InputError(f"one is of {before.task}, the other of {after.task}")
+        raise InputError(
+            f"the evaluations are of {before.task} and {after.task}; expected the same task"
+        )
     pairs = _pairs(before.systems, after.systems)
     tested, reasons = _tested_differences(before, after, pairs)
     changes = [
@@ -158,7 +160,7 @@ def _tested_differences(
             if predictions is None
         )
         return {}, [
-            f"No test: {missing} kept nothing to compare by (-o FILE.json --keep-predictions does)."
+            f"No test: {missing} has no stored predictions; write them with --keep-predictions."
         ]
     if is_of_matrices(then) and is_of_matrices(now):
         try:
@@ -166,16 +168,16 @@ def _tested_differences(
                 (new, d.measure): d
                 for old, new in pairs.items()
                 for d in _independent_differences(before, after, old, new)
-            }, [f"Changes are tested as of {INDEPENDENT}: matrices were kept, and no rows."]
+            }, [f"Changes are tested as of {INDEPENDENT}: no rows were stored, only matrices."]
         except InputError as error:
             return {}, [f"No test: {error}."]
     if now.truth is not None or then.truth is not None:
         return {}, ["No test of rows: evaluate the new system with --baseline FIRST.json."]
     unit_columns = known_of_topics(before, after)
     if "weights" in unit_columns:
-        return {}, ["No test: units are weighted, and weights are not kept."]
+        return {}, ["No test: units are weighted, and weights are not stored."]
     if unit_columns:
-        return {}, [f"No test: {join_words(unit_columns)} of units are not kept."]
+        return {}, [f"No test: {join_words(unit_columns)} of units are not stored."]
     try:
         return {
             (new, d.measure): d

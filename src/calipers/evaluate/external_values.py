@@ -57,19 +57,19 @@ def from_values(
         to dicts from units to values, or to files; or a list of files: such tables, or what
         ``trec_eval -q`` printed. An empty value, or NaN, means that there is none on this unit.
     weight : dict of float, or array-like of shape (n_units,), optional
-        Weight of each unit in means and in all that follows from them: a dict from units to weights
-        or, where values are arrays, an array in their order. Importance weights, 0 or more, of
-        which only the proportions matter; a unit of weight 0 is left out.
+        Weight of each unit in means, their intervals and tests: a dict from units to weights or,
+        where values are arrays, an array in their order. Importance weights, 0 or more, of which
+        only the proportions matter; a unit of weight 0 is left out.
     cost : dict of array-like of shape (n_units,), dict, path, or float, optional
         Costs of the systems, as in :func:`calipers.retrieval`: of each system a dict from units to
         numbers, numbers in the order of the units, a file, or one number.
     measure : str, default='value'
-        Name of the measure, where the values do not say it.
+        Name of the measure, if the values do not include it.
     lower_is_better : str or list of str, optional
-        Measures of which lower values are better. A measure that the catalogue knows, by any of its
-        names, has its own direction; of others higher is better, and a note says so.
+        Measures for which lower values are better. A measure of the catalog, by any of its names,
+        has its own direction; for others higher is assumed to be better, and a note says so.
     unit : str, default='topics'
-        What the units are called.
+        Name of the units.
     primary : str, optional
         Primary measure, by default the first. p-values of the other measures are adjusted as a
         separate family.
@@ -189,7 +189,11 @@ def directions(
         else:
             better[name] = True
             assumed.append(name)
-    notes = (f"Of {', '.join(assumed)} higher is taken to be better.",) if assumed else ()
+    note = (
+        f"Higher values of {', '.join(assumed)} are assumed to be better; set lower_is_better= to "
+        "change this."
+    )
+    notes = (note,) if assumed else ()
     return better, notes
 
 
@@ -250,7 +254,7 @@ def _ranking_measure(name: str, values: FloatArray) -> Measure | None:
     low, high = definition.range
     within = bool(((values >= low) & (values <= high)).all())
     if definition.summary == "geometric" and not within:
-        raise InputError(f"{name} is a geometric mean, of values from {low:g} to {high:g} only")
+        raise InputError(f"{name} is a geometric mean; expected values from {low:g} to {high:g}")
     if definition.summary not in ("mean", "geometric") or not within:
         return None
     if definition.proportion_of == "topics" and not np.isin(values, (0.0, 1.0)).all():

@@ -42,8 +42,8 @@ def join_evaluations(
     source = new.sources
     if not isinstance(source, RowSystems):
         raise InputError(
-            "two evaluations can be compared where the new one has rows and was not read from a "
-            "file; else evaluate the new system with baseline="
+            "two evaluations can be compared only if the new one has rows and was not read from a "
+            "file; otherwise evaluate the new system with baseline="
         )
     measure_name = new.canonical_name(measure)
     measures = [m for m in source.measures if str(m) == measure_name]

@@ -68,7 +68,7 @@ def save_state(evaluation: Evaluation, path: str | os.PathLike[str]) -> None:
     except OSError as error:
         raise InputError(f"{os.fspath(path)}: {error.strerror}") from None
     except ValueError:
-        raise InputError(f"path is {format_value(path)}, which no file can be called") from None
+        raise InputError(f"path is {format_value(path)}, which is not a valid file name") from None
 
 
 @validate_arguments
@@ -95,7 +95,7 @@ def merge_states(
         Files that ``save_state`` wrote, or evaluations of streams. Their tasks, classes, columns,
         thresholds and measures have to agree, and no rows may be in two of them.
     measures : str, Measure, or list of such, optional
-        Some of the measures that were kept; all of them unless given.
+        Measures to evaluate, among the saved ones; all of them by default.
     curves : bool, default=True
         Whether the evaluation has curves. Each is computed on first access.
     interval : str or list of str, default='auto'
@@ -182,7 +182,7 @@ def _state(evaluation: Evaluation, argument: str) -> EvaluationState:
     state: EvaluationState | None = getattr(evaluation.sources, "state", None)
     if state is None:
         raise InputError(
-            f"{argument}: the evaluation has added nothing up that could be kept; expected one of a "
-            "table that is read in batches (engine='stream')"
+            f"{argument}: the evaluation has no state to save; expected one of a table that is "
+            "read in batches (engine='stream')"
         )
     return state

@@ -249,13 +249,13 @@ def _run(ranking: Any, argument: str) -> Any:
     missing_ranks = [rank for rank, document in enumerate(ranking, 1) if is_missing(document)]
     if missing_ranks:
         raise InputError(
-            f"{argument}: {len(missing_ranks)} of {len(ranking)} documents are missing, the first at rank "
-            f"{missing_ranks[0]}"
+            f"{argument}: {len(missing_ranks)} of {len(ranking)} documents are missing, the first "
+            f"at rank {missing_ranks[0]}"
         )
     ids = [label_name(document) for document in ranking]
     repeated = [document for document, times in Counter(ids).items() if times > 1]
     if repeated:
-        raise InputError(f"{argument}: document {min(repeated)!r} stands there more than once")
+        raise InputError(f"{argument}: document {min(repeated)!r} occurs more than once")
     if not ids:
         raise InputError(f"{argument}: an empty list, expected a ranking")
     return {"1": {document: -float(rank) for rank, document in enumerate(ids)}}

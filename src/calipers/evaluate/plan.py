@@ -30,10 +30,10 @@ from calipers.measures import Measure
 from calipers.results import Difference, Estimate, Evaluation, Plan, PlanRow
 from calipers.statistics import FloatArray
 
-#: What the table beside a plan shows, as multiples of its size.
+#: Sizes in the table of a plan, as multiples of its own.
 AROUND = (0.25, 0.5, 1, 2, 4)
 
-#: Above so many units the pilot is not resampled: the mean of so many is normal.
+#: Above this number of units the pilot is not resampled, because the mean is normal.
 MOST_RESAMPLED = 10_000
 
 
@@ -68,7 +68,7 @@ class PlanTarget:
             if abs(self.difference) > largest:
                 raise InputError(
                     f"difference is {self.difference}, but {name} can differ by {largest:.6g} at "
-                    "most: by what is left to gain, or by the share of discordant rows"
+                    "most: limited by the reference value or by the proportion of discordant rows"
                 )
         if self.goal == "margin":
             margin = self.targets["margin"]
@@ -80,15 +80,15 @@ class PlanTarget:
         if self.goal == "reference":
             reference = self.targets["reference"]
             if not isinstance(design, MeanVarianceModel) and not 0 < reference < 1:
-                raise InputError(f"reference is {reference}, expected a share between 0 and 1")
+                raise InputError(f"reference is {reference}, expected a proportion between 0 and 1")
             if isinstance(design, ProportionVarianceModel) and math.isnan(design.value):
-                raise InputError("give value=, the share that is expected")
+                raise InputError("give value=, the expected proportion")
             if math.isnan(self.power(10**6)):
                 raise InputError(f"reference= needs the value of {name} of one system: value=")
             if getattr(design, "value", NAN) == reference:
                 raise InputError(
-                    f"reference is {reference}, and so is the value: no number of units finds a "
-                    "difference that is none"
+                    f"reference is {reference}, and so is the value: no number of units "
+                    "suffices to find a difference of 0"
                 )
 
     def _units(self, n: float) -> float:
@@ -173,7 +173,8 @@ class PlanTarget:
         n = known.pilot if n is None and self.goal == "size" else n
         if n is None and self.goal == "size":
             raise InputError(
-                "ask for something: half_width=, difference=, margin= or reference=; or give n="
+                "no target is given; expected half_width=, difference=, margin= or reference=, or "
+                "n="
             )
         searched, n = n is None, self.search() if n is None else n
         rows = {
@@ -224,7 +225,7 @@ class PlanTarget:
 
     def _notes(self, n: int) -> Iterator[str]:
         if self.effect != 1:
-            yield f"Rows in clusters count for less: the design effect is {self.effect:.4g}."
+            yield f"Clusters reduce the effective sample size: design effect {self.effect:.4g}."
         if self.known.unit_ratio != 1 and self.known.pilot is None:
             counted = round(n * self.known.unit_ratio)
             yield f"About {counted:,} of them count for {self.known.measure}."
@@ -234,8 +235,8 @@ class PlanTarget:
             normal = replace(design, error_at=design.normal_at)
             half = normal.half_width(self._units(n), self.level)
             yield (
-                "Hanley and McNeil's error is that of exponential scores. Were they normal in both "
-                f"classes, as wide in the one as in the other, {n:,} rows would give ±{half:.3g}."
+                "Hanley and McNeil's standard error assumes exponential scores. If scores were "
+                f"normal with the same variance in both classes, {n:,} rows would give ±{half:.3g}."
             )
 
 
@@ -280,13 +281,15 @@ def design_from_pilot(
     for requested in (system, baseline):
         if requested is not None and requested not in pilot.systems:
             raise InputError(
-                f"{requested!r} is no system; {did_you_mean(requested, pilot.systems)}"
+                f"{requested!r} is not a system; {did_you_mean(requested, pilot.systems)}"
             )
     definition = parse_measure(name, prefer=pilot.task).definition
     if definition.summary == "sum":
         raise InputError(f"{name} is a sum and grows with the number of topics; plan for a mean")
     if definition.reads == "points" and definition.perfect is None:
-        raise InputError(f"{name} grows with the number of points; plan for a silhouette, say")
+        raise InputError(
+            f"{name} grows with the number of points; plan for a silhouette, for example"
+        )
     pair = _pair(pilot.systems, system, baseline, goal)
     if not isinstance(pair, str):
         design_effect = _difference_design(name, pilot, *pair)
@@ -350,7 +353,7 @@ def _per_unit(pilot: Evaluation, name: str, system: str) -> FloatArray | None:
     if values is None:
         return None
     mean = float(np.nanmean(values)) if np.isfinite(values).any() else NAN
-    # A sum, a geometric mean or a mean by weight is no mean of these.
+    # A sum, a geometric mean or a weighted mean is not the mean of these.
     same = math.isclose(mean, pilot.exact(system, name).value, rel_tol=1e-9, abs_tol=1e-12)
     return np.asarray(values, np.float64) if same else None
 
@@ -371,7 +374,9 @@ def _difference_design(name: str, pilot: Evaluation, system: str, baseline: str)
     ):
         discordant = (difference.wins + difference.losses) / difference.n
         if discordant == 0:
-            raise InputError(f"{system} and {baseline} are right on the same rows: nothing differs")
+            raise InputError(
+                f"{system} and {baseline} are right on the same rows, so no row is discordant"
+            )
         design = ProportionVarianceModel(NAN, discordant, is_difference=True)
         return DesignEffect(
             name, design, difference.unit, 1.0, {"discordant": discordant}, difference.n
@@ -401,7 +406,7 @@ def _difference(name: str, pilot: Evaluation, system: str, baseline: str) -> Dif
         for d in comparison:
             if d.measure == name and {d.system, d.baseline} == {system, baseline}:
                 return d
-    raise InputError(f"the pilot holds no difference of {system} and {baseline} in {name}")
+    raise InputError(f"the pilot has no difference of {system} and {baseline} in {name}")
 
 
 def _value_design(name: str, pilot: Evaluation, system: str) -> DesignEffect:
@@ -437,10 +442,14 @@ def _value_design(name: str, pilot: Evaluation, system: str) -> DesignEffect:
 def _unit_design(name: str, values: FloatArray, unit: str, *, pair: bool) -> DesignEffect:
     """Return the design of Student's t on values per unit."""
     if len(values) < 2:
-        raise InputError(f"the pilot has {len(values)} {unit} with a value of {name}; it takes two")
+        raise InputError(
+            f"the pilot has {len(values)} {unit} with a value of {name}; expected two or more"
+        )
     sd = float(values.std(ddof=1))
     if not sd > 0:
-        raise InputError(f"{name} does not vary over the pilot's {unit}: there is nothing to go by")
+        raise InputError(
+            f"{name} does not vary over the {unit} of the pilot, so its spread is unknown"
+        )
     key = "sd of differences" if pair else "sd"
     design = MeanVarianceModel(sd, pair, value=NAN if pair else float(values.mean()))
     return DesignEffect(name, design, unit, 1.0, {key: sd}, len(values), values)
@@ -450,9 +459,7 @@ def _scaled_design(name: str, estimate: Difference | Estimate, *, pair: bool) ->
     """Return the design whose standard error is scaled by 1/√n."""
     if not estimate.has_interval or not estimate.standard_error > 0:
         reason = f" ({estimate.interval_reason})" if estimate.interval_reason else ""
-        raise InputError(
-            f"the pilot has no interval of {name}{reason}, so there is no spread to go by"
-        )
+        raise InputError(f"the pilot has no interval of {name}{reason}, so its spread is unknown")
     se, value = estimate.standard_error, NAN if pair else estimate.value
     source = _scaled_name(estimate.method)
     design = MeanVarianceModel(
@@ -646,9 +653,7 @@ def plan(
     assumed = {name: x for name in ASSUMED if (x := numbers[name]) is not None}
     if pilot is None:
         if (cluster_size == 1) != (icc == 0):
-            raise InputError(
-                "cluster_size= and icc= go together: one without the other says nothing"
-            )
+            raise InputError("cluster_size= and icc= go together; expected both or neither")
         design_effect = design_from_assumptions(
             measure, assumed, paired=paired, test=test, systems=systems, goal=goal
         )
@@ -677,11 +682,11 @@ def _goal(
     targets = {name: x for name in GOALS if (x := numbers[name]) is not None}
     goals = [name for name in targets if name != "difference" or "margin" not in targets]
     if len(goals) > 1:
-        raise InputError(f"ask for one thing at a time, not for {' and '.join(goals)}")
+        raise InputError(f"give one target, not {' and '.join(goals)}")
     if not paired and (numbers["correlation"], numbers["discordant"]) != (None, None):
-        raise InputError("correlation= and discordant= are about systems on the same units")
+        raise InputError("correlation= and discordant= apply to systems on the same units")
     if equivalence and "margin" not in targets:
-        raise InputError("equivalence= goes with margin=")
+        raise InputError("equivalence= requires margin=")
     if "margin" in targets:
         targets.setdefault("difference", 0.0)
     return goals[0] if goals else "size", targets
@@ -695,8 +700,8 @@ def _check_reach(measure: Measure, targets: Mapping[str, float]) -> None:
             raise InputError(f"reference is {x}, but {measure} lies between {low:g} and {high:g}")
         if target_name != "reference" and abs(x) > high - low:
             raise InputError(
-                f"{target_name} is {x}, but {measure} lies between {low:g} and {high:g}: two values are "
-                f"{high - low:g} apart at most"
+                f"{target_name} is {x}, but {measure} lies between {low:g} and {high:g}; two "
+                f"values differ by {high - low:g} at most"
             )
 
 
@@ -709,7 +714,7 @@ def _check(numbers: Mapping[str, Any]) -> None:
         if not math.isfinite(x):
             raise InputError(f"{name} is {x}, expected a number")
         if name in proportion_names and not 0 < x < 1:
-            raise InputError(f"{name} is {x}, expected a share between 0 and 1")
+            raise InputError(f"{name} is {x}, expected a proportion between 0 and 1")
         if name in ("half_width", "margin", "sd") and not x > 0:
             raise InputError(f"{name} is {x}, expected more than 0")
         if name == "correlation" and not -1 < x < 1:
@@ -723,8 +728,8 @@ def _check(numbers: Mapping[str, Any]) -> None:
             raise InputError(f"{name} is {x}, expected {min_value} or more")
     if numbers["power"] <= 1 - numbers["level"]:
         raise InputError(
-            f"power is {numbers['power']}: a test at the level {numbers['level']} has as much where "
-            "there is no difference at all"
+            f"power is {numbers['power']}: a test at the level {numbers['level']} has this power "
+            "even if there is no difference"
         )
     if numbers["difference"] == 0 and numbers["margin"] is None:
-        raise InputError("difference is 0: no number of units finds a difference that is none")
+        raise InputError("difference is 0: no number of units suffices to find a difference of 0")

@@ -27,7 +27,7 @@ from calipers.results.estimate import UNNAMED
 from calipers.statistics import FloatArray
 from calipers.statistics.precision_recall import PrecisionRecallPoints, false_positives
 
-#: What may be taken for precision beyond the largest recall given.
+#: Values of precision beyond the largest given recall.
 UNREACHED = ("nan", "zero")
 
 #: What rounding of floats may do to a count for each relevant item.
@@ -157,7 +157,8 @@ def _read(precision: Any, recall: Any, system: str) -> tuple[FloatArray, FloatAr
         invalid_rows = np.flatnonzero((column < 0) | (column > 1))
         if len(invalid_rows):
             raise InputError(
-                f"{column_label}: holds {column[invalid_rows[0]]:g} in row {invalid_rows[0]}, expected numbers from 0 to 1"
+                f"{column_label}: is {column[invalid_rows[0]]:g} in row {invalid_rows[0]}, "
+                "expected numbers from 0 to 1"
             )
         columns.append(column)
     check_length(
@@ -206,26 +207,27 @@ def _notes(points: PrecisionRecallPoints) -> Iterator[str]:
     nothing = np.flatnonzero((precision == 0) & (recall > 0))
     if len(nothing):
         yield (
-            f"no ranking has precision 0 at recall {recall[nothing[0]]:g}: what was found of "
-            "the relevant is among what was retrieved."
+            f"no ranking has precision 0 at recall {recall[nothing[0]]:g}: relevant items have "
+            "been retrieved by then."
         )
     fewer, digits = (
         _first_decrease(n_false_positives, n_false_positives),
         _explaining_digits(points),
     )
-    # Of numbers with two decimals or more that is how rankings look once they are rounded.
+    # Rounding to two decimals or more explains such decreases.
     if fewer is not None and (digits is None or digits < 2):
         i, j = fewer
-        rounded = " (as they stand; rounded to 1 decimal they may be of one)" if digits else ""
+        rounded = " (unless they were rounded to 1 decimal)" if digits else ""
         yield (
             f"no ranking has all of these points: from precision {precision[i]:g} at recall "
             f"{recall[i]:g} to {precision[j]:g} at {recall[j]:g} false positives would become "
-            f"fewer, from {n_false_positives[i]:.3g} to {n_false_positives[j]:.3g} for each relevant item{rounded}."
+            f"fewer, from {n_false_positives[i]:.3g} to {n_false_positives[j]:.3g} for each "
+            f"relevant item{rounded}."
         )
     if recall[0] == 0 and precision[0] > 0:
         yield (
-            f"precision {precision[0]:g} at recall 0 is where a curve is drawn from, and no "
-            "point of a ranking: with nothing relevant retrieved precision is 0, or has no value."
+            f"precision {precision[0]:g} at recall 0 is the start of a drawn curve, not a point of "
+            "a ranking: before the first relevant item is retrieved, precision is 0 or undefined."
         )
 
 

@@ -226,13 +226,13 @@ def _align(reference: Any, other: Any) -> tuple[FloatArray, FloatArray]:
     x = to_quantities(reference, "reference")
     y = to_quantities(other, "other")
     if len(x) != len(y):
-        raise InputError(f"reference has {len(x)} values and other {len(y)}, expected as many")
+        raise InputError(f"reference has {len(x)} values and other {len(y)}, expected equally many")
     return x, y
 
 
 def _check_comparable(first: Evaluation, second: Evaluation) -> None:
     if len(first.systems) < 2:
-        raise InputError("there is one system only; an order needs two")
+        raise InputError("there is one system only; expected two or more to order")
     if set(first.systems) != set(second.systems):
         unmatched = min(set(first.systems) ^ set(second.systems))
         raise InputError(f"system {unmatched!r} is in one of the two evaluations only")
@@ -259,9 +259,11 @@ def _columns(evaluation: Evaluation, name: str) -> FloatArray:
         raise InputError(f"{name!r} is not among the measures: {', '.join(evaluation.measures)}")
     definition = parse_measure(measure_name, prefer=evaluation.task).definition
     if definition.summary == "pooled":
-        raise InputError(f"{measure_name} is no mean over topics: its order cannot be resampled")
+        raise InputError(
+            f"{measure_name} is not a mean over topics, so its order cannot be resampled"
+        )
     if definition.higher_is_better is None:
-        raise InputError(f"{measure_name} makes no system better: it puts them in no order")
+        raise InputError(f"{measure_name} has no direction, so it does not order systems")
     assert evaluation.per_unit is not None
     (values,) = Summary(definition.summary).columns(
         np.column_stack([evaluation.per_unit.values[system][measure_name] for system in systems])

@@ -266,8 +266,8 @@ def _check(measure: Measure) -> None:
     """Check that a measure applies to scores of rows in groups."""
     if measure.definition.statistic is SampledRankings:
         raise InputError(
-            f"{measure} needs judgments of documents that were drawn from a pool, by stratum, and "
-            "rows were not drawn; retrieval() reads such judgments"
+            f"{measure} needs judgments of documents that were sampled from a pool by stratum, "
+            "which rows are not; retrieval() reads such judgments"
         )
     if measure.definition.statistic is not JudgedRankings:
         raise InputError(

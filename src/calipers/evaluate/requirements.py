@@ -15,7 +15,7 @@ from calipers.evaluation.arguments import validate_arguments
 from calipers.report import verdict
 from calipers.results import Comparison, Difference, Estimate, Evaluation
 
-#: What stands in a rule for whatever the baseline is called.
+#: Placeholder in a rule for the name of the baseline.
 BASELINE = "baseline"
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -210,7 +210,7 @@ def parse_requirement(text: str) -> Rule:
     match = _OF_VALUE.fullmatch(text)
     if match is None:
         raise InputError(
-            f"{text!r} is no requirement; expected a measure, a relation and a number, as in "
+            f"{text!r} is not a requirement; expected a measure, a relation and a number, as in "
             "'nDCG@10 >= 0.35' or 'low(AUC) >= 0.9', or a comparison, as in 'AUC not worse than "
             "last by 0.01' or 'AP better than bm25'"
         )
@@ -234,7 +234,7 @@ def _resolve_names(rule: Rule, evaluation: Evaluation, baseline: str | None) -> 
         other = baseline or (compared.baseline if compared is not None else None) or BASELINE
     if other not in evaluation.systems:
         suggestion = did_you_mean(other, evaluation.systems)
-        raise InputError(f"{rule.text!r}: {other!r} is no system; {suggestion}")
+        raise InputError(f"{rule.text!r}: {other!r} is not a system; {suggestion}")
     if len(evaluation.systems) < 2:
         raise InputError(f"{rule.text!r}: there is no other system")
     return replace(rule, measure=measure, other=other)

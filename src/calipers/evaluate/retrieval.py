@@ -274,8 +274,8 @@ def _pool_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Measu
     if not sampled_measures or pooled or len(judged) == len(rankings):
         return []
     note = (
-        f"{sampled_measures[0]}: the judgments list no pooled document that was not judged (grade -1), so "
-        "that unjudged documents count as not relevant, as they do in AP."
+        f"{sampled_measures[0]}: the judgments list no pooled document that was not judged (grade "
+        "-1), so that unjudged documents count as not relevant, as they do in AP."
     )
     return [note]
 
@@ -301,14 +301,12 @@ def _tie_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Measur
         n_affected[name] = sum(counts.values())
     notes = _count_note(
         n_affected,
-        lambda name: (
-            f"{name} has topics whose tied documents stand across a cutoff: {across[name]}."
-        ),
-        "have topics whose tied documents stand across a cutoff",
+        lambda name: f"{name} has topics with documents tied across a cutoff: {across[name]}.",
+        "have topics with documents tied across a cutoff",
         across.__getitem__,
     )
     return [
-        f"{note} There the ids decide; ties='average' takes the mean over all orders."
+        f"{note} Tied documents are ordered by id; use ties='average' for the mean over all orders."
         for note in notes
     ]
 
@@ -417,7 +415,10 @@ def _notes(
         for name, judged_fractions in within.items()
         if len(judged_fractions)
     ]
-    sentence = f"Judged@10, the share of judged documents among the first 10, is {join_words(proportions)}."
+    sentence = (
+        "Judged@10, the proportion of judged documents among the first 10, is "
+        f"{join_words(proportions)}."
+    )
     descriptions = {
         OPEN: "any number of relevant documents (max_unretrieved sets a limit)",
         0: "no further relevant document",
@@ -427,13 +428,13 @@ def _notes(
         max_unretrieved, f"up to {max_unretrieved} further relevant documents"
     )
     meaning = (
-        "Judgments: what judging every document could make of the value, whatever grades from 0 to "
-        f"{top} the unjudged ones turn out to have, with {missed} of a topic outside what was "
-        "retrieved. Not enough judgments and not enough topics are different problems: more topics "
-        "do not narrow this interval, and more judgments do not narrow the one beside it."
+        "Judgments: the values that are possible if every document were judged, whatever grades "
+        f"from 0 to {top} the unjudged ones have, with {missed} per topic outside the retrieved "
+        "ones. Missing judgments and too few topics are different problems: more topics do not "
+        "narrow this interval, and more judgments do not narrow the confidence interval."
     )
     if "outer" in kinds.values():
-        meaning += " Where it says “within”, the true ends may be closer together."
+        meaning += " With “within”, these are outer bounds: the true limits may be closer together."
     unbounded = [
         str(m)
         for m in measures
@@ -442,11 +443,7 @@ def _notes(
     return [
         *([sentence] if proportions else []),
         meaning,
-        *(
-            [f"What judging could make of {join_words(unbounded)} is not known."]
-            if unbounded
-            else []
-        ),
+        *([f"Bounds of {join_words(unbounded)} are unknown."] if unbounded else []),
     ]
 
 
@@ -753,7 +750,8 @@ def _spelling(
         return ""
     return (
         f"The {id_kind.removesuffix('s')} ids of the run and the judgments seem to differ only by "
-        f"{variant.differ_by}: {shorten_name(variant.first)!r} and {shorten_name(variant.second)!r}."
+        f"{variant.differ_by}: {shorten_name(variant.first)!r} and "
+        f"{shorten_name(variant.second)!r}."
     )
 
 
@@ -776,7 +774,7 @@ def _check_used(parameter: str, chosen: Sequence[Measure]) -> None:
     """Check that some measure has the parameter."""
     if not any(parameter in measure.parameters for measure in chosen):
         names = ", ".join(map(str, chosen))
-        raise InputError(f"{parameter} says nothing of {names}; leave it out")
+        raise InputError(f"{parameter} does not apply to {names}; leave it out")
 
 
 def _set_measures(
@@ -794,11 +792,11 @@ def _set_measures(
         order_measures = [str(measure) for measure in ordered]
         hints = "".join(f". {note[:-1]}" for note in dict.fromkeys(m.note for m in ordered) if note)
         raise InputError(
-            f"{sets[0]}: its answers are sets of documents, without an order, which "
+            f"{sets[0]}: its results are sets of documents without the order that "
             f"{', '.join(order_measures[:3])}{', …' if len(order_measures) > 3 else ''} "
-            f"{'looks' if len(order_measures) == 1 else 'look'} at; measures of sets are "
-            f"{', '.join(SETS['set'])}; a ranking has a score for each document, as in "
-            f"{{'q1': {{'d1': 2.0, 'd2': 1.0}}}}{hints}"
+            f"{'needs' if len(order_measures) == 1 else 'need'}; measures of sets are "
+            f"{', '.join(SETS['set'])}; a ranking has a score for each document, as in {{'q1': "
+            f"{{'d1': 2.0, 'd2': 1.0}}}}{hints}"
         )
     return measures
 

@@ -15,7 +15,7 @@ from calipers.evaluation.models import class_names, positive_column
 from calipers.evaluation.shared import is_order_assumed
 from calipers.measures import Measure
 
-#: Which methods of a model say what a measure reads, the first that there is.
+#: Methods of a model that return what a measure reads; the first that exists is called.
 METHODS: Mapping[str, tuple[str, ...]] = {
     "labels": ("predict",),
     "sets": ("predict",),
@@ -71,7 +71,7 @@ class Scorer:
     def value(
         self, truth: Any, predictions: Any, options: Mapping[str, Any], weight: Any = None
     ) -> float:
-        """Compute the measure, with its own sign, from predictions returned by :meth:`get_predictions`."""
+        """Compute the measure, with its own sign, from the result of :meth:`get_predictions`."""
         if len(options.get("labels", ())) == 2 and not has_only_classes(options["labels"], truth):
             options = {}  # of rows that have classes which the model never saw
         return compute_value(
@@ -86,7 +86,7 @@ class Scorer:
         ``is_multioutput`` states that rows have several labels or outputs.
         """
         classes = class_names(estimator)
-        # Rows that are all of one class do not say that the model tells it from another.
+        # Rows of a single class cannot show that the model has more than one class.
         needed = len(classes) == 2 or (len(classes) > 2 and self.positive is None)
         by_labels = self.measure.definition.task == "classification"
         label_options = {"labels": classes} if needed and by_labels else {}

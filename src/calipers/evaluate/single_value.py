@@ -108,7 +108,7 @@ def compute_value(
     definition = measure.definition
     labels = _one_name(labels, classes)
     if prediction is None:
-        raise InputError(f"{measure} takes two columns: the truth, and what is said of it")
+        raise InputError(f"{measure} takes two columns: the truth and the predictions")
     if issubclass(definition.statistic, JudgedRankings | GroupedRankings):
         return _topic_value(measure, truth, prediction, weight, count)
     if definition.reads in ("numbers", "quantiles"):
@@ -160,12 +160,12 @@ def _topic_value(measure: Measure, truth: Any, prediction: Any, weight: Any, cou
     """Compute the mean over topics of a measure of a run, given judgments."""
     definition = measure.definition
     if weight is not None or count is not None:
-        raise InputError(f"{measure} is over topics, which have no weight= and no count=")
+        raise InputError(f"{measure} is a mean over topics, which have no weight= and no count=")
     statistic: Any
     if definition.statistic is JudgedRankings:
         run = read_run("run", prediction, read_qrels(truth))
         if measure.needs_order and not run.ordered:
-            raise InputError(f"run: {measure} looks at an order, which sets of documents have not")
+            raise InputError(f"run: {measure} needs an order, which sets of documents do not have")
         statistic = JudgedRankings(**run.arrays)
     else:
         sampled = definition.statistic is SampledRankings
@@ -304,7 +304,7 @@ def _cluster_value(measure: Measure, first: Any, labels: Any, weight: Any, count
     from calipers.evaluate.clustering import clustering
 
     if weight is not None:
-        raise InputError(f"{measure} is of points, which have no weight=")
+        raise InputError(f"{measure} is a measure of points, which have no weight=")
     features, truth = (None, first) if measure.definition.reads == "partitions" else (first, None)
     [estimate] = clustering(
         features, labels, truth, count=count, measures=[measure], interval="none"

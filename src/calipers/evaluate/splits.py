@@ -122,11 +122,13 @@ def compare_splits(
     check_option("alternative", alternative, ALTERNATIVES)
     check_option("adjust", adjust, ADJUSTMENTS)
     if not 0 < level < 1:
-        raise InputError(f"level is {level}, expected a share between 0 and 1 such as 0.95")
+        raise InputError(f"level is {level}, expected a proportion between 0 and 1 such as 0.95")
     notes: Sequence[str]
     if isinstance(values, Evaluation) and isinstance(values.sources, FoldValues):
         if any(argument is not None for argument in (split, repetition, count)):
-            raise InputError("split=, repetition= and count= are known of cross-validation")
+            raise InputError(
+                "split=, repetition= and count= are known from cross-validation; leave them out"
+            )
         fold_values = values.sources
         read, better, pooled, notes = (
             fold_values.values,
@@ -143,7 +145,7 @@ def compare_splits(
     else:
         if split is not None or count is not None:
             raise InputError(
-                "split= and count= are of the rows of an evaluation; of values each is a split"
+                "split= and count= apply to the rows of an evaluation; each value is a split"
             )
         read, pooled = _values(values, measure, repetition), {}
         directed, assumed = directions(read.measures, lower_is_better)
@@ -175,7 +177,7 @@ def compare_split_values(
     rows together.
     """
     if not better:
-        raise InputError("of none of the measures one value is better than another")
+        raise InputError("no measure has a direction in which values are better")
     split_design = _SplitDesign.from_values(design, read, train, test)
     notes = [*split_design.notes, *notes]
     pairs = list(system_pairs(tuple(read.values), baseline))
@@ -321,7 +323,7 @@ class _SplitDesign:
             return resampled_tests.five_by_two_t(differences.reshape(5, 2), alternative)
         if self.name == "5x2-f":
             if alternative != "two-sided":
-                raise InputError("the combined F test knows no sides; leave out alternative=")
+                raise InputError("the combined F test is two-sided; leave out alternative=")
             return resampled_tests.five_by_two_f(differences.reshape(5, 2))
         assert self.sizes is not None
         return resampled_tests.corrected_t(differences, *self.sizes, alternative, level)
@@ -338,14 +340,15 @@ def _repetition_order(design: str, read: ExternalValues) -> tuple[npt.NDArray[np
     if design in ("k-fold", *FIVE_BY_TWO) and (sizes != sizes[0]).any():
         mismatch_index = int(np.flatnonzero(sizes != sizes[0])[0])
         raise InputError(
-            f"repetition {names[mismatch_index]!r} has {sizes[mismatch_index]} splits, {names[0]!r} has {sizes[0]}"
+            f"repetition {names[mismatch_index]!r} has {sizes[mismatch_index]} splits, "
+            f"{names[0]!r} has {sizes[0]}"
         )
     return np.argsort(codes, kind="stable"), int(sizes[0])
 
 
 def _assumed_design_note(n_splits: int, folds: int, has_repetitions: bool) -> str:
     """Return a note on the cross-validation that is assumed if sizes follow from folds."""
-    sentence = f"Taken for {n_splits // folds} × " if has_repetitions else "Taken for one "
+    sentence = f"Treated as {n_splits // folds} × " if has_repetitions else "Treated as one "
     sentence += f"{folds}-fold cross-validation, models trained on {folds - 1}/{folds} of the rows"
     hint = "" if has_repetitions else "; if it was repeated, give repetition="
     return f"{sentence}{hint}."
@@ -360,7 +363,7 @@ def _given_sizes(
             raise InputError("design 'resampled' needs train= and test=, the numbers of rows")
         return None
     if design not in ("k-fold", "resampled"):
-        raise InputError(f"design {design!r} makes no use of train= and test=")
+        raise InputError(f"design {design!r} does not use train= and test=")
     if train is None or test is None:
         raise InputError(f"{'train' if train is None else 'test'}= is missing; give both sizes")
     for option, size in (("train", train), ("test", test)):

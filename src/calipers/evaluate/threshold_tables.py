@@ -21,7 +21,7 @@ from calipers.systems.binary import BinaryOutput
 
 #: What a diagnostic test is reported by, where no measure is named.
 DEFAULT_MEASURES = ("sensitivity", "specificity", "PPV", "NPV", "LR+", "LR-")
-#: Of more distinct scores so many are taken, the rows between them as equal in number as can be.
+#: Maximum number of thresholds; of more distinct scores, quantiles of the rows are taken.
 MAX_THRESHOLDS = 200
 #: Every distinct score is a cut-off.
 ALL = "all"
@@ -130,7 +130,9 @@ def threshold_table(
     chosen = select_measures(requested, DEFAULT_MEASURES, "classification")
     for measure in chosen:
         if measure.definition.statistic is not ConfusionMatrix or measure.has_view:
-            raise InputError(f"{measure} is no measure of a cut-off; expected one of counts")
+            raise InputError(
+                f"{measure} is not a measure at a threshold; expected a measure of counts"
+            )
     notes: list[str] = []
     selected = {n: s for n, s in systems.items() if system in (None, n)}
     tables = [
@@ -147,7 +149,7 @@ def _systems(
     evaluation = truth
     if not isinstance(truth, Evaluation):
         if score is None:
-            raise InputError("cut-offs need scores")
+            raise InputError("thresholds need scores")
         from calipers.evaluate.classification import classification
 
         evaluation = classification(
@@ -159,7 +161,7 @@ def _systems(
         n: s for n, s in outputs.items() if isinstance(s, BinaryOutput) and s.score is not None
     }
     if not systems:
-        raise InputError("cut-offs need an evaluation of two classes, made from scores")
+        raise InputError("thresholds need an evaluation of two classes, made from scores")
     settings = next(iter(systems.values())).settings
     if evaluation is truth:
         return systems, settings
@@ -181,7 +183,7 @@ def _select_thresholds(system: BinaryOutput, thresholds: Any, notes: list[str]) 
         indices = np.unique(spread.clip(max=len(table.scores) - 1))
         notes.append(
             f"{system.name}: {len(indices)} of {len(table.scores):,} distinct scores are shown, "
-            "equally many rows apart; name others as cut-offs."
+            "with equal numbers of rows between them; give other thresholds with at=."
         )
         return np.asarray(table.scores[indices], np.float64)
     requested = thresholds if isinstance(thresholds, Sequence | np.ndarray) else [thresholds]
@@ -189,7 +191,7 @@ def _select_thresholds(system: BinaryOutput, thresholds: Any, notes: list[str]) 
         check_finite(x, "at", "'all' or finite numbers such as [0.2, 0.5]") for x in requested
     }
     if not unique_thresholds:
-        raise InputError("at: no cut-off was named")
+        raise InputError("at: an empty list, expected thresholds")
     return np.array(sorted(unique_thresholds, reverse=True))
 
 

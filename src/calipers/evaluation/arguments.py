@@ -138,7 +138,7 @@ def _measure(value: Any) -> Any:
     return value if isinstance(value, str | Measure) else _instance(Measure)(value)
 
 
-#: By the parts of annotations; what stands not here is for the verb to check.
+#: Argument types by the parts of annotations; the verb checks what is missing here.
 _KINDS: Mapping[str, _ArgumentType] = {
     "None": _ArgumentType("", _instance(type(None))),
     "int": _ArgumentType("a whole number", _to_int),
@@ -151,11 +151,11 @@ _KINDS: Mapping[str, _ArgumentType] = {
         lambda v: v if _is_measure(v) else _make_list_parser(_measure)(v),
     ),
     "Baseline": _ArgumentType(
-        "the name of a system, a file that was kept, or an evaluation",
+        "the name of a system, the file of an evaluation, or an evaluation",
         _instance(str | os.PathLike | Evaluation | None),
     ),
     "Evaluation": _ArgumentType(
-        "an evaluation, as the verbs of Calipers give it", _instance(Evaluation)
+        "an evaluation, as returned by the functions of Calipers", _instance(Evaluation)
     ),
     "Sequence[str]": _ArgumentType("a list of names", _make_list_parser(_instance(str))),
     "Sequence[int]": _ArgumentType("a list of whole numbers", _make_list_parser(_to_int)),
@@ -275,9 +275,7 @@ def _convert_value(name: str, value: Any, kinds: list[_ArgumentType]) -> Any:
         try:
             return kind.take(value)
         except OverflowError:
-            raise InputError(
-                f"{name} is {format_value(value)}, which is beyond all bounds"
-            ) from None
+            raise InputError(f"{name} is {format_value(value)}, which is too large") from None
         except (TypeError, ValueError):
             continue
     words = " or ".join(kind.words for kind in kinds if kind.words)
@@ -297,5 +295,6 @@ def _unknown_message(function: str, name: str, known: list[str]) -> str:
         if name.lower() in others.split() and o in known
     ]
     if suggestions:
-        return f"{function}() has no {name}=; here it is {_INSTEAD.get(name, ' or '.join(suggestions))}"
+        suggestion = _INSTEAD.get(name, " or ".join(suggestions))
+        return f"{function}() has no {name}=; here it is {suggestion}"
     return f"{function}() has no {name}=; {did_you_mean(name, known)}"

@@ -21,7 +21,7 @@ OPTIONS = (
 )
 ENGINES = ("memory", "stream", "spark", "dask")
 
-_NO_COUNTS = "it is about ratios that count no row, and the measures of this task are none"
+_NO_COUNTS = "it applies to ratios of row counts, which the measures of this task are not"
 _TOPICS = "a batch would cut through the documents of one topic, which are ranked together"
 
 #: Why a task does not take an option, from whatever engine.
@@ -38,9 +38,7 @@ REASONS: Mapping[tuple[str, str], str] = {
     ("regression", "undefined"): _NO_COUNTS,
     ("clustering", "undefined"): _NO_COUNTS,
     ("clustering", "weight"): "pairs of points have no weights; count= takes frequencies",
-    ("clustering", "cluster"): (
-        "of points that come in groups nothing tells how much a group moves a clustering"
-    ),
+    ("clustering", "cluster"): "the influence of a group of points on a clustering is unknown",
     ("clustering", "time"): (
         "an index over pairs of points is not a mean over points, so its autocorrelation in time "
         "cannot be estimated"
@@ -121,7 +119,7 @@ def unavailable_reason(name: str, option: str) -> str | None:
     The result is None if the name is not an option of tasks, or if the task accepts it.
 
     >>> unavailable_reason("regression", "undefined")
-    ': it is about ratios that count no row, and the measures of this task are none'
+    ': it applies to ratios of row counts, which the measures of this task are not'
     """
     task = TASKS.get(name)
     if task is None or option in task.takes or option not in (*OPTIONS, "engine"):

@@ -200,7 +200,7 @@ class _InfluencePass(_Pass):
     requests: tuple[Request, ...] = ()
     #: All points by class and cluster, of each clustering.
     meetings: Mapping[str, PartitionRows] | None = None
-    #: The commonest differences of points, where these are looked at anew to count them.
+    #: The most frequent differences of points, if another pass counts them.
     known_values: Mapping[tuple[int, int], tuple[MajorityValue, ...]] = field(default_factory=dict)
 
     def influence_columns(self, batch: Batch) -> dict[Request, FloatArray]:
@@ -361,7 +361,7 @@ class StreamedClusterGeometry:
     @cached_property
     def influence_products(self) -> InfluenceProducts:
         """Inner products of the influence of points on all values, from the third pass."""
-        products: InfluenceProducts = self._reduced(self._third, "measuring what points move")
+        products: InfluenceProducts = self._reduced(self._third, "computing influence values")
         if all(differences.is_certain for differences in products.differing.values()):
             return products
         known_values = {
@@ -374,7 +374,7 @@ class StreamedClusterGeometry:
 
     def _resampled_value(self, combination: FloatArray) -> float:
         norm: SquaredNorm = self._reduced(
-            _InfluenceCombination(self._third, combination), "looking once more"
+            _InfluenceCombination(self._third, combination), "combining influence values"
         )
         return norm.squares
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 #: Of more clusters, or more classes, nobody would read a table.
 MOST_CLUSTERS, MOST_CLASSES = 1_000, 100
-#: So many points of a cluster are looked at for two groups in it.
+#: Maximum number of points of a cluster in the search for two groups in it.
 MOST_CUT = 1_000
-#: The intervals of a table may take so many numbers, points × clusters.
+#: Maximum number of values (points × clusters) for the intervals of a table.
 MOST_NUMBERS = 20_000_000
 
 
@@ -82,9 +82,8 @@ def drop_noise(
     notes = []
     if noise_codes and noise == "cluster":
         notes.append(
-            f"{clustering_names}: the {format_count(n_noise, 'points')} called −1 are a cluster here, as in "
-            "scikit-learn; "
-            "noise='drop' leaves them out."
+            f"{clustering_names}: the {format_count(n_noise, 'points')} labeled −1 are a cluster "
+            "here, as in scikit-learn; noise='drop' leaves them out."
         )
     elif noise_codes:
         n_points = int(repeats(n_equal).sum())
@@ -92,10 +91,11 @@ def drop_noise(
         repeats = RowRepeats(repeats.rows, indices[~noise_mask[indices]])
         if not repeats.number:
             raise InputError(
-                f"{clustering_names}: all points are called −1, and noise is to be dropped"
+                f"{clustering_names}: all points are labeled −1, and noise='drop' leaves none"
             )
         notes.append(
-            f"Left out: {n_noise:,} of {format_count(n_points, 'points')} that are noise in {clustering_names}."
+            f"Left out: {n_noise:,} of {format_count(n_points, 'points')} that are noise in "
+            f"{clustering_names}."
         )
     clusters = {}
     for name, labels in encoded_labels.items():
@@ -130,14 +130,15 @@ def clustering_notes(
         silhouettes = first.sample_for(measure).silhouettes
         if silhouettes.sample_indices is not None:
             notes.append(
-                f"{measure}: the mean over {len(silhouettes.point_indices):,} points drawn at random from "
-                f"{len(silhouettes.cluster):,}, each with its distances to all; sample= says how many."
+                f"{measure}: the mean over {len(silhouettes.point_indices):,} points drawn at "
+                f"random from {len(silhouettes.cluster):,}, each with its distances to all; "
+                "sample= sets their number."
             )
     for name, system in systems.items():
         if len(system.names) > MOST_CLUSTERS:
             notes.append(
-                f"{name}: there is no table of its {len(system.names):,} clusters, as of more than "
-                f"{MOST_CLUSTERS:,}."
+                f"{name}: its {len(system.names):,} clusters are not tabulated, because they are "
+                f"more than {MOST_CLUSTERS:,}."
             )
     return notes
 
@@ -189,7 +190,7 @@ def point_silhouettes(
 ) -> PerUnit:
     """Return the silhouette of each (sampled) point by row number."""
     if not silhouette_measures:
-        raise InputError("per_point= is about silhouettes, and none is among the measures")
+        raise InputError("per_point= requires a silhouette among the measures")
     first = next(iter(systems.values()))
     point_indices = min(
         (first.sample_for(measure).silhouettes.point_indices for measure in silhouette_measures),

@@ -131,7 +131,9 @@ def compare(
     if evaluation.task == TASK:
         raise InputError("points of precision and recall have no rows to compare systems on")
     if source is None:
-        raise InputError("this evaluation was read from a file; compare needs the data themselves")
+        raise InputError(
+            "evaluation: was read from a file without its data; expected one computed from data"
+        )
     source_settings, requested_interval = source.settings, interval
     if interval is None:
         interval = source_settings.requested if source_settings.interval != "none" else "auto"
@@ -272,7 +274,7 @@ def _primary(name: str | None, measures: Sequence[Measure]) -> Measure:
     matches = [known[text] for text in (name, *parsed_names) if text in known]
     if not matches:
         raise InputError(
-            f"primary: {name!r} is no measure compared; {did_you_mean(name, list(known))}"
+            f"primary: {name!r} is not a compared measure; {did_you_mean(name, list(known))}"
         )
     return matches[0]
 
@@ -284,7 +286,9 @@ def system_pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[str
     if baseline is None:
         return [(later, earlier) for earlier, later in combinations(systems, 2)]
     if baseline not in systems:
-        raise InputError(f"baseline {baseline!r} is no system; {did_you_mean(baseline, systems)}")
+        raise InputError(
+            f"baseline {baseline!r} is not a system; {did_you_mean(baseline, systems)}"
+        )
     return [(system, baseline) for system in systems if system != baseline]
 
 
@@ -302,7 +306,7 @@ def _check_margins(margin: Margin, measures: Sequence[Measure]) -> None:
     for name in margin if isinstance(margin, Mapping) else ():
         if name not in names:
             raise InputError(
-                f"margin: {name!r} is no measure compared; {did_you_mean(name, names)}"
+                f"margin: {name!r} is not a compared measure; {did_you_mean(name, names)}"
             )
 
 
@@ -346,7 +350,7 @@ class ComparisonOptions:
                 "; it counts every unit alike, and these are weighted or in clusters" * has_weights
             )
             if is_reduced:
-                reason = "; it may take all rows, which takes engine='memory'"
+                reason = "; it may take all rows, which requires engine='memory'"
             if has_separate_samples:
                 reason = "; independent samples have 'auto', 'bootstrap' and 'normal'"
             elif self.question.test == DIEBOLD_MARIANO:

@@ -90,8 +90,8 @@ def open_matrices(source: Any, data: Any = None) -> Any:
             }
         if not source.confusions:
             raise InputError(
-                "confusion: this evaluation holds no confusion matrix; files hold them that were "
-                "written with to_json(details=True)"
+                "confusion: this evaluation has no confusion matrix; files written with "
+                "to_json(details=True) have them"
             )
         source = source.confusion
     if isinstance(source, ConfusionBase):

@@ -27,14 +27,14 @@ def default_comparison(
     """
     if baseline is not None and baseline not in source.systems:
         raise InputError(
-            f"baseline {baseline!r} is no system; {did_you_mean(baseline, source.systems)}"
+            f"baseline {baseline!r} is not a system; {did_you_mean(baseline, source.systems)}"
         )
     if not compare:
         for name, value in (("baseline", baseline), ("primary", primary)):
             if value is not None:
                 raise InputError(
-                    f"{name}= says how systems are compared, and compare=False that they are not: "
-                    "leave out one of them"
+                    f"{name}= requires a comparison, which compare=False turns off; leave out one "
+                    "of them"
                 )
     if not compare or len(source.systems) < 2 or settings.interval == "none":
         return None

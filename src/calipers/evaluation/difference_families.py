@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 #: The ways that are a test and an adjustment in one.
 JOINT, TUKEY = "joint", "tukey"
 
-#: No test is asked at a level above.
+#: Maximum level of a test.
 _CERTAIN = 1 - 1e-9
 
 #: What intervals that hold together are called, by what makes them.
@@ -200,7 +200,7 @@ class TestFamily:
             errors = np.array([_standard_error(statistics.procedure) for statistics in self.all])
             values = np.array([statistics.value for statistics in self.all])
             units = np.array([float(statistics.fields["n"]) for statistics in self.all])
-            # What rounding leaves of a spread that is none says nothing.
+            # A standard error of the size of rounding errors carries no information.
             errors[(errors <= ROUNDING * np.abs(values)) & (values != 0)] = math.nan
             for measure_slice in self._measure_slices:
                 errors[measure_slice] = max_statistic.floored_errors(
@@ -510,7 +510,7 @@ def _minimum_detectable(procedures: Sequence[Procedure], tails: Sequence[float])
         t = width / error.se if counts else math.nan
         level = float(1 - 2 * max_statistic.upper_tail(t, error.degrees))
         levels.append(level if level > 0 else 1 - 2 * tail)
-    # A pair that hardly differs is held to what others differ by; that is all that counts.
+    # A pair with a very small difference is limited by the others, which are all that counts.
     capped_levels = [min(level, _CERTAIN) for level in levels]
     sizes = hypotheses.minimum_detectable(errors, capped_levels).tolist()
     return [

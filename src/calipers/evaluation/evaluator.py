@@ -140,7 +140,7 @@ def check_costs(columns: StreamColumns) -> None:
     """Check that rows with costs can be read a second time."""
     if columns.extra_columns and not columns.stream.is_rereadable:
         raise InputError(
-            f"{columns.stream.name}: cost= takes a second look at the rows, and these can be read "
+            f"{columns.stream.name}: cost= requires a second pass over the rows, which can be read "
             "only once"
         )
 
@@ -185,7 +185,7 @@ def evaluate_sample(
             sample, baseline_name, settings, options.primary, compare=options.compare
         )
     elif len(sample.systems) > 1:
-        missed = ["Systems are not compared: that takes a second look at the input."]
+        missed = ["Systems are not compared: a comparison requires a second pass over the input."]
     slices = sample.slices(comparison)
     results = (estimates, comparison, slices)
     findings = problem.findings(sample, results)

@@ -60,10 +60,10 @@ if TYPE_CHECKING:
 #: Of more rows, the first are looked at for what neighbours have in common.
 MOST_NEIGHBOURS = 20_000
 
-#: Sums by cluster and cell are kept where they are no more than so many for a row.
+#: Sums by cluster and cell are stored up to this number per row.
 MOST_SUMS = 8
 
-#: Of more classes than this nothing is said of cells of rows that come in clusters.
+#: Maximum number of classes for findings on cells of clustered rows.
 MOST_CLASSES = 30
 
 
@@ -203,7 +203,7 @@ def from_multilabel(sample: Sample, results: EvaluationResults) -> tuple[Finding
     s = next(iter(rows.values()))
     counted = (lambda: s.usual_set), (lambda: s.n_sets)
     labels = MultilabelRows(
-        s.labels, s.truth, s.weight, s.clusters, s.class_proportions, *counted, visible.is_complete
+        s.labels, s.truth, s.weight, s.clusters, s.label_proportions, *counted, visible.is_complete
     )
     predictions = {name: s.predicted for name, s in rows.items()}
     data_by_system = {
@@ -306,7 +306,7 @@ def from_quantiles(sample: Sample, results: EvaluationResults) -> tuple[Finding,
     return _collect_findings(sample, data_by_system, (), results, visible)
 
 
-#: So many points that are known by their number are written out to be dealt anew.
+#: Maximum number of points that are expanded from their counts to be permuted.
 MOST_DEALT = 10_000_000
 
 
@@ -429,7 +429,7 @@ def from_runs(
     ranked = {
         name: _run_statistics(scores, ranking, runs[name].unjudged_topics, partial(spelling, name))
         for name, ranking in rankings.items()
-        if name in runs  # of a system of another day the rest was told then
+        if name in runs  # findings of a stored system were reported by the earlier evaluation
     }
     stored_statistics = {
         n: _run_statistics(scores, r, 0, lambda _: "") for n, r in rankings.items() if n not in runs
@@ -556,8 +556,8 @@ def _collect_findings(
 ) -> tuple[Finding, ...]:
     """Collect the findings of the data, of each system, of its outputs and of the comparison.
 
-    ``data_by_system`` holds the statistics of each system, ``outputs`` those of each of its outputs, and
-    ``visible`` the visible rows if these are not all rows.
+    ``data_by_system`` holds the statistics of each system, ``outputs`` those of its outputs,
+    and ``visible`` the visible rows if these are not all rows.
     """
     (estimates, comparison, slices), settings = results, sample.settings
     looked_at = "" if visible is None else visible.sample_note

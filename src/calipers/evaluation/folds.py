@@ -14,7 +14,7 @@ from calipers.inference.settings import Settings
 from calipers.measures import Measure
 from calipers.results import Comparison
 
-#: What may be asked of a comparison over folds.
+#: Options of a comparison over folds.
 COMPARISON_OPTIONS = ("baseline", "alternative", "adjust", "primary", "level")
 
 
@@ -72,12 +72,12 @@ class FoldValues:
         unsupported = [name for name in specified if name not in COMPARISON_OPTIONS]
         if unsupported:
             raise InputError(
-                f"{unsupported[0]}= is nothing that a comparison over folds has: it is by the corrected "
-                "resampled t test; compare_splits(evaluation, design=...) has others"
+                f"{unsupported[0]}= does not apply to a comparison over folds, which uses the "
+                "corrected resampled t test; compare_splits(evaluation, design=...) has others"
             )
         primary = specified.pop("primary", None)
         if primary is not None and primary not in self.better:
-            raise InputError(f"primary: {primary!r} is no measure compared")
+            raise InputError(f"primary: {primary!r} is not a compared measure")
         order = sorted(self.better, key=lambda name: name != primary)
         reordered = replace(self, better={name: self.better[name] for name in order})
         return self.comparison_function(reordered, **{"level": self.settings.level, **specified})

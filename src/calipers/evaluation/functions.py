@@ -35,7 +35,7 @@ FROM_VALUES = Function(
         ),
         Argument(
             "weight",
-            description="Weight of each unit in means and in all that follows from them: a dict "
+            description="Weight of each unit in means, their intervals and tests: a dict "
             "from units to weights or, where values are arrays, an array in their order. "
             "Importance weights, 0 or more, of which only the proportions matter; a unit of "
             "weight 0 is left out.",
@@ -52,18 +52,18 @@ FROM_VALUES = Function(
         Argument(
             "measure",
             default="value",
-            description="Name of the measure, where the values do not say it.",
+            description="Name of the measure, if the values do not include it.",
         ),
         Argument(
             "lower_is_better",
             default=(),
-            description="Measures of which lower values are better. A measure that the catalogue "
-            "knows, by any of its names, has its own direction; of others higher is better, and a "
-            "note says so.",
+            description="Measures for which lower values are better. A measure of the catalog, by "
+            "any of its names, has its own direction; for others higher is assumed to be better, "
+            "and a note says so.",
             type="str or list of str",
             annotation="str | Sequence[str]",
         ),
-        Argument("unit", default="topics", description="What the units are called."),
+        Argument("unit", default="topics", description="Name of the units."),
         *(OPTIONS["primary"], BASELINE, OPTIONS["compare"]),
         *(OPTIONS[name] for name in ("interval", "level", "n_resamples", "seed")),
     ),
@@ -84,7 +84,7 @@ MERGE_STATES = Function(
         ),
         replace(
             OPTIONS["measures"],
-            description="Some of the measures that were kept; all of them unless given.",
+            description="Measures to evaluate, among the saved ones; all of them by default.",
         ),
         *(OPTIONS[name] for name in ("curves", "interval", "level", "memory")),
     ),

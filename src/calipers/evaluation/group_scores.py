@@ -111,9 +111,10 @@ def group_notes(n_without_relevant: int, number: int, rel: int, *, zero: bool) -
     if not n_without_relevant:
         return []
     groups = format_count(number, "groups")
-    subject = f"{n_without_relevant} of {groups} {'have' if n_without_relevant > 1 else 'has'} no row of grade {rel} or more."
-    treatment = "score 0" if zero else "have no value"
-    return [f"{subject} Measures of what is relevant {treatment} there."]
+    verb = "have" if n_without_relevant > 1 else "has"
+    subject = f"{n_without_relevant} of {groups} {verb} no row of grade {rel} or more."
+    treatment = "score 0" if zero else "are undefined"
+    return [f"{subject} Measures of relevance {treatment} there."]
 
 
 @dataclass(frozen=True)
@@ -355,7 +356,7 @@ def _decode_dictionary(column: pa.Array) -> pa.Array:
     return column.dictionary_decode() if of_type.is_dictionary(column.type) else column
 
 
-#: What may be known of a group besides.
+#: Other roles that a group may have.
 _KNOWN = ("weight", "count", "cluster", "time")
 
 
@@ -446,7 +447,7 @@ def _columns(
     if missing not in MISSING:
         raise InputError(f"missing is {missing!r}, expected one of {', '.join(MISSING)}")
     if column_names["group"] is None:
-        raise InputError("group: names no column of data=")
+        raise InputError("group: does not name a column of data=")
     roles = {role: column_names[role] for role in ("group", "score", *_KNOWN)}
     roles |= {cost_column_name(cost): by_system for cost, by_system in costs.columns.items()}
     others = {"id": options.id, "slices": column_names["slices"]}
@@ -463,7 +464,7 @@ def _columns(
             raise InputError(f"{role}: has a value for each group, expected the name of one column")
     for role in ("group", "score"):
         if not columns_by_role[role]:
-            raise InputError(f"{role}: names no column of data=")
+            raise InputError(f"{role}: does not name a column of data=")
     costs = replace(
         costs, columns={cost: columns_by_role[cost_column_name(cost)] for cost in costs.columns}
     )

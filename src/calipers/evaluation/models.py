@@ -68,16 +68,16 @@ def check_inputs(
     """Check that a model has features and a truth of the same length, and no predictions."""
     if not has_estimators(estimators):
         raise InputError(
-            "y= is the truth beside a fitted model and its features, as in "
-            "(model, X, y); a column of the truth is truth="
+            "y= is the truth for a fitted model and its features, as in (model, X, y); a column of "
+            "the truth is truth="
         )
     if features is None or target is None:
         raise InputError("a model is evaluated on features and a truth: give (model, X, y)")
     for name in (name for name, value in predictions.items() if value is not None):
-        raise InputError(f"{name}= goes with columns; a model says what is predicted itself")
+        raise InputError(f"{name}= does not apply to a model, which makes its own predictions")
     rows, known = n_rows(features), n_rows(target)
     if None not in (rows, known) and rows != known:
-        raise InputError(f"X has {rows:,} rows and y {known:,}; expected as many")
+        raise InputError(f"X has {rows:,} rows and y {known:,}; expected equally many")
 
 
 def n_rows(values: Any) -> int | None:
@@ -207,7 +207,7 @@ def _positive_index(names: Sequence[str], positive: Any) -> int:
         plain = isinstance(positive, str | int | float | np.generic)
         positive_name = repr(label_name(positive)) if plain else format_value(positive)
         raise InputError(
-            f"positive: {positive_name} is no class of the model; "
+            f"positive: {positive_name} is not a class of the model; "
             + did_you_mean(label_name(positive), names)
         )
     return index

@@ -13,7 +13,7 @@ from calipers.measures import Measure
 
 MeasureNames = str | Measure | Sequence[str | Measure]
 
-#: Replicates beyond it say nothing more, and some intervals keep hundreds of numbers of each.
+#: More replicates add no precision, and some intervals store hundreds of values of each.
 MOST_RESAMPLES = 1_000_000
 
 
@@ -125,7 +125,7 @@ def make_settings(
             f"{', '.join(METHODS)}{f'; {hint}' if hint.startswith('did you mean') else ''}"
         ) from None
     if not 0 < level < 1:
-        raise InputError(f"level is {level}, expected a share between 0 and 1 such as 0.95")
+        raise InputError(f"level is {level}, expected a proportion between 0 and 1 such as 0.95")
     check_resamples(n_resamples)
     if not 0 <= seed < 2**63:
         raise InputError(f"seed is {seed}, expected a whole number from 0 to 2**63 - 1")

@@ -43,7 +43,7 @@ class LazyClassTables(LazySequence[LabelTable]):
 
     sample: Sample
     names: tuple[str, ...]
-    #: What the rows of each weigh.
+    #: Total weight of the rows of each class.
     sizes: Callable[[], FloatArray]
     #: The counts of each that a system predicts, shape (K, 2, 2).
     matrices: Callable[[str], FloatArray | None]

@@ -33,8 +33,8 @@ class RowSystems(Sample):
     measures: Sequence[Measure]
     settings: Settings
     problem: Problem = field(default_factory=Problem)
-    #: The ids of the rows; () where they are told by their places, None of those that only counts
-    #: are known of.
+    #: The ids of the rows; () if they are identified by their indices, None if only counts are
+    #: known.
     ids: Ids | None = ()
     cuts: Sequence[SliceDefinition] = ()
     #: How the rows were cut.

@@ -161,7 +161,7 @@ class Problem:
         """
         return ()
 
-    # --- What an evaluation has beside estimates -------------------------------------------------
+    # --- What an evaluation has in addition to estimates ------------------------------------------
 
     def leading(self, sample: Sample) -> Sequence[Estimate]:
         """Return estimates that are listed before all others."""
@@ -311,7 +311,7 @@ class Sample(ABC):
     has_separate_rows: ClassVar[bool] = False
     #: The systems on all rows by name, where the rows are in memory.
     rows: Mapping[str, Any] | None
-    #: Systems that say what is known of them without their rows.
+    #: Systems without their rows.
     template: Mapping[str, Any]
     #: What a row is called.
     row_name: Callable[[int], str] = str
@@ -329,7 +329,7 @@ class Sample(ABC):
         known = ((m, m.definition) for m in self.measures)
         return tuple(m for m, d in known if d.higher_is_better is not None and d.interval != "none")
 
-    # --- A number, and how it varies -------------------------------------------------------------
+    # --- Point estimates -------------------------------------------------------------------------
 
     @abstractmethod
     def point_estimate(

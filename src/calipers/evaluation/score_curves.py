@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from calipers.results import Curve
     from calipers.statistics import ScoreTable
 
-#: Curves of a stream are drawn from so many thresholds at most, each of which is a point of them.
+#: Maximum number of thresholds, and thus of points, of a curve of a stream.
 MOST_DRAWN = 50_000
 
 
@@ -108,7 +108,7 @@ def _score_data(
             )
         tables |= {(name, label): other.table(name, label) for label in shown_labels}
     weighted = sample.has_weights or sample.clusters is not None
-    # Rows that weigh differently or come in clusters cannot be drawn from a table.
+    # Rows with unequal weights or in clusters cannot be resampled from a table.
     settings = replace(sample.settings, interval="none") if weighted else sample.settings
 
     def make_data(name: str, label: str | None) -> ScoreData:

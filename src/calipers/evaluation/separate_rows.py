@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
     S = TypeVar("S", BinaryOutput, MulticlassOutput)
 
-#: What the counts of a matrix are kept as.
+#: Name under which the counts of a matrix are stored.
 COUNTS = "counts"
 
 NOTE = (
-    "Each system has a confusion matrix of its own, which does not say on which rows it is right: "
-    f"systems are compared as {INDEPENDENT}. Where their rows are the same, intervals are too long "
-    "as a rule; counts of the answers of all systems together are compared row by row. "
+    "Each system has a confusion matrix of its own, which does not show on which rows it is right: "
+    f"systems are compared as {INDEPENDENT}. Where their rows are the same, intervals are usually "
+    "too wide; counts of the predictions of all systems together are compared row by row. "
     "compare=False (--no-compare) leaves the comparison out."
 )
 
@@ -120,9 +120,8 @@ def add_baseline_matrix(
         return dict(systems), baseline
     if not is_of_matrices(stored_system.stored):
         raise FileError(
-            f"{stored_system.location}: keeps rows, and here is a confusion matrix, which has none; "
-            "evaluate "
-            "the rows of both, or the matrices"
+            f"{stored_system.location}: has stored rows, but the new system is a confusion matrix, "
+            "which has none; evaluate the rows of both, or the matrices"
         )
     like = next(iter(systems.values()))
     return {
@@ -147,7 +146,7 @@ def restore_system(name: str, outputs: Mapping[str, Any], stored: StoredPredicti
         np.isfinite(counts).all() and (counts >= 0).all() and (counts == counts.round()).all()
     )
     if counts.shape != (k, k) or not is_valid or not counts.any():
-        raise FileError(f"{name}: what was kept of it is damaged: no counts of {k} classes")
+        raise FileError(f"{name}: stored predictions are damaged; expected counts of {k} classes")
     order = [list(map(str, stored_classes)).index(class_name) for class_name in classes]
     cells = counts[np.ix_(order, order)].ravel().astype(np.int64)
     truth, predicted = np.divmod(np.repeat(np.arange(k * k), cells), k)
@@ -176,7 +175,7 @@ def restore_systems(
         like = MulticlassOutput("", ClassificationProblem(nobody, None, None, settings))
     else:
         if len(names) != 2:
-            raise FileError("what was kept is damaged: it is not of two classes")
+            raise FileError("stored predictions are damaged; expected two classes")
         like = BinaryOutput(
             "", BinaryLabels((names[0], names[1]), np.zeros(0, bool)), None, settings
         )

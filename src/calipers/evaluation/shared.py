@@ -101,7 +101,7 @@ def to_time_order(values: Any, repeats: RowRepeats) -> TimeOrder | None:
     return TimeOrder(repeats(codes), size)
 
 
-#: Among measures asked for, it stands for those that are shown if none is.
+#: Name that stands for the default measures among requested ones.
 DEFAULT = "default"
 
 
@@ -124,7 +124,7 @@ def expand_defaults(requested: MeasureNames | None, default: Sequence[str]) -> l
         else requested
     )
     if not names:
-        raise InputError("no measure was asked for")
+        raise InputError("no measure was requested")
     return [measure for name in names for measure in (default if name == DEFAULT else (name,))]
 
 
@@ -138,10 +138,10 @@ def set_prevalence(requested: Sequence[str | Measure], prevalence: float) -> lis
     PPV and NPV are replaced by those at this prevalence if they are requested; if neither is, both
     are added.
     """
-    value = check_finite(prevalence, "prevalence", "a share of rows")
+    value = check_finite(prevalence, "prevalence", "a proportion of rows")
     if not 0 <= value <= 1:
         raise InputError(
-            f"prevalence is {format_value(prevalence)}, expected a share between 0 and 1"
+            f"prevalence is {format_value(prevalence)}, expected a proportion between 0 and 1"
         )
     suffix = f"@prevalence={value}"
     dependent_mask = [
@@ -256,9 +256,9 @@ def class_order_notes(
         return ()
     verb = "depends" if len(dependent_measures) == 1 else "depend"
     note = (
-        f"{' and '.join(dependent_measures)} {verb} on the order of the classes, which was not stated; they "
-        f"were taken in alphabetical order: {format_names(names)}. State the order with {option}=, "
-        "or number the classes in it."
+        f"{' and '.join(dependent_measures)} {verb} on the order of the classes, which was not "
+        f"stated; alphabetical order was used: {format_names(names)}. State the order with "
+        f"{option}=, or number the classes in it."
     )
     return (note,)
 

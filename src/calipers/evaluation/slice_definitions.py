@@ -74,13 +74,15 @@ def define_slices(
     """
     if bins is not None and not isinstance(bins, Mapping):
         raise InputError(
-            f"slice_bins is {format_value(bins)}, expected a dict from slices to where to cut them"
+            f"slice_bins is {format_value(bins)}, expected a dict from slices to bin edges"
         )
     slices, bins = slices or {}, {str(name): edges for name, edges in (bins or {}).items()}
     known = list(dict.fromkeys(part for columns in slices.values() for part in columns))
     for name in bins:
         if name not in known:
-            raise InputError(f"bins for {name!r}, which is no slice; {did_you_mean(name, known)}")
+            raise InputError(
+                f"bins for {name!r}, which is not a slice; {did_you_mean(name, known)}"
+            )
     definitions, notes = [], []
     for name, columns in slices.items():
         part_definitions = []
@@ -113,8 +115,8 @@ def _columns_by_name(name: str, columns: Any) -> dict[str, Any]:
     if isinstance(columns, tuple) and len(parts) > 1:
         if len(columns) != len(parts):
             raise InputError(
-                f"slice {name!r}: has {len(columns)} columns, expected {len(parts)}, one for each of "
-                f"{', '.join(parts)}"
+                f"slice {name!r}: has {len(columns)} columns, expected {len(parts)}, one for each "
+                f"of {', '.join(parts)}"
             )
         return dict(zip(parts, columns, strict=True))
     return {name: columns}
@@ -145,7 +147,8 @@ def _slice_column(
     cut, note = _bin_column(name, values, bins, unit)
     if NO_VALUE in cut.names:
         raise InputError(
-            f"{display_name}: some {unit} have no value and some have {NO_VALUE!r}; expected another name"
+            f"{display_name}: some {unit} have no value and some have {NO_VALUE!r}; expected "
+            "another name"
         )
     codes = np.full(rows, len(cut.names), np.intp)
     codes[~absent] = cut.codes
@@ -163,9 +166,11 @@ def _bin_column(
     if bins is not None:
         edges = check_edges(name, bins)
         if not numeric:
-            raise InputError(f"slice {name!r}: holds {values.labels[0]!r}, bins need numbers")
+            raise InputError(
+                f"slice {name!r}: has the value {values.labels[0]!r}, but bins need numbers"
+            )
         return _slice_at_edges(name, values, edges), [
-            f"{name} is cut as asked: {format_numbers(edges)}."
+            f"{name} is cut at the requested edges: {format_numbers(edges)}."
         ]
     if not numeric or values.ordered or len(values.labels) <= MOST_VALUES:
         return SliceDefinition(name, values.names, values.codes), []
@@ -193,7 +198,7 @@ def _slice_around_mode(
     number = float(values.labels[mode_code])
     mode_name = _format_number(number)
     description = (
-        f"{name} is {mode_name} in {1 - others.mean():.0%} of the {unit}, which are a slice"
+        f"{name} is {mode_name} in {1 - others.mean():.0%} of the {unit}, which form a slice"
     )
     if len(labels) <= MOST_VALUES:
         cut, note = SliceDefinition(name, other_labels.names, other_labels.codes), f"{description}."
@@ -244,8 +249,7 @@ def check_edges(name: str, bins: Sequence[float]) -> list[float]:
     edges = [float(edge) for edge in to_numbers(bins, f"bins of {name!r}")]
     if (np.diff(edges) <= 0).any():
         raise InputError(
-            f"bins of {name!r}: {format_value(edges)}, expected numbers in ascending order: where "
-            "to cut"
+            f"bins of {name!r}: {format_value(edges)}, expected bin edges in ascending order"
         )
     return edges
 

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from calipers.systems.binary import BinaryOutput
 
 
-#: So many numbers the margins of all parts may have at a time.
+#: Maximum number of values in the margins of all subsets at a time.
 _AT_ONCE = 4_000_000
 
 
@@ -137,7 +137,7 @@ class ComplementReplicates:
         return replicates.mark_whole_counts() if self.cells.weight is None else replicates
 
 
-#: Statistics of more numbers than these, of all parts together, are not kept to be added up.
+#: Maximum number of values in the statistics of all subsets that are stored for summation.
 MOST_NUMBERS = 5_000_000
 
 T = TypeVar("T")
@@ -155,10 +155,10 @@ class Subsets:
 
     system: SystemOutput
     cut: SliceDefinition
-    #: Those that are asked for, which share what is drawn.
+    #: The requested measures, which share replicates.
     measures: Sequence[Measure] = ()
 
-    #: How many questions are asked in all, which p-values will account for.
+    #: Number of tests that p-values are adjusted for.
     questions: int = 1
 
     @property
@@ -262,7 +262,7 @@ class Subsets:
                 counts.cells, counts.matrix.labels, self.cut.codes, len(self), settings
             )
             todo = dict.fromkeys((measure, *self.count_measures))
-            # Of two parts only one rest is asked for: the other's is minus that.
+            # With two subsets one difference suffices: the other is its negative.
             which = range(len(self)) if len(self) > 2 else [part]
             replicates_by_key.update(
                 others.replicates([m for m in todo if (m, part) not in replicates_by_key], which)
@@ -454,7 +454,7 @@ class Complement:
         if line is not None:
             return self._recalibration_estimate(measure, line)
         if measure.definition.coefficient is not None:
-            return None  # how it varies takes the rows
+            return None  # its variance requires the rows
         added = self.subsets.complement_statistics(measure) is not None
         if not added and score_problem(self.subsets.system, measure) is None:
             return None
@@ -522,7 +522,7 @@ class Complement:
         return len(self.subsets.cut.codes) - len(self.subsets.cut.rows[self.which])
 
 
-#: How a slice is called that is compared with the rest, and the other way round.
+#: Name of the complement of a slice, as the baseline of differences.
 COMPLEMENT_NAME = "the rest"
 #: How p-values account for the number of slices.
 HOLM = ADJUSTMENTS["holm"]
@@ -608,8 +608,8 @@ def threshold_note(system: str, threshold: float, rule: object) -> str:
     """Return a note that a threshold chosen on all rows is not tuned for each slice."""
     threshold_text = "+∞" if math.isinf(threshold) else f"{threshold:.6g}"
     return (
-        f"{system}: slices are measured at the threshold {threshold_text}, which {rule} chose on all rows; no "
-        "slice has one of its own, and intervals take it as given."
+        f"{system}: slices are measured at the threshold {threshold_text}, which {rule} chose on "
+        "all rows; no slice has one of its own, and intervals treat it as fixed."
     )
 
 
@@ -623,7 +623,7 @@ def _estimate_slices(parts: SubsetPair, measures: Sequence[Measure]) -> list[Sli
             reading = parts.subset(k).point_estimate(measure)
             estimate = parts.estimate(k, measure, reading)
             if len(cut.names) == 2 and k == 1 and np.isfinite(rows[j].vs_rest.value):
-                # The rest of the second slice is the first: one question, and one answer.
+                # The complement of the second slice is the first, so their tests are the same.
                 difference = _negate(rows[j])
             else:
                 difference = _compare_complement(measure, reading, complement, estimate)
@@ -680,7 +680,7 @@ def _adjust_difference(difference: Difference, p: float) -> Difference:
     return replace(difference, low=low, high=high, method=method)
 
 
-# -------------------------------------------------------------------------- difference to the rest
+# -------------------------------------------------------------------- difference to the complement
 
 
 def _compare_complement(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from calipers.evaluation.sample import Problem
     from calipers.results import Evaluation
 
-#: What rows may have beside what is true of them and what systems say, by role.
+#: Roles of columns other than the truth and the predictions.
 OF_ROWS = ("weight", "count", "cluster", "time", "slices")
 
 

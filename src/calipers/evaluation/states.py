@@ -19,7 +19,7 @@ from calipers.engines.base import Engine, identity
 from calipers.engines.pass_tasks import FirstPass, FirstPassResult
 from calipers.statistics import serialization
 
-#: What a file says that it is, and what that holds. (States of version 1 have no third moments.)
+#: Kind and version of the files, and versions that are read (1 has no third moments).
 KIND, VERSION, READ = "a state of an evaluation", 2, (1, 2)
 
 #: What has to be the same where states are added up, and what messages call it.
@@ -40,9 +40,9 @@ _COMMON_PARAMETERS = {
 class EvaluationState:
     """Statistics accumulated over the rows of one stream, or of several.
 
-    ``plan`` describes how systems were made and what was measured, in plain values. ``request_numbers`` maps
-    (system, measure) to the number of its statistic. ``batch_names`` identify the streams that were
-    added, and ``origins`` are their files.
+    ``plan`` describes how systems were made and what was measured, in plain values.
+    ``request_numbers`` maps (system, measure) to the number of its statistic. ``batch_names``
+    identify the streams that were added, and ``origins`` are their files.
     """
 
     plan: Mapping[str, Any]
@@ -89,13 +89,11 @@ class EvaluationState:
         except serialization.CorruptError as error:
             raise FileError(f"{location}: {error}; expected a file that {description}") from None
         if not isinstance(tree, dict) or tree.get("kind") != KIND:
-            raise FileError(
-                f"{location}: holds other statistics; expected a file that {description}"
-            )
+            raise FileError(f"{location}: has other statistics; expected a file that {description}")
         if tree.get("version") not in READ:
             raise FileError(
-                f"{location}: version {tree.get('version')} of states, expected {VERSION}; written by "
-                f"calipers {tree.get('calipers')}, this is {__version__}"
+                f"{location}: is a state of version {tree.get('version')} (calipers "
+                f"{tree.get('calipers')}), expected version {VERSION} (calipers {__version__})"
             )
         try:
             plan, first_pass = tree["plan"], tree["passed"]
@@ -144,13 +142,13 @@ class SummedRows(Engine):
     ) -> Any:
         """Return the result of the first pass."""
         if not isinstance(work, FirstPass):
-            raise InputError(f"{self.name}: rows that have been added up cannot be read again")
+            raise InputError(f"{self.name}: the rows of a saved state cannot be read again")
         request_numbers, first_pass = self.state.request_numbers, self.state.first_pass
         statistics = {}
         for (name, measure), number in work.request_numbers.items():
             if (name, str(measure)) not in request_numbers:
                 raise InputError(
-                    f"{measure} has not been kept: {self.name} has {', '.join(self.state.measures)}"
+                    f"{measure} was not saved: {self.name} has {', '.join(self.state.measures)}"
                 )
             statistics[number] = first_pass.statistics[request_numbers[name, str(measure)]]
         return limit(replace(first_pass, statistics=statistics))
@@ -178,7 +176,7 @@ def merge_checked(
         for part in state.batch_names:
             if part in location_by_batch:
                 raise InputError(
-                    f"{state.location}: holds rows that {location_by_batch[part]} holds as well"
+                    f"{state.location}: has rows that {location_by_batch[part]} has as well"
                 )
             location_by_batch[part] = state.location
         origins += state.origins
@@ -216,15 +214,16 @@ def _check_mergeable(
                 else ""
             )
             raise InputError(
-                f"{other.location}: {label}: {other_value!r}, but {first.location} has {first_value!r}{hint}"
+                f"{other.location}: {label}: {other_value!r}, but {first.location} has "
+                f"{first_value!r}{hint}"
             )
     if set(first.request_numbers) != set(other.request_numbers):
         unshared_measures = sorted(
             {measure for _, measure in set(first.request_numbers) ^ set(other.request_numbers)}
         )
         raise InputError(
-            f"{other.location}: measures differ from those of {first.location}: {', '.join(unshared_measures)} "
-            "in one of them only"
+            f"{other.location}: measures differ from those of {first.location}: "
+            f"{', '.join(unshared_measures)} in one of them only"
         )
     known = {**plan.get("known", {})}
     for name, positive in other.plan.get("known", {}).items():

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", bound="SystemOutput")
 
-#: A system here, an evaluation of another day, or the file that it was written to.
+#: Name of a system, an earlier evaluation, or the file of one.
 Baseline: TypeAlias = "str | os.PathLike[str] | Evaluation | None"
 
-#: What has to be the same where systems of another day are compared with these: told when asked, as
-#: digests take a while.
+#: Function that returns the properties that systems of an earlier evaluation must have in common
+#: with these; it is called only if needed, because digests take time.
 Common: TypeAlias = Callable[[], Mapping[str, "str | None"]]
 
-#: What is kept of confusion matrices, which have no rows.
+#: Unit of stored confusion matrices, which have no rows.
 MATRICES = "matrices"
 
 #: Of what there are digests, where there are; measures against a truth need no points.
@@ -91,11 +91,11 @@ def keep_predictions(evaluation: Evaluation) -> Evaluation:
     if predictions is None:
         read = evaluation.sources is None and evaluation.task != TASK
         raise InputError(
-            "there is nothing to keep: this evaluation "
+            "evaluation: there are no predictions to store, because it "
             + (
                 "was read from a file"
                 if read
-                else "has no rows or topics, or rows that weigh differently"
+                else "has no rows or topics, or rows of unequal weight"
             )
         )
     return replace(evaluation, predictions=predictions)
@@ -130,7 +130,7 @@ class StoredSystem:
             return cls._select(evaluation, task, "baseline", "last", None, systems)
         path, name = _split_file_name(os.fspath(baseline))
         if not path.lower().endswith(".json"):
-            raise InputError(f"baseline {path!r} is no system; {did_you_mean(path, systems)}")
+            raise InputError(f"baseline {path!r} is not a system; {did_you_mean(path, systems)}")
         from calipers.results import from_json
 
         try:
@@ -138,7 +138,7 @@ class StoredSystem:
         except InputError as error:
             raise FileError(str(error)) from None
         if not isinstance(result, Evaluation):
-            raise FileError(f"{path}: is no evaluation, which a baseline has to be")
+            raise FileError(f"{path}: is not an evaluation, which a baseline has to be")
         return cls._select(result, task, path, Path(path).stem, name, systems)
 
     @classmethod
@@ -156,7 +156,7 @@ class StoredSystem:
         stored = evaluation.predictions
         if stored is None:
             raise FileError(
-                f"{location}: keeps nothing to compare with; write it with --keep-predictions, or by "
+                f"{location}: has no stored predictions; write it with --keep-predictions, or by "
                 "calipers.keep_predictions(evaluation).to_json()"
             )
         system_names = tuple(stored.systems)
@@ -185,19 +185,20 @@ class StoredSystem:
             ids = row_names(row_ids)
             index_by_name = {name: i for i, name in enumerate(stored_ids)}
             current_ids = set(ids)
-            self._refuse([n for n in ids if n not in index_by_name], "not there, but here")
-            self._refuse([n for n in stored_ids if n not in current_ids], "there, but not here")
+            self._refuse([n for n in ids if n not in index_by_name], "in the new evaluation only")
+            self._refuse([n for n in stored_ids if n not in current_ids], "in the stored one only")
             return np.array([index_by_name[name] for name in ids], np.intp)
         if self.stored.number != number:
-            raise FileError(f"{self.location}: has {self.stored.number} {unit}, here are {number}")
+            raise FileError(
+                f"{self.location}: has {self.stored.number} {unit}, the new evaluation has {number}"
+            )
         return np.arange(number)
 
     def _refuse(self, ids: Sequence[str], description: str) -> None:
         if ids:
             raise FileError(
-                f"{self.location}: {self.stored.unit} that are {description}: {format_first_names(ids)}; "
-                "systems are "
-                f"compared on the same {self.stored.unit}"
+                f"{self.location}: {self.stored.unit} that are {description}: "
+                f"{format_first_names(ids)}; systems are compared on the same {self.stored.unit}"
             )
 
     def check_common(self, now: Mapping[str, Any]) -> None:
@@ -207,9 +208,8 @@ class StoredSystem:
             if name in DIGESTS:
                 if then and value and then != value:
                     raise FileError(
-                        f"{self.location}: the {name} differ from today's, and systems are "
-                        "compared "
-                        "on the same ones"
+                        f"{self.location}: the {name} differ from the new ones, and systems are "
+                        f"compared on the same {name}"
                     )
             elif then != value:
                 raise FileError(
@@ -220,16 +220,17 @@ class StoredSystem:
     def to_system(self, like: S, ids: Ids | None) -> S:
         """Return the system on the rows of another system."""
         if self.stored.ids and len(set(self.stored.ids)) != self.stored.number:
-            raise self._damage_error("its ids are not one a row")
+            raise self._damage_error("ids are not unique")
         if self.stored.unit == MATRICES:
             raise FileError(
-                f"{self.location}: keeps confusion matrices, which have no rows to compare these "
+                f"{self.location}: has stored confusion matrices, which have no rows to compare "
                 "with; evaluate the rows of both, or the matrices"
             )
         if set(self.outputs) != set(like.output_fields):
             stored_names, expected_names = ", ".join(self.outputs), ", ".join(like.output_fields)
             raise FileError(
-                f"{self.location}: has {stored_names} of each system, here are {expected_names}"
+                f"{self.location}: has {stored_names} of each system, the new evaluation has "
+                f"{expected_names}"
             )
         order = self.order(ids, like.n_rows)
         truth, common = like.shared_inputs()
@@ -254,7 +255,9 @@ class StoredSystem:
             raise self._damage_error(f"{type(error).__name__}: {error}") from error
 
     def _damage_error(self, reason: str) -> FileError:
-        return FileError(f"{self.location}: what was kept of {self.name} is damaged: {reason}")
+        return FileError(
+            f"{self.location}: stored predictions of {self.name} are damaged: {reason}"
+        )
 
     def _column(self, values: Any, kind: Any, entry: Any) -> npt.NDArray[Any]:
         """Return a stored column with an entry for each row, checked for its type and shape."""
@@ -263,27 +266,30 @@ class StoredSystem:
         except (TypeError, ValueError, OverflowError):
             column = np.zeros(0)
         if column.shape[:1] != (self.stored.number,) or column.dtype.kind not in "biuf":
-            raise self._damage_error("it is no column of numbers")
+            raise self._damage_error("a column is not numeric or has another length")
         has_valid_type = kind in (None, float) or column.dtype.kind in (
             "b" if kind is bool else "biu"
         )
         if not (has_valid_type and np.isfinite(column).all()):
-            raise self._damage_error("it holds other numbers than it can")
+            raise self._damage_error("a column has invalid numbers")
         if entry not in (None, column.shape[1:]):
-            raise self._damage_error("or it has tables of another width than there are here")
+            raise self._damage_error("a table has another width than in the new evaluation")
         return column if kind is None else column.astype(kind)
 
     def _check_truth(self, now: npt.NDArray[Any], then: npt.NDArray[Any], ids: Ids | None) -> None:
         if now.shape != then.shape:
-            raise FileError(f"{self.location}: the truth had another shape then")
+            raise FileError(
+                f"{self.location}: the truth has another shape than in the new evaluation"
+            )
         differing_mask = (now != then).reshape(len(now), -1).any(axis=1)
         if differing_mask.any():
             row = int(np.argmax(differing_mask))
             row_ids = [] if ids is None else row_names(ids[row : row + 1])
             name = repr(row_ids[0]) if row_ids else f"row {row}"
             raise FileError(
-                f"{self.location}: the truth differs from today's in {int(differing_mask.sum())} of "
-                f"{len(now)} rows, the first is {name}; systems are compared against the same truth"
+                f"{self.location}: the truth differs from the new one in "
+                f"{int(differing_mask.sum())} of {len(now)} rows, first in {name}; systems are "
+                "compared against the same truth"
             )
 
     def to_statistics(self, like: Statistics, topics: Sequence[str]) -> dict[Any, Any]:
@@ -295,9 +301,8 @@ class StoredSystem:
         for kind, statistic in like.items():
             if not _has_same_judgments(statistic, statistics[kind]):
                 raise FileError(
-                    f"{self.location}: the judgments differ from today's; systems are compared by "
-                    "the "
-                    "same ones"
+                    f"{self.location}: the judgments differ from the new ones; systems are "
+                    "compared by the same judgments"
                 )
         return statistics
 
@@ -310,7 +315,7 @@ class StoredSystem:
             if text is None:
                 raise FileError(
                     f"{self.location}: {self.name} was evaluated by other measures; these need "
-                    f"{kind.__name__}, which was not kept"
+                    f"{kind.__name__}, which was not stored"
                 )
             statistics[kind] = self._read(kind, text, order)
         return statistics
@@ -322,7 +327,7 @@ class StoredSystem:
             raise self._damage_error("it cannot be read") from error
 
 
-#: What comes of reading a statistic that is none.
+#: Errors that are raised if a stored statistic is damaged.
 _UNREADABLE = (
     *(TypeError, ValueError, LookupError, OSError, EOFError),
     *(BadZipFile, zlib.error),
@@ -425,7 +430,7 @@ def threshold_notes(systems: Mapping[str, Any], baseline: Baseline, name: str | 
         "no threshold" if threshold is None else f"the threshold {threshold}"
         for threshold in (then, now)
     )
-    return [f"{name} has {was}, as it had then; {next(iter(systems))} has {is_now}."]
+    return [f"{name} has {was}, as in the stored evaluation; {next(iter(systems))} has {is_now}."]
 
 
 def resolve_baseline_name(evaluation: Evaluation, baseline: str | None) -> str | None:

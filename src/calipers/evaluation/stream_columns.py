@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from calipers.evaluation.options import Options
 
 
-#: Of the memory that may be taken, a table of scores gets this share while it is added up: two of
-#: them, and the one that they make, are there at once.
+#: Proportion of the memory limit for a table of scores during merging, when two tables and the
+#: merged one exist at the same time.
 _OF_TABLES = 0.15
-#: The share of rows that are gathered before they are sorted, and what one takes while they are.
+#: Proportion of the memory limit for rows that are collected before sorting, and bytes per row.
 _OF_ROWS, _A_ROW = 0.25, 64
-#: So many distinct scores are kept anyway.
+#: Minimum number of distinct scores that are stored, whatever the memory limit.
 LEAST_SCORES = 10_000
 #: What a distinct score takes in a table: itself and four sums.
 _A_SCORE = 40
@@ -80,7 +80,7 @@ class MemoryLimit:
         return statistic
 
 
-#: So many rows are written at once, however often one counts.
+#: Maximum number of rows that are expanded from their counts at a time.
 AT_ONCE = 1 << 19
 #: A row counts no more often: each of them takes its time.
 MAX_COUNT = 10**9
@@ -182,7 +182,8 @@ class _RepeatRows:
             raise batch.locate_error(error) from None
         if len(present_counts) and present_counts.max() > MAX_COUNT:
             row = batch.first + int(np.argmax(counts))
-            raise InputError(f"{batch.origin}: count: is {present_counts.max():,.0f} in row {row}, expected "
+            count = f"{present_counts.max():,.0f}"
+            raise InputError(f"{batch.origin}: count: is {count} in row {row}, expected "
                              f"{MAX_COUNT:,} at most")  # fmt: skip
         return counts
 
@@ -211,12 +212,12 @@ def _to_arrow(mask: npt.NDArray[np.bool_]) -> Any:
     return pa.array(mask)
 
 
-#: The engines that a verb may be told, and what they are.
+#: Names of the engines.
 ENGINES = ("memory", "stream", "spark", "dask")
-#: What each process may take where nothing is said: nobody knows how much those of others have.
+#: Default memory limit of a process of a cluster, whose memory is unknown here.
 _PROCESS_MEMORY = 10**9
-#: An evaluation in memory takes so many times as much as the columns that it reads: of two million
-#: weighted rows 4 to 8 times with one system, 6 to 11 times with two, beside Python itself.
+#: Memory of an evaluation in memory, as a multiple of the columns that it reads: 4 to 8 for two
+#: million weighted rows of one system, 6 to 11 of two systems, in addition to Python itself.
 _OF_COLUMNS = 10
 
 
@@ -248,7 +249,7 @@ def is_streamed(
         return False  # nobody knows how large a pipe is
     stream = Stream.from_input(data)
     requested_names = [name for column in columns for name in flatten_names(column)]
-    # What is none of its columns is told where it is read.
+    # Names that are not columns are reported where the columns are read.
     names = {name for text in requested_names for name in (text, *match_prefix(text, stream.names))}
     present_names = [name for name in stream.names if name in names]
     return bool(present_names) and is_large(stream, present_names, max_bytes // _OF_COLUMNS)
@@ -266,7 +267,7 @@ def _is_files(data: Any) -> bool:
 
 
 def _is_several(path: str) -> bool:
-    # A text that is too long for a path is none, which a method of Path does not say.
+    # A text that is too long for a path is not one, but methods of Path raise an error for it.
     is_folder, is_present = os.path.isdir(path), os.path.exists(path)  # noqa: PTH110, PTH112
     return is_folder or ("*" in path and not is_present)
 
@@ -382,7 +383,7 @@ class StreamColumns:
             truth = {str(column): column for column in truth}
         truth_columns = _resolve_names(truth, "truth", stream)
         if "truth" in roles and not truth_columns:
-            raise InputError("truth: names no column of data=")
+            raise InputError("truth: does not name a column of data=")
         cuts: dict[str, dict[str, str]] = {}
         for name, parts in (others.get("slices") or {}).items():
             part_columns = {
@@ -498,7 +499,7 @@ def wrap_unnamed(
     )
 
 
-#: Of more distinct values, a column is none of classes.
+#: A column with more distinct values is not a column of classes.
 MOST_CLASSES = 10_000
 
 

@@ -126,7 +126,7 @@ def _decode_dictionary(column: Any) -> Any:
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
-# --- The first look ------------------------------------------------------------------------------
+# --- The first pass ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +214,7 @@ def define_slices(c: StreamColumns, memory: int) -> tuple[list[StreamSliceDefini
     for name in bins:
         if name not in parts:
             hint = did_you_mean(name, list(parts))
-            raise InputError(f"bins for {name!r}, which is no slice; {hint}")
+            raise InputError(f"bins for {name!r}, which is not a slice; {hint}")
     edges_by_column = {parts[name]: check_edges(name, edges) for name, edges in bins.items()}
     unbinned_columns = [name for name in known if name not in edges_by_column]
     slices_by_column, notes = (
@@ -224,7 +224,7 @@ def define_slices(c: StreamColumns, memory: int) -> tuple[list[StreamSliceDefini
         if _numeric_type(rows, name) is None:
             raise InputError(f"slice {name!r}: bins need a column of numbers")
         slices_by_column[name] = BinnedSlices(tuple(interval_label(edges)), tuple(edges))
-        notes.append(f"{name} is cut as asked: {format_numbers(edges)}.")
+        notes.append(f"{name} is cut at the requested edges: {format_numbers(edges)}.")
     definitions = [
         StreamSliceDefinition(name, {c: slices_by_column[c] for c in slice_columns.values()})
         for name, slice_columns in slices.items()
@@ -241,8 +241,8 @@ def _summarize_columns(
     rows = c.stream
     if not rows.is_rereadable:
         raise InputError(
-            f"{rows.name}: can be read only once: slices take a look at their columns before, but "
-            "for those with slice_bins="
+            f"{rows.name}: can be read only once, but slices require a first pass over their "
+            "columns, except with slice_bins="
         )
     numbers = tuple(name for name in columns if _numeric_type(rows, name) is not None)
     others = tuple(name for name in columns if name not in numbers)
@@ -311,7 +311,7 @@ def _bin_numbers(
     number, others = float(values[mode_index]), np.arange(len(values)) != mode_index
     proportion = counts[mode_index] / counts.sum()
     description = (
-        f"{name} is {format_numbers([number])} in {proportion:.0%} of the rows, which are a slice"
+        f"{name} is {format_numbers([number])} in {proportion:.0%} of the rows, which form a slice"
     )
     if len(values) - 1 <= MOST_VALUES:
         labels = pa.array([number, *values[others]]).cast(kind)

@@ -142,7 +142,7 @@ class StreamedSystems(Sample):
         )
         return distinct.values.drop_null()
 
-    # --- A number, and how it varies -------------------------------------------------------------
+    # --- Point estimates -------------------------------------------------------------------------
 
     def point_estimate(
         self, system: str, measure: Measure, settings: Settings | None = None
@@ -190,7 +190,7 @@ class StreamedSystems(Sample):
         """Return a statistic that was accumulated for a system, or None."""
         system_output = self.template[system]
         for (name, measure), statistic in self.passes.all_statistics.items():
-            # What is added up for one of several classes is of that class against the rest.
+            # The statistic of one of several classes is that of the class against all others.
             if (
                 name == system
                 and isinstance(statistic, kind)
@@ -502,7 +502,7 @@ class _SubsetPair:
         """Return the complement of a slice, or None if it is empty."""
         if len(self.slice_indices) < 2:
             return None
-        # What is drawn of it has nothing to do with what is drawn of the slice.
+        # Its replicates are independent of those of the slice.
         settings = self.sample.settings
         complement_settings = replace(settings, seed=(settings.seed + 2**62) % 2**63)
         assert self.sample.group is not None

@@ -40,7 +40,7 @@ class Column:
     per_system: bool = False
     #: Whether it may be given again, and all of them count together.
     many: bool = False
-    #: How several columns may stand in its place, as in :data:`WIDE`; "" where they may not.
+    #: How several columns may take its place, as in :data:`WIDE`; "" if they may not.
     wide: str = ""
     #: Whether it may be text that lists labels, of which an empty field of a CSV file has none.
     has_lists: bool = False

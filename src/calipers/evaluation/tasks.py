@@ -288,7 +288,7 @@ INFERENCE = (
 )
 #: The order of the parameters of all verbs, by kind: data columns, of which a task's own come
 #: before these; where they are; what is measured, of which a task's own arguments come before
-#: these; how sure it is; and how the rows are read.
+#: these; the inference; and how the rows are read.
 COLUMN_ORDER = (*SHARED_ROLES, "slice_bins", "cost", "data", "id", "missing")
 OPTION_ORDER = (
     *("measures", "undefined", "primary", "baseline", "compare", "curves"),

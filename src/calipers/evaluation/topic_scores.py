@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from calipers.inference.time_order import TimeOrder
     from calipers.statistics import FloatArray, IntArray
 
-#: So many numbers are drawn at a time.
+#: Number of values that are drawn at a time.
 _AT_ONCE = 8_000_000
 
 #: How the documents of a run are ordered, as provenance records it.
@@ -71,21 +71,21 @@ class TopicScores:
     unit: str = "topics"
     #: What each topic counts for in means; None where all count once.
     importance: FloatArray | None = None
-    #: What topics come from, such as users, and the order in which they were asked.
+    #: Clusters of the topics, such as users, and the order in time.
     clusters: ClusterIndex | None = None
     order: TimeOrder | None = None
     #: What a system gets on each topic by which every order is equally likely, a column a measure,
     #: where that is known.
     constant: FloatArray | None = None
-    #: Of topics that weigh differently or stand for several, all that were given, once each, and
-    #: the places of these there; how many are left out because they weigh nothing.
+    #: With weights or counts: all given topics, once each, the indices of these topics among them,
+    #: and the number of topics that are left out because their weight is 0.
     all_topics: TopicScores | None = None
     topic_indices: IntArray | None = None
     weightless: int | None = None
     is_weighted: bool = False
     #: What the values came from, by system.
     statistics: Mapping[str, Statistics] = field(default_factory=dict)
-    #: Tells what has to be the same where systems of another day are compared with these.
+    #: Returns the properties that systems of an earlier evaluation must have in common with these.
     common: Common = dict
     _serial: list[DependenceResult] = field(default_factory=list, repr=False)
 
@@ -283,7 +283,7 @@ class TopicScores:
         return {
             "zero": zero,
             "settings": self.settings,
-            "kept": self.topic_indices,
+            "topic_indices": self.topic_indices,
             "importance": self.importance,
             "clusters": self.clusters,
             "order": self.order,
@@ -359,22 +359,22 @@ class TopicScores:
         if self.importance is None:
             if self.clusters is not None and len(self.values) > 2:
                 out.append(
-                    f"Friedman's test and the analysis of variance take {unit} as independent, and "
-                    "are left out."
+                    f"Friedman's test and the analysis of variance assume independent {unit} and "
+                    "are omitted."
                 )
             return tuple(out)
         size = effective_size_of(self.importance)
         out.append(
             f"{unit.capitalize()} are weighted: a mean is Σwx/Σw over {len(self.topics):,} {unit}, "
-            f"which say as much as {size:,.1f} of equal weight (Kish)."
+            f"which is equivalent to {size:,.1f} of equal weight (Kish)."
         )
         sums = [str(m) for m in self.measures if m.definition.summary == "sum"]
         if sums:
-            out.append(f"Sums know no weights: {', '.join(sums)}.")
+            out.append(f"Sums ignore weights: {', '.join(sums)}.")
         if len(self.values) > 2:
             out.append(
-                f"Friedman's test and the analysis of variance count all {unit} alike, and are "
-                "left out."
+                f"Friedman's test and the analysis of variance give all {unit} the same weight and "
+                "are omitted."
             )
         return tuple(out)
 

@@ -74,7 +74,7 @@ def _column_reader(topics: Sequence[str]) -> Callable[[str, Any], Any]:
             )
         by_topic = {str(topic): value for topic, value in values.items()}
         if len(by_topic) < len(values):
-            raise InputError(f"slice {name!r}: a topic stands there twice, as text and otherwise")
+            raise InputError(f"slice {name!r}: a topic occurs twice, as text and otherwise")
         if by_topic.keys().isdisjoint(topics):
             raise InputError(
                 f"slice {name!r}: has no judged topic; it has "

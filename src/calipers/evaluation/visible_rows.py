@@ -14,7 +14,7 @@ from calipers.statistics import LargestResiduals, SampledRows, StatisticVector
 if TYPE_CHECKING:
     from calipers.engines.pass_tasks import BatchSystems
 
-#: What every system on the same rows has, whatever it says.
+#: Fields that systems on the same rows have in common.
 _SHARED = ("truth", "weight")
 
 
@@ -126,7 +126,7 @@ def note_of_rows(sample: Any) -> tuple[str, ...]:
     """Return a note on the number of rows of findings and curves, if these are a sample."""
     parts = kept_rows(sample)
     number = "" if parts is None else _sample_note(parts[0])
-    return (f"Findings and curves that take rows look at {number}.",) if number else ()
+    return (f"Findings and curves that need rows use {number}.",) if number else ()
 
 
 def kept_rows(sample: Any) -> tuple[Any, ...] | None:

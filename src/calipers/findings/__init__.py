@@ -8,7 +8,7 @@ multiple testing, so that without any effect in the data at most 1 − level of 
 claim.
 """
 
-# They are asked in this order.
+# Rules are applied in this order.
 # isort: off
 from calipers.findings import (
     class_balance,

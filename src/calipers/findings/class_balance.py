@@ -15,7 +15,7 @@ from calipers.report.safe_names import join_words
 from calipers.results import Estimate
 from calipers.statistics import effective_size
 
-#: Fewer rows of a class than this, and fewer topics than that, are reported as few.
+#: Fewer rows of a class, and fewer topics, than these are reported.
 FEW_ROWS = 20
 FEW_TOPICS = 25
 #: A class is rare if its proportion is below this fraction of the one that K equal classes have.
@@ -83,8 +83,8 @@ def _imbalance(
         f"Class imbalance: {claim}. Always predicting {cells.label(frequent)} has an accuracy of "
         f"{format_number(constant)}{advice}.",
         {
-            **{f"share of {label}": proportion for label, proportion in rare.items()},
-            "accuracy of the constant answer": constant,
+            **{f"proportion of {label}": proportion for label, proportion in rare.items()},
+            "accuracy of the best constant prediction": constant,
         },
         subject.shown_among("accuracy", *READ_WHEN_UNBALANCED),
     )
@@ -101,11 +101,12 @@ def few_rows(subject: Subject, classes: ClassSizes) -> Iterator[FindingDraft]:
     small_classes = {cells.label(code): n for code, n in enumerate(sizes) if 0 < n < FEW_ROWS}
     if small_classes:
         step = 1 / min(small_classes.values())
+        number = len(small_classes)
+        subject_text = "One class has" if number == 1 else f"{number} classes have"
+        listed = format_first(f"{label} (n = {n:.3g})" for label, n in small_classes.items())
         yield FindingDraft(
-            f"{'One class has' if len(small_classes) == 1 else f'{len(small_classes)} classes have'} few rows: "
-            f"{format_first(f'{label} (n = {n:.3g})' for label, n in small_classes.items())}. A single row "
-            "changes "
-            f"measures of such a class by up to {step:.2g}; interpret them by their intervals.",
+            f"{subject_text} few rows: {listed}. A single row changes measures of such a class by "
+            f"up to {step:.2g}; interpret them by their intervals.",
             {**{f"rows of {label}": n for label, n in small_classes.items()}, "step": step},
             subject.shown_measures,
         )
@@ -121,8 +122,8 @@ def few_topics(_: Subject, topics: TopicEstimates) -> Iterator[FindingDraft]:
         has_multiple_systems = len({e.system for e in resting}) > 1
         yield FindingDraft(
             f"The means are based on {format_count(n, unit)}{effective}; "
-            f"{'the ranking of systems' if has_multiple_systems else 'they'} may not generalise to other "
-            f"{unit}.",
+            f"{'the ranking of systems' if has_multiple_systems else 'they'} may not generalise to "
+            f"other {unit}.",
             {unit: n, **({f"effective {unit}": topics.size} if topics.size < n else {})},
             tuple(dict.fromkeys(e.measure for e in resting)),
         )

@@ -53,15 +53,15 @@ def _weak_class(
     precision = {"precision": tp / (fp + tp)} if fp + tp else {}
     also = "".join(f" (precision {format_number(value)})" for value in precision.values())
     return FindingDraft(
-        f"{subject.title} has low recall on {cells.label(code)}: {recall}{also}, against {other_recall} on all "
-        f"other rows. Of the correct one-vs-rest decisions (accuracy {format_number(accuracy)}), "
-        f"{format_number(owed)} are on rows of other classes.",
+        f"{subject.title} has low recall on {cells.label(code)}: {recall}{also}, against "
+        f"{other_recall} on all other rows. Of the correct one-vs-rest decisions (accuracy "
+        f"{format_number(accuracy)}), {format_number(owed)} are on rows of other classes.",
         {
             "recall": recall,
-            "recall of the rest": other_recall,
+            "recall on all other rows": other_recall,
             "difference": recall - other_recall,
-            "accuracy against the rest": accuracy,
-            "share of its right answers that are the rest": owed,
+            "one-vs-rest accuracy": accuracy,
+            "proportion of correct decisions on other classes": owed,
             **precision,
         },
         subject.shown_among(f"recall[{label}]", f"precision[{label}]"),
@@ -89,7 +89,7 @@ def confused_class(subject: Subject, cells: MulticlassCells) -> Iterator[Claim]:
             for part in (ClassCellCounts(code).missed, ClassCellCounts(code).true)
         )
 
-        # Of the classes that a class is taken for, two at most have half of the errors.
+        # At most two classes can be predicted for half of the errors on a class.
         p = max(
             p_of_level(is_above(of_errors, 0.5), subject.level),
             p_of_level(is_above(of_rows, CONFUSED), subject.level),
@@ -110,18 +110,18 @@ def _confused_class(
 ) -> FindingDraft:
     m, label, confused = cells.matrix, cells.label(code), cells.label(other)
     values: dict[str, float | IntervalNumber] = {
-        "share of the rows": of_rows(subject.level),
-        "share of the errors": of_errors(subject.level),
+        "proportion of the rows": of_rows(subject.level),
+        "proportion of the errors": of_errors(subject.level),
     }
     also = ""
     if m.truth[other]:
         back = float(m.cell(other, code)) / float(m.truth[other])
-        values["the other way round"] = back
+        values["converse proportion"] = back
         also = f" Conversely, it predicts {label} for {format_number(back)} of the {confused} rows."
     return FindingDraft(
-        f"{subject.title} predicts {confused} for {values['share of the rows']} of the {label} rows, "
-        "which "
-        f"is {values['share of the errors']} of the errors on {label}.{also}",
+        f"{subject.title} predicts {confused} for {values['proportion of the rows']} of the "
+        f"{label} rows, which is {values['proportion of the errors']} of the errors on "
+        f"{label}.{also}",
         values,
         subject.shown_among(f"recall[{m.labels[code]}]", f"precision[{m.labels[other]}]"),
         about=f"{m.labels[code]}, {m.labels[other]}",

@@ -123,8 +123,7 @@ def not_above_chance(subject: Subject, independence: PermutationTest) -> Iterato
     if rand.low <= 0 <= rand.high and (p := independence.p()) > 1 - subject.level:
         yield FindingDraft(
             f"{subject.title}: the clusters do not agree significantly better than chance with the "
-            "classes "
-            f"(ARI {rand}, permutation {format_p(p)}).",
+            f"classes (ARI {rand}, permutation {format_p(p)}).",
             {"ARI": rand, "p": p},
             subject.shown_among("ARI"),
         )
@@ -143,9 +142,8 @@ def negative_mean_silhouette(
             f"{quote(clustering.names[j])} ({format_number(float(means[j]))})" for j in worst
         )
         yield FindingDraft(
-            f"{subject.title}: negative mean silhouette of {listed}. On average the points of such a "
-            "cluster "
-            "are closer to another cluster than to their own; consider fewer clusters.",
+            f"{subject.title}: negative mean silhouette of {listed}. On average the points of such "
+            "a cluster are closer to another cluster than to their own; consider fewer clusters.",
             {"clusters": float(len(indices)), "lowest mean silhouette": float(means[worst[0]])},
             subject.shown_among("silhouette"),
         )
@@ -158,11 +156,11 @@ def negative_silhouettes(subject: Subject, clustering: PointSilhouettes) -> Iter
     if proportion >= SHARE:
         first, second, points = clustering.most_overlapping_pair
         yield FindingDraft(
-            f"{subject.title}: {proportion:.0%} of the points have a negative silhouette, that is, they are "
-            "closer to another cluster than to their own. The most frequent pair of clusters is "
-            f"{quote(clustering.names[first])} and {quote(clustering.names[second])} "
+            f"{subject.title}: {proportion:.0%} of the points have a negative silhouette, that is, "
+            "they are closer to another cluster than to their own. The most frequent pair of "
+            f"clusters is {quote(clustering.names[first])} and {quote(clustering.names[second])} "
             f"({format_count(points, 'points')}).",
-            {"share": proportion, "points between the two": float(points)},
+            {"proportion": proportion, "points of this pair": float(points)},
             subject.shown_among("silhouette"),
         )
 
@@ -244,10 +242,14 @@ def _two_in_one(subject: Subject, halves: Bisections, indices: IntArray) -> Find
         f"{quote(halves.names[j])} ({halves.proportions[j]:.0%})" for j in ordered
     )
     return FindingDraft(
-        f"{subject.title}: {'a cluster appears' if len(indices) == 1 else f'{len(indices)} clusters appear'} "
+        f"{subject.title}: "
+        f"{'a cluster appears' if len(indices) == 1 else f'{len(indices)} clusters appear'} "
         f"bimodal: splitting {listed} in two along the longest axis removes more of the variance "
         "than splitting uniformly distributed points (75%). Consider more clusters.",
-        {"clusters": float(len(indices)), "largest share": float(halves.proportions[ordered[0]])},
+        {
+            "clusters": float(len(indices)),
+            "largest proportion of the variance": float(halves.proportions[ordered[0]]),
+        },
     )
 
 
@@ -278,8 +280,12 @@ def unstable_clusters(subject: Subject, stability: Stability) -> Iterator[Findin
             f"{quote(stability.names[j])} ({stability.jaccard[j]:.2f})" for j in worst
         )
         yield FindingDraft(
-            f"{subject.title}: {'a cluster is' if len(indices) == 1 else f'{len(indices)} clusters are'} not "
-            f"stable under bootstrap resampling: {listed}. A mean Jaccard index below {UNSTABLE} "
+            f"{subject.title}: "
+            f"{'a cluster is' if len(indices) == 1 else f'{len(indices)} clusters are'} not stable "
+            f"under bootstrap resampling: {listed}. A mean Jaccard index below {UNSTABLE} "
             "indicates that a cluster is not reproducible.",
-            {"clusters": float(len(indices)), "lowest": float(stability.jaccard[worst[0]])},
+            {
+                "clusters": float(len(indices)),
+                "lowest mean Jaccard index": float(stability.jaccard[worst[0]]),
+            },
         )

@@ -91,8 +91,7 @@ def _slices_differ(system: str, column: str, differing: Sequence[SliceEstimate])
         )
     return FindingDraft(
         f"{shorten_name(measure)} of {system_name(system)} differs between slices of "
-        f"{shorten_name(column)}: "
-        f"{format_first(clauses)}. Report it by {shorten_name(column)}.",
+        f"{shorten_name(column)}: {format_first(clauses)}. Report it by {shorten_name(column)}.",
         values,
         (measure,),
         systems=(system,),
@@ -187,9 +186,9 @@ def _reversal_message(
     )
     return FindingDraft(
         f"Simpson's paradox: over all {pairs[0][1].unit}, {shorten_name(higher)} has the higher "
-        f"{shorten_name(difference.measure)}, by {ahead:+}; in every slice of {shorten_name(column)}, "
-        f"{shorten_name(lower)} has "
-        f"the higher one, on average by {behind:+}. The values of {shorten_name(difference.system)} and "
+        f"{shorten_name(difference.measure)}, by {ahead:+}; in every slice of "
+        f"{shorten_name(column)}, {shorten_name(lower)} has the higher one, on average by "
+        f"{behind:+}. The values of {shorten_name(difference.system)} and "
         f"{shorten_name(difference.baseline)} are: {listed}. Compare the systems within slices.",
         {"difference": overall, "mean difference within slices": mean_difference},
         (difference.measure,),
@@ -223,8 +222,7 @@ def no_significant_difference(_: Subject, compared: ComparisonResults) -> Iterat
         n_others, measure = len(undecided) - MOST_PAIRS, undecided[0].measure
         yield FindingDraft(
             f"For {format_count(n_others, 'further pairs')} of systems the difference in "
-            f"{shorten_name(measure)} is "
-            "not significant either.",
+            f"{shorten_name(measure)} is not significant either.",
             {"pairs": n_others},
             (measure,),
             undecided[0].level,
@@ -241,7 +239,7 @@ def _no_difference_message(difference: Difference) -> FindingDraft:
     values: dict[str, float | IntervalNumber] = {
         "difference": observed,
         difference.unit: difference.n,
-        "difference found with 80% power": detectable,
+        "detectable difference (80% power)": detectable,
     }
     needed = (
         difference.n * (detectable / abs(difference.value)) ** 2 if difference.value else math.inf
@@ -249,12 +247,15 @@ def _no_difference_message(difference: Difference) -> FindingDraft:
     size_note = ""
     if difference.n < needed < MOST_NEEDED:
         values[f"{difference.unit} needed"] = float(math.ceil(needed))
-        size_note = f"; about {round_count(needed)} {difference.unit} would be needed to detect the observed one"
+        size_note = (
+            f"; about {round_count(needed)} {difference.unit} would be needed to detect the "
+            "observed one"
+        )
     return FindingDraft(
-        f"The difference in {shorten_name(difference.measure)} between {shorten_name(difference.system)} and "
-        f"{shorten_name(difference.baseline)} "
-        f"is not significant ({observed:+}). With {format_count(difference.n, difference.unit)}, a difference of "
-        f"{format_detectable(detectable)} is detectable with 80% power{size_note}.",
+        f"The difference in {shorten_name(difference.measure)} between "
+        f"{shorten_name(difference.system)} and {shorten_name(difference.baseline)} is not "
+        f"significant ({observed:+}). With {format_count(difference.n, difference.unit)}, a "
+        f"difference of {format_detectable(detectable)} is detectable with 80% power{size_note}.",
         values,
         (difference.measure,),
         difference.level,

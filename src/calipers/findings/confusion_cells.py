@@ -83,10 +83,10 @@ def predicted_as(code: int) -> CellSelection:
 ALL_ROWS = CellSelection(lambda m: m.truth.sum(axis=-1), lambda k: np.ones((k, k)))
 
 
-#: An error that is not known, and its degrees of freedom.
+#: An unknown standard error and its degrees of freedom.
 UNKNOWN = (math.nan, math.nan)
 
-#: What has no value.
+#: An undefined number.
 UNDEFINED = IntervalNumber(math.nan, math.nan, math.nan)
 
 
@@ -120,7 +120,7 @@ class ConfusionCells:
         if not self.clusters:
             return lambda level: IntervalNumber.within(proportion, method(proportion, size, level))
         if not 0 < proportion < 1:
-            # Clusters that agree altogether count as one row each.
+            # Clusters without any variation count as one row each.
             fewer = min(size, self.clusters)
             return lambda level: IntervalNumber.within(proportion, method(proportion, fewer, level))
         se, df = self.error(
@@ -128,7 +128,7 @@ class ConfusionCells:
         )
         if not se > 0:
             return lambda level: IntervalNumber(proportion, math.nan, math.nan)
-        # As many independent rows as would vary as much (Korn and Graubard 1998).
+        # The number of independent rows with the same variance (Korn and Graubard 1998).
         size = min(size, proportion * (1 - proportion) / se**2)
 
         def interval_at(level: float) -> IntervalNumber:
@@ -138,7 +138,7 @@ class ConfusionCells:
         return interval_at
 
     def difference(self, first: CellSelection, second: CellSelection) -> AtLevel:
-        """Return the proportion of all rows in the cells ``first`` minus that in the cells ``second``.
+        """Return the proportion of all rows in the cells ``first`` minus that in ``second``.
 
         No cell is in both.
         """
@@ -151,12 +151,12 @@ class ConfusionCells:
             )
             if se > 0 or math.isnan(se):
                 return lambda level: _student(value, se, df, level)
-            n: float = self.clusters  # clusters that agree altogether count as one row each
+            n: float = self.clusters  # clusters without any variation count as one row each
             return lambda level: IntervalNumber.within(
                 value, proportions.paired_shares(high, low, n, level)
             )
 
-        # With weights, as many rows as make the rows in either set worth what they are.
+        # With weights, the effective number of rows, scaled from that of the rows in either set.
         def either(m: ConfusionMatrix) -> FloatArray:
             return first(m) + second(m) if high + low else m.total
 
@@ -240,7 +240,7 @@ class ClassCellCounts:
         self.missed = CellSelection(
             lambda m: m.one_vs_rest().fn[..., code], lambda k: true.mask(k) - hit(k)
         )
-        #: Rows of other classes that are predicted as what they are.
+        #: Rows of other classes that are classified correctly.
         self.right_elsewhere = CellSelection(
             lambda m: np.maximum(m.correct - m.hits[..., code], 0.0), lambda k: np.eye(k) - hit(k)
         )

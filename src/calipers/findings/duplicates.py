@@ -38,8 +38,8 @@ DISTINCT = 0.5
 class RowOutputs:
     """Truth of each row, and the columns of each system: scores, predictions, or both.
 
-    ``errors_by_name`` marks the errors of systems that have predictions only; ``clustered`` is whether rows
-    come in clusters.
+    ``errors_by_name`` marks the errors of systems that have predictions only; ``clustered`` is
+    whether rows come in clusters.
     """
 
     truth: Column
@@ -103,9 +103,8 @@ def _identical_systems(
             claim = "have identical outputs on every row" if unit == "rows" else claim
             yield FindingDraft(
                 f"{join_words([shorten_name(name) for name in group])} {claim}. Check whether one "
-                "output was "
-                "passed under two names.",
-                {"systems that are the same": len(group)},
+                "output was passed under two names.",
+                {"identical systems": len(group)},
                 subject.shown_measures[:1],
                 systems=tuple(group),
             )
@@ -178,8 +177,8 @@ def _perfect_score(subject: Subject, rows: float, claim: str) -> Iterator[Findin
     low = proportions.clopper_pearson(1.0, rows, subject.level).low
     if low > PERFECT:
         yield FindingDraft(
-            f"{subject.title} {claim}. Perfect results are rare; check whether the truth leaked into the "
-            "inputs, or the system was trained on these rows.",
+            f"{subject.title} {claim}. Perfect results are rare; check whether the truth leaked "
+            "into the inputs, or the system was trained on these rows.",
             {"rows": rows},
             subject.shown_measures[:1],
         )
@@ -223,7 +222,7 @@ def _duplicates_message(subject: Subject, repeats: int, n: int) -> FindingDraft:
     return FindingDraft(
         f"{repeats / n:.1%} of the rows are duplicates (same truth and same outputs), which makes "
         "intervals too narrow. Remove them, or pass their origin as cluster=.",
-        {"repeated rows": repeats, "rows looked at": n, "share": repeats / n},
+        {"duplicated rows": repeats, "examined rows": n, "proportion": repeats / n},
         subject.shown_measures[:1],
     )
 

@@ -38,8 +38,9 @@ MOST_LISTED = 10
 class MultilabelRows:
     """Labels of each row, shape (n_rows, n_labels), with their proportions.
 
-    ``most_frequent_set`` returns the most frequent set of labels, and ``n_sets`` the number of distinct ones.
-    Unless ``is_complete``, rows are a sample, and rules that count them do not apply.
+    ``most_frequent_set`` returns the most frequent set of labels, and ``n_sets`` the number of
+    distinct ones. Unless ``is_complete``, rows are a sample, and rules that count them do not
+    apply.
     """
 
     labels: tuple[str, ...]
@@ -85,7 +86,7 @@ class MultilabelRows:
         size = effective_size_of(weight)
         if self.clusters is not None:
             clusters = self.clusters.take_rows(denominator)
-            # As many independent rows as would vary as much; clusters that agree count one each.
+            # The number of independent rows with the same variance.
             error, n, cluster_weights = clusters.mean_error(inside), size, clusters.cluster_weights
             return lambda level: IntervalNumber.within(
                 proportion,
@@ -113,9 +114,8 @@ class MultilabelRows:
                 return lambda level: IntervalNumber.within(
                     value, clusters.normal(value, *error, level, "clustered")
                 )
-            n = effective_size_of(
-                clusters.cluster_weights
-            )  # Clusters that agree altogether count as one row each.
+            # Clusters without any variation count as one row each.
+            n = effective_size_of(clusters.cluster_weights)
         else:
             either = (first | second) & (weight > 0)
             either = either if either.any() else weight > 0
@@ -142,8 +142,7 @@ def labels_without_rows(_: Subject, rows: MultilabelRows) -> Iterator[FindingDra
         yield FindingDraft(
             f"{rows.format_n_labels(len(absent))} {'has' if len(absent) == 1 else 'have'} no rows: "
             f"{format_first(absent)}. Recall and AUC of such a label are undefined; averages over "
-            "labels "
-            "omit it unless it is predicted.",
+            "labels omit it unless it is predicted.",
             {"labels without rows": len(absent), "labels": len(rows.labels)},
         )
 
@@ -160,11 +159,11 @@ def few_rows_of_labels(subject: Subject, rows: MultilabelRows) -> Iterator[Findi
     if small_labels and rows.is_complete:
         fewest = [(label, n) for n, label in sorted(small_labels, key=lambda pair: pair[0])]
         yield FindingDraft(
-            f"{rows.format_n_labels(len(small_labels))} {'has' if len(small_labels) == 1 else 'have'} few rows: "
+            f"{rows.format_n_labels(len(small_labels))} "
+            f"{'has' if len(small_labels) == 1 else 'have'} few rows: "
             f"{format_first(f'{label} (n = {n:.3g})' for label, n in fewest)}. A single row "
-            "changes "
-            f"measures of such a label by up to {1 / fewest[0][1]:.2g}, and macro averages give it "
-            "as much weight as any other.",
+            f"changes measures of such a label by up to {1 / fewest[0][1]:.2g}, and macro averages "
+            "give it as much weight as any other.",
             rows.listed(fewest, "rows", "labels with few rows"),
             tuple(str(m) for m in subject.measures if m.average == "macro" or m.label),
         )
@@ -202,13 +201,12 @@ def _rare_labels(
     if blind:
         advice = (
             f" {join_words(blind)} would hardly change if such a label were never predicted; "
-            "report "
-            "macro averages, or measures by label."
+            "report macro averages, or measures by label."
         )
     return FindingDraft(
-        f"{rows.format_n_labels(len(rare))} {'is' if len(rare) == 1 else 'are'} rare: {of_rows(rare)}."
-        f"{advice}",
-        rows.listed(rare, "share", "rare labels"),
+        f"{rows.format_n_labels(len(rare))} {'is' if len(rare) == 1 else 'are'} rare: "
+        f"{of_rows(rare)}.{advice}",
+        rows.listed(rare, "proportion", "rare labels"),
         tuple(blind),
     )
 
@@ -227,9 +225,8 @@ def unpredicted_labels(
     if have and rows.is_complete:
         listed = format_first(f"{label} (n = {format_number(n)})" for label, n in have)
         yield FindingDraft(
-            f"{subject.title} never predicts {rows.format_n_labels(len(have))}: {listed}. The recall of such a "
-            "label "
-            "is 0, and its precision is undefined; check its threshold.",
+            f"{subject.title} never predicts {rows.format_n_labels(len(have))}: {listed}. The "
+            "recall of such a label is 0, and its precision is undefined; check its threshold.",
             rows.listed(have, "rows", "labels never predicted"),
             tuple(str(m) for m in subject.measures if m.average == "macro"),
         )
@@ -288,7 +285,7 @@ def confused_labels(subject: Subject, predictions: MultilabelPredictions) -> Ite
     """
     rows, truth, predicted = predictions.rows, predictions.rows.truth, predictions.predicted
     missed, false_positives = truth & ~predicted, predicted & ~truth
-    # Single precision is twice as fast, and exact of counts; weights it may not even hold.
+    # Single precision is twice as fast, and exact for counts; weights may exceed its range.
     kind = np.float32 if rows.weight is None else np.float64
     weighted = missed.astype(kind)
     if rows.weight is not None:
@@ -325,13 +322,13 @@ def _confused_labels(
     names = [rows.labels[code] for code in codes]
     of_all, of_errors, other_rate = (estimate(subject.level) for estimate in estimates)
     return FindingDraft(
-        f"{subject.title} predicts {other} instead of {label} for {of_all} of the {label} rows, which is "
-        f"{of_errors} of those that miss {label}. Of all other rows without {other}, {other_rate} are "
-        f"predicted as {other}.",
+        f"{subject.title} predicts {other} instead of {label} for {of_all} of the {label} rows, "
+        f"which is {of_errors} of those that miss {label}. Of all other rows without {other}, "
+        f"{other_rate} are predicted as {other}.",
         {
-            "share of the rows": of_all,
-            "share of the rows that miss it": of_errors,
-            "share of the other rows": other_rate,
+            "proportion of the rows": of_all,
+            "proportion of the rows that miss it": of_errors,
+            "proportion of all other rows": other_rate,
         },
         tuple(str(m) for m in subject.measures if m.label in names),
         about=", ".join(names),

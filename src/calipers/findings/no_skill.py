@@ -51,9 +51,8 @@ def auc_below_chance(subject: Subject, table: ScoreTable) -> Iterator[Claim]:
 def _ranks_wrongly(subject: Subject, area: IntervalNumber) -> FindingDraft:
     reversed_area = IntervalNumber(1 - area.value, 1 - area.high, 1 - area.low)
     return FindingDraft(
-        f"{subject.title} ranks below chance (AUC {area}). The negated score has an AUC of {reversed_area}; "
-        "check "
-        "the direction of the score and which class is positive.",
+        f"{subject.title} ranks below chance (AUC {area}). The negated score has an AUC of "
+        f"{reversed_area}; check the direction of the score and which class is positive.",
         {"AUC": area, "AUC of the negated score": reversed_area},
         subject.shown_among("AUC"),
     )
@@ -77,16 +76,15 @@ def _answers_wrongly(subject: Subject, recall: IntervalNumber, fpr: IntervalNumb
     j, hits, alarms = recall - fpr, 1 - recall.value, 1 - fpr.value
     return FindingDraft(
         f"{subject.title} predicts below chance: recall {format_number(recall.value)} at a false "
-        "positive "
-        "rate of "
-        f"{format_number(fpr.value)} (difference {j:+}). The opposite predictions have a recall of "
-        f"{format_number(hits)} at {format_number(alarms)}; check which class is positive.",
+        f"positive rate of {format_number(fpr.value)} (difference {j:+}). The opposite predictions "
+        f"have a recall of {format_number(hits)} at {format_number(alarms)}; check which class is "
+        "positive.",
         {
             "recall": recall.value,
             "FPR": fpr.value,
             "J": j,
-            "recall of the opposite": hits,
-            "FPR of the opposite": alarms,
+            "recall of the opposite predictions": hits,
+            "FPR of the opposite predictions": alarms,
         },
         subject.shown_among("recall", "specificity", "FPR", "J"),
     )
@@ -103,19 +101,18 @@ def compare_with_constant(
 ) -> Iterator[Claim]:
     """Claim that a system is worse than the best constant prediction, or not better.
 
-    The best constant is chosen among ``n_constants`` predictions on the same rows, which favours it.
-    The p-value of a better constant is therefore multiplied by their number.
+    The best constant is chosen among ``n_constants`` predictions on the same rows, which biases its
+    value upwards. The p-value of a better constant is therefore multiplied by their number.
     """
     gain, measure = difference(subject.level), name.replace(" ", "-")
 
     def make_draft(kind: str, verb: str) -> FindingDraft:
         return FindingDraft(
-            f"{subject.title}: {name} {value} {verb} {format_number(constant_value)}, the {name} of always "
-            "predicting "
-            f"{constant} (difference {gain:+}).",
+            f"{subject.title}: {name} {value} {verb} {format_number(constant_value)}, the {name} "
+            f"of always predicting {constant} (difference {gain:+}).",
             {
                 measure: value,
-                f"{name} of the constant answer": constant_value,
+                f"{name} of the best constant prediction": constant_value,
                 "difference": gain,
             },
             subject.shown_among(measure, "error-rate"),
@@ -201,13 +198,11 @@ def error_and_constant(subject: Subject, predictions: NumericPredictions) -> Ite
     def make_draft(kind: str, verb: str) -> FindingDraft:
         return FindingDraft(
             f"{subject.title}: {shorten_name(name)} {format_number(system_value)} {verb} "
-            f"{format_number(constant_value)}, "
-            f"the {shorten_name(name)} of "
-            f"always predicting {format_number(best)} (difference of the mean {losses_name} "
-            f"{difference:+}).",
+            f"{format_number(constant_value)}, the {shorten_name(name)} of always predicting "
+            f"{format_number(best)} (difference of the mean {losses_name} {difference:+}).",
             {
                 name: system_value,
-                f"{name} of the constant prediction": constant_value,
+                f"{name} of the best constant prediction": constant_value,
                 "difference of the mean losses": difference,
             },
             (name,),

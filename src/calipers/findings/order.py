@@ -26,9 +26,9 @@ class UnorderedInfluence:
 def neighbouring_rows(subject: Subject, data: UnorderedInfluence) -> Iterator[Claim]:
     """Rows next to each other are correlated, and neither times nor clusters of rows are given.
 
-    The influence of rows on the first measure has a lag-1 autocorrelation of {MIN_AUTOCORRELATION:g} or more,
-    with at least {ENOUGH} rows (tests of the lag-1 autocorrelation and of the sum of the first
-    ten).
+    The influence of rows on the first measure has a lag-1 autocorrelation of
+    {MIN_AUTOCORRELATION:g} or more, with at least {ENOUGH} rows (tests of the lag-1 autocorrelation
+    and of the sum of the first ten).
     """
     influence = data.influence()
     if influence is None or len(influence) < ENOUGH:
@@ -50,10 +50,13 @@ def _neighbor_message(
     count = data.rows * dependence.effective / dependence.periods
     return FindingDraft(
         f"{subject.title}: neighbouring rows are correlated; the lag-1 autocorrelation of their "
-        "influence "
-        f"on {data.measure} is {dependence.lag_one:.2f}. If rows are in temporal order, the effective "
-        f"sample size is about {count:,.0f} instead of {data.rows:,}, and intervals are too narrow. "
-        "Pass time= or cluster=.",
-        {"lag-1 autocorrelation": dependence.lag_one, "rows": data.rows, "independent rows": count},
+        f"influence on {data.measure} is {dependence.lag_one:.2f}. If rows are in temporal order, "
+        f"the effective sample size is about {count:,.0f} instead of {data.rows:,}, and intervals "
+        "are too narrow. Pass time= or cluster=.",
+        {
+            "lag-1 autocorrelation": dependence.lag_one,
+            "rows": data.rows,
+            "effective sample size": count,
+        },
         (data.measure,),
     )

@@ -92,8 +92,7 @@ def _miscalibration_message(
         )
     return FindingDraft(
         f"{subject.title} discriminates (AUC {area}) but is miscalibrated: {join_words(clauses)}. "
-        "Recalibrate "
-        "the probabilities on other rows.",
+        "Recalibrate the probabilities on other rows.",
         {"AUC": area, **values},
         subject.shown_among("AUC", *RECALIBRATION, "ECE", "Brier", "log-loss"),
         about=", ".join(aspects),
@@ -171,11 +170,11 @@ def _one_sided_message(
         f"{name} {values[name]}" for name in ("LR+", "LR-") if not math.isnan(values[name].value)
     )
     prevalence = float(m.truth[1] / m.total)
+    note = _prevalence_note(cells, does[0], values)
     return FindingDraft(
         f"{subject.title} predicts {cells.label(sure)} reliably but not {cells.label(unsure)}: "
         f"{predictive} at a prevalence of "
-        f"{format_number(prevalence)}{f' ({weight})' if weight else ''}."
-        f"{_prevalence_note(cells, does[0], values)}",
+        f"{format_number(prevalence)}{f' ({weight})' if weight else ''}.{note}",
         {
             "precision": values["precision"],
             "NPV": values["NPV"],
@@ -195,8 +194,7 @@ def _prevalence_note(cells: BinaryCells, does: str, values: Mapping[str, Interva
         return (
             f" The NPV is high because {positive} is rare: with LR- above {MAX_NEGATIVE_LR:g} a "
             f"negative prediction is weak evidence, and {format_number(float(m.fn / m.truth[1]))} "
-            "of the "
-            f"{positive} rows are missed."
+            f"of the {positive} rows are missed."
         )
     if does == "in" and values["LR+"].value < MIN_POSITIVE_LR:
         return (
@@ -236,9 +234,13 @@ def _overprediction_message(
     subject: Subject, label: str, ratio: IntervalNumber, occurs: float, answered: float
 ) -> FindingDraft:
     return FindingDraft(
-        f"{subject.title} over-predicts {label}: {format_number(answered)} of the predictions against "
-        f"{format_number(occurs)} of the rows (ratio {ratio}).",
-        {"ratio": ratio, "share of the answers": answered, "share of the rows": occurs},
+        f"{subject.title} over-predicts {label}: {format_number(answered)} of the predictions "
+        f"against {format_number(occurs)} of the rows (ratio {ratio}).",
+        {
+            "ratio": ratio,
+            "proportion of the predictions": answered,
+            "proportion of the rows": occurs,
+        },
         subject.shown_among("precision", "recall", "specificity", "NPV"),
         about=label,
     )
@@ -281,12 +283,12 @@ def ties(subject: Subject, table: ScoreTable) -> Iterator[FindingDraft]:
         area, distinct = subject.estimate_of("AUC"), len(table.scores)
         auc_if_lost, auc_if_won = area.value - tied / 2, area.value + tied / 2
         yield FindingDraft(
-            f"{subject.title} has {format_count(distinct, 'distinct scores')}; {format_number(tied)} of "
-            "the pairs of a "
-            "positive and a negative row are tied. The AUC counts a tie as one half; with all ties "
-            f"broken it would be between {format_number(auc_if_lost)} and {format_number(auc_if_won)}.",
+            f"{subject.title} has {format_count(distinct, 'distinct scores')}; "
+            f"{format_number(tied)} of the pairs of a positive and a negative row are tied. The "
+            "AUC counts a tie as one half; with all ties broken it would be between "
+            f"{format_number(auc_if_lost)} and {format_number(auc_if_won)}.",
             {
-                "tied share": tied,
+                "tied proportion": tied,
                 "distinct scores": distinct,
                 "AUC": area,
                 "AUC with ties lost": auc_if_lost,

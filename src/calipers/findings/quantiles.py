@@ -53,10 +53,10 @@ def _coverage_off(subject: Subject, name: str, nominal: float) -> FindingDraft:
     coverage = subject.estimate_of(name)
     side, mend = ("more", "narrower") if coverage.value > nominal else ("less", "wider")
     return FindingDraft(
-        f"{subject.title}: the {format_percent(nominal)} prediction intervals cover {coverage} of the rows, "
-        f"{side} "
-        "than nominal. Recalibrate them on held-out rows, for example by conformal prediction.",
-        {"coverage": coverage, "to hold": nominal},
+        f"{subject.title}: the {format_percent(nominal)} prediction intervals cover {coverage} of "
+        f"the rows, {side} than nominal. Recalibrate them on held-out rows, for example by "
+        "conformal prediction.",
+        {"coverage": coverage, "nominal coverage": nominal},
         subject.shown_among(name, f"interval-score@{nominal:.10g}", f"mean-width@{nominal:.10g}"),
         about=f"{nominal:.10g}, {mend}",
     )
@@ -66,9 +66,9 @@ def _coverage_off(subject: Subject, name: str, nominal: float) -> FindingDraft:
 def conditional_miscoverage(subject: Subject, predictions: QuantilePredictions) -> Iterator[Claim]:
     """Coverage of the widest central prediction interval depends on the prediction.
 
-    With {ENOUGH} rows or more, it differs by {MIN_DIFFERENCE:g} or more between the lowest and the highest
-    quintile of the midpoints, and depends significantly on the rank of the midpoint (linear trend,
-    HC3).
+    With {ENOUGH} rows or more, it differs by {MIN_DIFFERENCE:g} or more between the lowest and the
+    highest quintile of the midpoints, and depends significantly on the rank of the midpoint
+    (linear trend, HC3).
     """
     for nominal in interval_levels(predictions.quantiles.levels)[:1]:
         used = slice(None) if predictions.weight is None else predictions.weight > 0
@@ -97,13 +97,13 @@ def _miscoverage_message(
 ) -> FindingDraft:
     low, high = extreme_means
     return FindingDraft(
-        f"{subject.title}: the coverage of the {format_percent(nominal)} prediction intervals depends on "
-        "the "
-        f"prediction; it is {low} in the lowest quintile of the predictions and {high} in the "
-        "highest. Examine the coverage by prediction, and let the width vary with the uncertainty.",
+        f"{subject.title}: the coverage of the {format_percent(nominal)} prediction intervals "
+        f"depends on the prediction; it is {low} in the lowest quintile of the predictions and "
+        f"{high} in the highest. Examine the coverage by prediction, and let the width vary with "
+        "the uncertainty.",
         {
-            "coverage of the lowest fifth": low,
-            "coverage of the highest fifth": high,
+            "coverage in the lowest quintile": low,
+            "coverage in the highest quintile": high,
             "p": p,
         },
         subject.shown_among(f"interval-coverage@{nominal:.10g}", f"interval-score@{nominal:.10g}"),
@@ -128,8 +128,8 @@ def crossing_quantiles(
         )
         of_rows = format_count(len(predictions.truth), "rows" if first else "examined rows")
         yield FindingDraft(
-            f"{subject.title}: the predicted quantiles cross in {len(rows):,} of {of_rows}{first}. Sort "
-            "the quantiles of each row; this never increases the mean pinball loss.",
+            f"{subject.title}: the predicted quantiles cross in {len(rows):,} of {of_rows}{first}. "
+            "Sort the quantiles of each row; this never increases the mean pinball loss.",
             {"rows that cross": len(rows)},
             subject.shown_measures,
         )

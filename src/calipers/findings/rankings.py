@@ -103,9 +103,8 @@ def no_judged_documents(subject: Subject, run: RunStatistics) -> Iterator[Findin
     retrieved = int(run.rankings.retrieved.sum())
     advice = run.spelling("documents") or "Compare the document ids of the run and the judgments."
     yield FindingDraft(
-        f"{subject.title} retrieves {format_count(retrieved, 'documents')} for judged topics, but no "
-        "judged one, "
-        f"so every measure is 0. {advice}",
+        f"{subject.title} retrieves {format_count(retrieved, 'documents')} for judged topics, but "
+        f"no judged one, so every measure is 0. {advice}",
         {"documents retrieved": retrieved, "judged": 0},
         subject.shown_measures,
     )
@@ -123,8 +122,8 @@ def topics_missing(subject: Subject, run: RunStatistics) -> Iterator[FindingDraf
         others = f" It has {format_count(run.unjudged_topics, 'topics')} without judgments."
     advice = run.spelling("topics") or 'Use topics="both" to exclude topics that the run lacks.'
     yield FindingDraft(
-        f"{subject.title} retrieves nothing for {missing} of {topics} judged topics; its measures are 0 "
-        f"there.{others} {advice}",
+        f"{subject.title} retrieves nothing for {missing} of {topics} judged topics; its measures "
+        f"are 0 there.{others} {advice}",
         {"topics missing": missing, "topics": topics, "unjudged topics": run.unjudged_topics},
         subject.shown_measures,
     )
@@ -153,7 +152,7 @@ def low_judged_fraction(subject: Subject, runs: RunStatisticsByName) -> Iterator
             "non-relevant, which biases scores against runs that did not contribute to the pool. "
             "Use judgment_bounds=True for bounds on each measure.",
             {
-                f"share judged of {shorten_name(name)}": fraction
+                f"judged fraction of {shorten_name(name)}": fraction
                 for name, fraction in low_fractions.items()
             },
             subject.shown_measures,
@@ -170,7 +169,7 @@ def tied_scores(subject: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
     tied = float(np.mean(rankings.tied_to > rankings.tied_from)) if len(rankings.rank) else 0.0
     if tied < MOST_TIED or not run.by_id:
         return
-    values, also = {"share tied": tied}, ""
+    values, also = {"tied proportion": tied}, ""
     if (bounds := run.bounds()) is not None:
         name, low, high = bounds
         values |= {f"{name} at worst": low, f"{name} at best": high}
@@ -178,8 +177,7 @@ def tied_scores(subject: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
         if format_number(low) != format_number(high):
             also = (
                 f" Depending on their order, {shorten_name(name)} is between {format_number(low)} "
-                "and "
-                f"{format_number(high)}."
+                f"and {format_number(high)}."
             )
         elif low != high:
             also = f" Their order changes {shorten_name(name)} by at most {high - low:.2g}."
@@ -189,7 +187,8 @@ def tied_scores(subject: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
         item_name = "judged documents"
         order = 'topic. Ties are ordered by id; use ties="average" for the mean over all orders.'
     yield FindingDraft(
-        f"{subject.title}: {tied:.0%} of the {item_name} have the same score as others of the {order}{also}",
+        f"{subject.title}: {tied:.0%} of the {item_name} have the same score as others of the "
+        f"{order}{also}",
         values,
         subject.shown_measures,
     )
@@ -203,9 +202,9 @@ def nothing_to_order(subject: Subject, graded: GradedGroups) -> Iterator[Finding
     if same >= NOTHING_TO_ORDER * groups:
         yield FindingDraft(
             f"In {same} of {format_count(groups, 'groups')} all rows have the same grade. There, "
-            "measures "
-            "are constant or undefined for any order, so these groups do not separate systems.",
-            {"groups of one grade": same, "groups": groups},
+            "measures are constant or undefined for any order, so these groups do not separate "
+            "systems.",
+            {"groups with a single grade": same, "groups": groups},
             subject.shown_measures,
         )
 
@@ -226,20 +225,19 @@ def topic_carries(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
         if not 2 * contributions[max_index] > total:
             continue
         topic_index, mean = int(defined[max_index]), total / float(w.sum())
-        remaining_weight = float(
-            np.delete(w, max_index).sum()
-        )  # a difference would lose small weights
+        # The total minus one weight would lose small weights.
+        remaining_weight = float(np.delete(w, max_index).sum())
         if not remaining_weight > 0:
             continue
         remaining_mean = float(np.delete(contributions, max_index).sum()) / remaining_weight
         yield FindingDraft(
             f"More than half of the mean {shorten_name(table.measure)} of {system_name(name)} "
-            f"({format_number(mean)}) is due to {table.unit_name} {quote(table.topics[topic_index])}; without it "
-            "the "
-            f"mean is {format_number(remaining_mean)}.",
+            f"({format_number(mean)}) is due to {table.unit_name} "
+            f"{quote(table.topics[topic_index])}; without it the mean is "
+            f"{format_number(remaining_mean)}.",
             {
                 table.measure: mean,
-                f"value of the {table.unit_name}": float(values[topic_index]),
+                f"value on the {table.unit_name}": float(values[topic_index]),
                 f"{table.measure} without it": remaining_mean,
                 table.unit: n,
             },
@@ -326,11 +324,10 @@ def _decisive_topic_message(
     amount = remaining_difference if remaining_difference.value > 0 else -remaining_difference
     return FindingDraft(
         f"The difference in {shorten_name(table.measure)} between {first_} and {second} depends on "
-        "one "
-        f"{table.unit_name}, {quote(table.topics[topic_index])}: it is {IntervalNumber.from_estimate(difference):+} with this "
-        f"{table.unit_name}; "
-        f"without it {ahead} scores higher than {behind} by {amount:+}. Check the {table.unit_name}, "
-        f"where the difference is {format_number(topic_difference)}.",
+        f"one {table.unit_name}, {quote(table.topics[topic_index])}: it is "
+        f"{IntervalNumber.from_estimate(difference):+} with this {table.unit_name}; without it "
+        f"{ahead} scores higher than {behind} by {amount:+}. Check the {table.unit_name}, where "
+        f"the difference is {format_number(topic_difference)}.",
         {
             "difference": IntervalNumber.from_estimate(difference),
             f"difference without the {table.unit_name}": remaining_difference,
@@ -358,9 +355,8 @@ def few_topics_differ(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
         them = "the two systems" if values.shape[1] == 2 else f"all {values.shape[1]} systems"
         yield FindingDraft(
             f"On {n - differ} of {n} {table.unit}, {them} have the same "
-            f"{shorten_name(table.measure)}; "
-            f"comparisons are based on the other {differ}. A measure with a deeper cutoff or "
-            "graded gains may separate them on more.",
-            {f"{table.unit} that differ": differ, table.unit: n},
+            f"{shorten_name(table.measure)}; comparisons are based on the other {differ}. A "
+            "measure with a deeper cutoff or graded gains may separate them on more.",
+            {f"{table.unit} with differences": differ, table.unit: n},
             (table.measure,),
         )

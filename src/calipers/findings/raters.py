@@ -49,9 +49,9 @@ def _low_agreement_message(
     subject: Subject, panel: RaterPanel, alpha: IntervalNumber
 ) -> FindingDraft:
     return FindingDraft(
-        f"{subject.title}: agreement is too low for conclusions from the ratings (alpha {alpha}, below "
-        f"{ENOUGH:g}). Examine pairs of raters and revise the instructions, or aggregate more "
-        "ratings by majority.",
+        f"{subject.title}: agreement is too low for conclusions from the ratings (alpha {alpha}, "
+        f"below {ENOUGH:g}). Examine pairs of raters and revise the instructions, or aggregate "
+        "more ratings by majority.",
         {"alpha": alpha},
         subject.shown_among(panel.measure),
     )
@@ -76,9 +76,9 @@ def _outlying_rater_message(
     subject: Subject, panel: RaterPanel, name: str, gain: IntervalNumber
 ) -> FindingDraft:
     return FindingDraft(
-        f"{subject.title}: {shorten_name(name)} rates differently from the others; alpha is higher by "
-        f"{gain:+} "
-        f"without {shorten_name(name)}. Compare the ratings: the outlying ones need not be wrong.",
+        f"{subject.title}: {shorten_name(name)} rates differently from the others; alpha is higher "
+        f"by {gain:+} without {shorten_name(name)}. Compare the ratings: the outlying ones need "
+        "not be wrong.",
         {"gain": gain},
         subject.shown_among(panel.measure),
         about=name,
@@ -95,10 +95,9 @@ def dominant_category(subject: Subject, panel: RaterPanel) -> Iterator[FindingDr
     alpha, agree = subject.estimate_of(panel.measure), subject.estimate_of("percent-agreement")
     if panel.proportion >= COMMON and agree.value >= COMMON and alpha.value < ENOUGH:
         yield FindingDraft(
-            f"{subject.title}: {agree} of the pairs of ratings agree, but alpha is only {alpha}. As "
-            f"{format_percent(panel.proportion)} of the ratings are {quote(panel.commonest)}, most "
-            "pairs are "
-            "expected to agree by chance; rate more items of the other categories.",
-            {"agreement": agree, "alpha": alpha, "share": panel.proportion},
+            f"{subject.title}: {agree} of the pairs of ratings agree, but alpha is only {alpha}. "
+            f"As {format_percent(panel.proportion)} of the ratings are {quote(panel.commonest)}, "
+            "most pairs are expected to agree by chance; rate more items of the other categories.",
+            {"agreement": agree, "alpha": alpha, "proportion": panel.proportion},
             subject.shown_among(panel.measure, "percent-agreement"),
         )

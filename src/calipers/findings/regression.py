@@ -53,7 +53,7 @@ class Residuals:
     """Residuals of a system, prediction minus truth, scaled by the largest absolute one."""
 
     def __init__(self, predictions: NumericPredictions) -> None:
-        # (Rows that all count need no copies.)
+        # If all rows have positive weight, no copies are needed.
         self._used: npt.NDArray[np.intp] | None = None
         if predictions.weight is not None and not predictions.weight.all():
             self._used = np.flatnonzero(predictions.weight)

@@ -16,7 +16,7 @@ from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_mean, rul
 from calipers.inference import intervals
 from calipers.report.numbers import format_count, format_number, format_percent
 from calipers.statistics.base import dot
-from calipers.statistics.row_sample import MOST_LARGEST  # noqa: F401 - stands in a rule's text
+from calipers.statistics.row_sample import MOST_LARGEST  # noqa: F401 - used in the text of a rule
 
 if TYPE_CHECKING:
     from calipers.statistics import LargestResiduals
@@ -34,7 +34,7 @@ GROWN = 1.5
 #: The largest proportion of rows that are reported as influential.
 MAX_PROPORTION = 0.01
 _NORMAL = math.sqrt(math.pi / 2)
-#: √n times the standard deviation of the ratio of mean absolute to standard deviation (normal).
+#: √n times the standard deviation, for normal residuals, of mean absolute over standard deviation.
 _OF_NORMAL = math.sqrt(1 - 3 / math.pi)
 #: The number of rows that are named.
 _NAMED = 3
@@ -64,11 +64,11 @@ def heavy_tails(subject: Subject, predictions: NumericPredictions) -> Iterator[C
 def _heavy_tails(subject: Subject, ratio: float) -> FindingDraft:
     read = subject.shown_among("MAE", "MedAE")
     return FindingDraft(
-        f"{subject.title}: the residuals are heavy-tailed; their standard deviation is {ratio:.2f} times "
-        f"their mean absolute deviation ({_NORMAL:.2f} if normal). RMSE, MSE and R² depend mostly "
-        f"on few rows; report {' and '.join(read) or 'MAE or MedAE'} as well. The chi-square "
-        "interval of the RMSE assumes normal residuals and is too narrow here.",
-        {"standard over mean absolute deviation": ratio, "of normal residuals": _NORMAL},
+        f"{subject.title}: the residuals are heavy-tailed; their standard deviation is {ratio:.2f} "
+        f"times their mean absolute deviation ({_NORMAL:.2f} if normal). RMSE, MSE and R² depend "
+        f"mostly on few rows; report {' and '.join(read) or 'MAE or MedAE'} as well. The "
+        "chi-square interval of the RMSE assumes normal residuals and is too narrow here.",
+        {"standard over mean absolute deviation": ratio, "ratio of normal residuals": _NORMAL},
         subject.shown_among("RMSE", "MSE", "R2", "MAE", "MedAE"),
     )
 
@@ -113,11 +113,11 @@ def _skewness_message(subject: Subject, interval: IntervalNumber) -> FindingDraf
     )
     side = "high" if proportion_below > 0.5 else "low"
     return FindingDraft(
-        f"{subject.title}: the residuals are skewed; {part} of them are {which} their mean, and the "
-        f"largest are of predictions that are too {side}. RMSE rewards predicting the mean, MAE "
-        "the median, and here the two differ: choose the measure accordingly. Symmetric intervals "
-        "(normal, Student) are less accurate; the default ones allow for skewness.",
-        {f"share {which} the mean": part},
+        f"{subject.title}: the residuals are skewed; {part} of them are {which} their mean, and "
+        f"the largest are of predictions that are too {side}. RMSE rewards predicting the mean, "
+        "MAE the median, and here the two differ: choose the measure accordingly. Symmetric "
+        "intervals (normal, Student) are less accurate; the default ones allow for skewness.",
+        {f"proportion {which} the mean": part},
         subject.shown_among("RMSE", "MSE", "MAE", "mean-error"),
         about=which,
     )
@@ -148,16 +148,15 @@ def _trend_message(subject: Subject, residuals: Residuals, trend: LinearTrend) -
     )
     tendency = "too extreme" if trend.slope > 0 else "too moderate"
     return FindingDraft(
-        f"{subject.title}: the predictions are {tendency}; the mean residual is {low:+} in the lowest "
-        "quintile "
-        f"of the predictions and {high:+} in the highest. A linear correction fitted to these rows "
-        f"would change the RMSE from {format_number(now)} to {format_number(then)}; fit it on "
-        "other rows.",
+        f"{subject.title}: the predictions are {tendency}; the mean residual is {low:+} in the "
+        f"lowest quintile of the predictions and {high:+} in the highest. A linear correction "
+        f"fitted to these rows would change the RMSE from {format_number(now)} to "
+        f"{format_number(then)}; fit it on other rows.",
         {
-            "mean residual of the lowest fifth": low,
-            "mean residual of the highest fifth": high,
+            "mean residual in the lowest quintile": low,
+            "mean residual in the highest quintile": high,
             "RMSE": now,
-            "RMSE on a line": then,
+            "RMSE after a linear correction": then,
             "p": trend.p,
         },
         subject.shown_among("RMSE", "MSE", "MAE", "mean-error", "R2"),
@@ -206,12 +205,13 @@ def _heteroscedasticity_message(
 ) -> FindingDraft:
     grow, affected = ("grow", "large") if trend.slope > 0 else ("shrink", "small")
     return FindingDraft(
-        f"{subject.title}: errors are heteroscedastic; the mean absolute error is {low} in the lowest "
-        f"quintile of the predictions and {high} in the highest. RMSE and MAE mostly reflect the "
-        f"{affected} predictions; report relative errors (RMSLE, MAPE) or errors by slice as well.",
+        f"{subject.title}: errors are heteroscedastic; the mean absolute error is {low} in the "
+        f"lowest quintile of the predictions and {high} in the highest. RMSE and MAE mostly "
+        f"reflect the {affected} predictions; report relative errors (RMSLE, MAPE) or errors by "
+        "slice as well.",
         {
-            "mean error of the lowest fifth": low,
-            "mean error of the highest fifth": high,
+            "mean absolute error in the lowest quintile": low,
+            "mean absolute error in the highest quintile": high,
             "p": trend.p,
         },
         subject.shown_among("RMSE", "MSE", "MAE", "RMSLE", "MAPE"),
@@ -223,8 +223,8 @@ def _heteroscedasticity_message(
 def rows_carry(subject: Subject, predictions: NumericPredictions) -> Iterator[FindingDraft]:
     """Few rows account for half of the squared error.
 
-    With {ENOUGH} rows or more, they are at most {MAX_PROPORTION:g} of the rows, or a single one (in batches,
-    at most {MOST_LARGEST:,} rows).
+    With {ENOUGH} rows or more, they are at most {MAX_PROPORTION:g} of the rows, or a single one (in
+    batches, at most {MOST_LARGEST:,} rows).
     """
     residuals = predictions.residuals
     if residuals.size < ENOUGH:
@@ -251,15 +251,14 @@ def rows_carry(subject: Subject, predictions: NumericPredictions) -> Iterator[Fi
         for squares, weight in ((influential.of_squares, influential.of_weight), remaining)
     )
     yield FindingDraft(
-        f"{subject.title}: {k:,} of {format_count(influential.rows, 'rows')} account{'s' if k == 1 else ''} "
-        "for "
-        f"{format_percent(round(proportion, 2))} of the squared error: "
-        f"{format_first(influential.names, _NAMED)}. "
-        f"Without {'it' if k == 1 else 'them'} the RMSE would be {format_number(then)} instead of "
-        f"{format_number(now)}; check the truth {'of this row' if k == 1 else 'of these rows'}.",
+        f"{subject.title}: {k:,} of {format_count(influential.rows, 'rows')} "
+        f"account{'s' if k == 1 else ''} for {format_percent(round(proportion, 2))} of the squared "
+        f"error: {format_first(influential.names, _NAMED)}. Without {'it' if k == 1 else 'them'} "
+        f"the RMSE would be {format_number(then)} instead of {format_number(now)}; check the truth "
+        f"{'of this row' if k == 1 else 'of these rows'}.",
         {
-            "rows that carry": k,
-            "share of the squared error": proportion,
+            "influential rows": k,
+            "proportion of the squared error": proportion,
             "RMSE": now,
             "RMSE without them": then,
         },

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 #: What differences of units go by, as an interval and as a test.
 METHOD, TEST = "t or Bayesian bootstrap, paired", "paired t or Bayesian bootstrap"
 
-#: What tests by the share of replicates are called, of rows and of clusters.
+#: Names of the tests by the proportion of replicates, for rows and for clusters.
 BY_REPLICATES = ("paired bootstrap", "paired cluster bootstrap")
 
 
@@ -121,7 +121,7 @@ def _transformed_interval(reading: PointEstimate, error: StandardError, level: f
 
 # --- Rows in clusters ----------------------------------------------------------------------------
 
-#: Kinds of readings that are shares of rows, areas between two ends, and means.
+#: Kinds of readings that are proportions of rows, areas with two bounds, and means.
 _SHARES = ("share of rows", "share by rank", "share of topics")
 _AREAS = (
     "AUC",
@@ -473,9 +473,8 @@ def _unit_procedure(reading: PointEstimate) -> Procedure | None:
     if reading.unit == "rows" and reason:
         reason = "too_few_rows"
     if n and units.differing == 0 and silent and math.isfinite(max_difference):
-        error = StandardError(
-            0.0, error.name, 1.0
-        )  # of units that do not differ the bootstrap says all
+        # If no unit differs, the Bayesian bootstrap alone gives the interval.
+        error = StandardError(0.0, error.name, 1.0)
     se = error.se
     if bayes is not None and (2 * units.differing < n or not se > 0):
         se = float(np.nanmax([se, bayes.standard_deviation]))
@@ -706,7 +705,7 @@ def _accelerated_difference(reading: PointEstimate) -> Procedure | None:
     procedure = _replicate_procedure(
         reading, reading.cached_replicates, method, name, **accelerated
     )
-    # Of very skewed replicates, the shares it takes may be beyond the last of them.
+    # With very skewed replicates, the quantiles it needs may be beyond the most extreme one.
     beyond = procedure.interval(reading.settings.level).reason == "too_few_replicates"
     return None if beyond else procedure
 

@@ -98,8 +98,8 @@ def reach(values: FloatArray, max_distance: float = math.inf) -> float:
     """Return the distance at which half units are placed if the range has no natural end.
 
     This holds for differences between two systems, whose theoretical ends no unit comes near. The
-    distance is max|x|·(1 + 2/m), where m is the number of values other than 0, at most ``max_distance``;
-    and ``max_distance`` if the values carry no information.
+    distance is max|x|·(1 + 2/m), where m is the number of values other than 0, and at most
+    ``max_distance``. It is ``max_distance`` if the values carry no information.
 
     Examples
     --------
@@ -175,7 +175,7 @@ class _AugmentedValues:
         parameter of the sum of their Gamma variables.
         """
         histogram = values if isinstance(values, Histogram) else Histogram.from_rows(values, weight)
-        # An end weighs what a unit does of as many as there are by Kish's number.
+        # Each end has the weight of a unit, by Kish's number of units.
         end = float(histogram.squares.sum() / histogram.sums.sum()) if len(histogram.sums) else 1.0
         unit_weight = histogram.squares / histogram.sums
         return cls(
@@ -213,9 +213,9 @@ class AugmentedMean:
     """Distribution of the mean of differences on units and half a unit at either of two ends.
 
     Units have Dirichlet weights. The half units are placed about the mean difference, not about 0,
-    so that they widen the distribution without shifting it (:func:`endpoints_about_mean`). ``counts`` is the
-    number of units with each value, ``weight`` the weight of each unit, or of the units with each
-    value.
+    so that they widen the distribution without shifting it (:func:`endpoints_about_mean`).
+    ``counts`` is the number of units with each value, ``weight`` the weight of each unit, or of the
+    units with each value.
 
     Examples
     --------
@@ -250,7 +250,7 @@ class AugmentedMean:
         used_mask = counts > 0
         x, mass = np.append(values[used_mask], endpoints), np.append(counts[used_mask], [0.5, 0.5])
         relative_weight = np.ones(len(x))
-        if weight is not None:  # an end weighs what a unit does of as many as there are by Kish
+        if weight is not None:  # each end has the weight of a unit, by Kish's number of units
             total = counts * weight
             relative_weight[:-2] = weight[used_mask] * total.sum() / (total @ weight)
         return cls(_DirichletMean(x, relative_weight, mass))
@@ -316,10 +316,10 @@ def endpoints_about_mean(
 ) -> tuple[float, float] | None:
     """Return the positions of the half units about the mean of differences, or None.
 
-    They are mean ± R, where R is the largest distance from the mean times 1 + 2/``n_differing``, and
-    ``n_differing`` is the number of differences other than 0. R and both positions are at most ``max_difference``
-    in size, if this is finite; if no difference is other than 0, the positions are ±``max_difference``. None
-    is returned if these are not finite either.
+    They are mean ± R, where R is the largest distance from the mean times 1 + 2/``n_differing``,
+    and ``n_differing`` is the number of differences other than 0. R and both positions are at most
+    ``max_difference`` in size if this is finite. If all differences are 0, the positions are
+    ±``max_difference``. None is returned if these are not finite either.
 
     Examples
     --------

@@ -26,8 +26,8 @@ from calipers.statistics.base import dot
 if TYPE_CHECKING:
     from calipers.statistics import ConfusionMatrix, FloatArray
 
-#: A cluster that holds all but this share of what a number is estimated from leaves nothing to
-#: estimate its error from.
+#: If one cluster has all but this proportion of the data that a number is estimated from, its error
+#: cannot be estimated.
 _NOTHING_ELSE = 1e-12
 
 
@@ -174,7 +174,7 @@ class ClusterIndex:
         """Return weighted sums by cluster (size, k) of values per row (n, k)."""
         if self.weight is None:
             weighted = values
-        else:  # a row of weight 0 is no row, even where its value is infinite
+        else:  # rows of weight 0 do not count, even if their value is infinite
             used = self.weight > 0
             weighted = np.zeros(values.shape)
             weighted[used] = values[used] * self.weight[used, None]
@@ -300,8 +300,8 @@ class ClusterIndex:
     ) -> ClusterError:
         """Return the standard error of a sum over rows, with expectation 0.
 
-        Each row contributes its ``influence`` (n,), such as weight times influence. ``denominator`` (n,) is
-        its contribution to the denominator, by default its weight.
+        Each row contributes its ``influence`` (n,), such as weight times influence.
+        ``denominator`` (n,) is its contribution to the denominator, by default its weight.
         """
         return cr2(*self.cluster_sums(influence, denominator))
 
@@ -382,8 +382,8 @@ class ClusterIndex:
     ) -> ClusterError:
         """Return the standard error of a proportion of a margin, a ratio of sums over clusters.
 
-        Each cluster has the ``margin`` and its own proportion of it, ``proportions`` (NaN if the margin
-        is empty).
+        Each cluster has the ``margin`` and its own proportion of it, ``proportions`` (NaN if the
+        margin is empty).
         """
         part = np.where(margin > 0, margin * (np.nan_to_num(proportions) - value), 0.0)
         return cr2(part / margin.sum(), margin)
@@ -437,13 +437,13 @@ class ClusterIndex:
         return replace(interval, method=self.annotate_method(interval.method))
 
     def notes(self, min_degrees: int, unit: str = "rows") -> list[str]:
-        """Return a warning if the degrees of freedom are fewer than ``min_degrees``, else an empty list."""
+        """Return a warning if there are fewer than ``min_degrees`` degrees of freedom, else []."""
         if self.degrees >= min_degrees:
             return []
         equal = "" if self.effective_number > self.n_clusters - 0.5 else " of equal size"
         text = (
-            f"The {unit} come in {self.count_text}{equal}: fewer than {min_degrees + 1} say little of "
-            "how much clusters differ."
+            f"The {unit} come in {self.count_text}{equal}: with fewer than {min_degrees + 1}, the "
+            "variation between clusters is poorly estimated."
         )
         return [text]
 

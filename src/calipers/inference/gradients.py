@@ -12,7 +12,7 @@ import numpy.typing as npt
 from calipers.inference.influence import STEP, numerical_derivatives
 from calipers.statistics import ConfusionMatrix, FloatArray, SparseConfusionMatrix
 
-#: So many numbers are moved at a time.
+#: Maximum number of elements that are shifted at a time.
 _AT_ONCE = 1_000_000
 
 
@@ -24,7 +24,7 @@ def gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
     return out
 
 
-#: What a row adds to a measure, times the number of rows, is but rounding below.
+#: Below this, the contribution of a row to a measure, times the number of rows, is rounding.
 _NOTHING = 1e-9
 
 

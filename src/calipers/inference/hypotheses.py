@@ -143,14 +143,14 @@ class Hypothesis:
 
 DEFAULT_HYPOTHESIS = Hypothesis()
 
-#: The tests that can be asked for; each is used where it applies.
+#: The tests that can be requested; each is used where it applies.
 TESTS: Mapping[str, str] = {
-    "auto": "the usual one of the measure",
+    "auto": "the default test of the measure",
     "t": "Student's t of the values per unit",
     "wilcoxon": "Wilcoxon's signed ranks of the values per unit",
     "sign": "the sign test of the values per unit",
     "randomisation": "Fisher's randomisation of the values per unit",
-    "bootstrap": "the share of replicates beyond no difference",
+    "bootstrap": "the proportion of replicates on the other side of no difference",
     "normal": "the difference over its standard error, normal",
     "delong": "DeLong's test of two AUCs: the difference over its standard error, normal",
     "mcnemar": "McNemar's exact test, of accuracies",
@@ -281,7 +281,7 @@ def equivalence_result(procedure: Procedure, margin: float | None) -> TestResult
     return equivalence_test(procedure.test, margin)
 
 
-# --- What else there is to say of a difference ----------------------------------------------------
+# --- Effect sizes and power -----------------------------------------------------------------------
 
 
 def effect_size(reading: PointEstimate) -> float:

@@ -6,14 +6,15 @@ import numpy as np
 
 from calipers.statistics import FloatArray, IntArray
 
-#: So many points are dealt out in all.
+#: Maximum number of points that are permuted in total.
 MOST_DEALT = 100_000_000
 
-#: Of more points than this tables of no more cells than that are drawn rather than points: by
-#: margins, which takes no longer for more points, and so all replicates are made.
+#: With more points than the first, and at most as many cells as the second, tables are drawn with
+#: their margins fixed instead of permuting points. This takes no longer for more points, so all
+#: replicates are made.
 MANY_POINTS, FEW_CELLS = 20_000, 2_500
 
-#: A sum of pairs that is this much smaller is the same.
+#: Sums of pairs with a smaller relative difference than this count as equal.
 _HAIR = 1e-9
 
 

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 #: Tables of more distinct scores than this are not differentiated numerically.
 MOST_BLOCKS = 500
 
-#: The step of a numerical derivative, as a share of the weight.
+#: The step of a numerical derivative, as a proportion of the weight.
 STEP = 1e-5
 
-#: So many numbers are computed at a time.
+#: Maximum number of elements that are computed at a time.
 _AT_ONCE = 4_000_000
 
 
@@ -61,7 +61,7 @@ class ScoreInfluence(NamedTuple):
         self, positive: npt.NDArray[np.bool_], score_index: npt.NDArray[np.integer[Any]]
     ) -> FloatArray:
         """Return the influence of rows from their class and the table index of their score."""
-        # Both side by side, so that a row looks at one place of a long table.
+        # The two are adjacent, so that each row reads one position of a long table.
         interleaved = np.stack([self.negative, self.positive], axis=1).ravel()
         return np.asarray(interleaved[2 * score_index.astype(np.intp) + positive])
 
@@ -124,7 +124,7 @@ def standard_error(measure: MeasureLike, table: ScoreTable) -> float | None:
     return None if score_influence is None else float(score_influence.error(table))
 
 
-#: The jackknife leaves out a group of rows at a time, of at most so many groups.
+#: Maximum number of groups of the jackknife, each of which is omitted in turn.
 MOST_GROUPS = 200
 
 
@@ -222,8 +222,8 @@ def numerical_derivatives(
             shifted[np.arange(len(indices)), indices] += sign * steps
             results.append(function(shifted))
         differences = results[0] - results[1]
-        # Where nothing changes but digits that rounding takes, there is no slope.
-        # (What does not depend on the values at all is one number instead of one for each row.)
+        # Differences of the size of rounding error are a slope of 0. (A result that does not depend
+        # on the values at all is one number instead of one for each row.)
         differences = np.where(np.abs(differences) <= 1e-14 * np.abs(results[0]), 0.0, differences)
         out[indices] = differences / (2 * steps)
     return out
@@ -233,7 +233,7 @@ def _auc_influence(table: ScoreTable) -> ScoreInfluence:
     """Return (placement − AUC) divided by the weight of the row's class."""
     of_positive, of_negative = table.placements()
     positives, negatives = table.total_positive[..., None], table.total_negative[..., None]
-    with np.errstate(divide="ignore", invalid="ignore"):  # of one class there is no area
+    with np.errstate(divide="ignore", invalid="ignore"):  # with one class there is no area
         area = (of_positive * table.positive).sum(axis=-1, keepdims=True) / positives
         return ScoreInfluence((of_positive - area) / positives, (of_negative - area) / negatives)
 

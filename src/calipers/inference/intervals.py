@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 NAN = float("nan")
 
-#: Above this share of replicates without a value, a bootstrap says nothing.
+#: With a larger proportion of undefined replicates than this, there is no bootstrap interval.
 MOST_DEGENERATE = 0.05
 
-#: What is apart by no more than this share of its size is equal but for rounding.
+#: Values with at most this relative difference are equal up to rounding.
 ROUNDING = 1e-12
 
-#: Where the bootstrap-t cuts off what a replicate is apart from the value, in standard errors.
+#: Limit at which the bootstrap-t clips the distance of a replicate, in standard errors.
 MOST_T = 8.0
 
-#: Of so many degrees of freedom, three terms tell Student's quantile from the normal's.
+#: From this many degrees of freedom, three terms of an expansion give Student's quantile.
 MANY_DEGREES = 100_000
 
 
@@ -437,7 +437,7 @@ def usable_replicates(replicates: FloatArray, method: str) -> FloatArray | Inter
     if len(defined) < (1 - MOST_DEGENERATE) * len(replicates) or len(defined) == 0:
         return no_interval(method, "degenerate_replicates")
     if np.ptp(defined) <= ROUNDING * np.abs(defined).max():
-        # Resampling a perfect answer gives perfect answers; that is no certainty.
+        # Resampling perfect predictions gives perfect predictions, which is not certainty.
         return no_interval(method, "no_spread")
     return defined
 

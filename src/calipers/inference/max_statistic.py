@@ -45,16 +45,16 @@ def permutation_rank(alpha: float, tried: int, *, exact: bool) -> int:
     return math.floor(round(alpha * (tried + n_observed) - n_observed, 9))
 
 
-#: Statistics that are this much apart, relatively, are the same.
+#: Statistics with a smaller relative difference than this count as equal.
 _HAIR = 1e-9
 
-#: An eigenvalue below this share of the largest is rounding.
+#: An eigenvalue below this proportion of the largest is rounding error.
 _NO_VARIANCE = 1e-13
 
-#: So many numbers are drawn at a time.
+#: Maximum number of elements that are drawn at a time.
 _AT_ONCE = 4_000_000
 
-#: Of vectors so many numbers are multiplied at a time.
+#: Maximum number of elements of vectors that are multiplied at a time.
 _NUMBERS = 500_000
 
 
@@ -128,7 +128,7 @@ class MaxStatistic:
         """Return the tail of each single test that gives ``tail`` for all of them together."""
         from scipy.special import ndtr
 
-        # Where nothing varies, the largest of all is 0 and leaves out everything.
+        # If nothing varies, the maximum is always 0 and would exclude every other value.
         return max(min(float(ndtr(-self.size(tail))), tail), tail / self.tests)
 
 

@@ -33,30 +33,30 @@ from calipers.statistics.sparse_confusion import MOST_DENSE, ConfusionReplicates
 if TYPE_CHECKING:
     from calipers.inference.settings import Settings
 
-#: So many numbers are drawn at a time.
+#: Maximum number of elements that are drawn at a time.
 _AT_ONCE = 4_000_000
 
-#: The same of many classes, where the work is in passing over what was drawn: it then stays near.
+#: The same limit for many classes, so that the draws stay in the cache of the processor.
 NEAR = 500_000
 
-#: The prior of likely contents goes to all cells where they are not more than this; else to others
-#: in each of so many turns.
+#: The prior of likely contents goes to all cells if there are at most this many; otherwise to a
+#: different subset in each of ``_TURNS`` turns.
 _MOST_BESIDE = 125
 _TURNS = 40
 
-#: What numerical derivatives leave of nothing, relative to the number.
+#: Relative size of the rounding error of a numerical derivative that is 0.
 ROUNDING = 1e-9
 
-#: Of more cells than this rows are drawn rather than cells, unless each holds many rows.
+#: With more cells than this, rows are drawn instead of cells, unless each cell has many rows.
 _MANY_CELLS = 2500
 _MANY_ROWS = 8
 
-#: Of more rows than this that weigh differently, cells are drawn from the sums of their weights and
+#: With more rows of unequal weights than this, cells are drawn from the sums of their weights and
 #: squared weights, which takes no longer for more rows; row by row a million took 8 CPU seconds a
-#: system. Of 400 sets of 20,400 rows with lognormal weights (σ = 1), alike or three times as heavy
-#: where they are wrong, of which 0.2 or 2% are positive, both held the truth of F1, MCC, LR+, LR-
-#: and balanced accuracy equally often, but for 0.8 of 100: 90 to 95 times of 100 of 40 positive
-#: rows, 92 to 95 of 400.
+#: system. In 400 sets of 20,400 rows with lognormal weights (σ = 1), equal or three times as large
+#: for errors, of which 0.2 or 2% are positive, both covered the truth of F1, MCC, LR+, LR- and
+#: balanced accuracy equally often, but for 0.8 of 100: 90 to 95 times of 100 with 40 positive rows,
+#: 92 to 95 with 400.
 MAX_DRAWN_ROWS = 20_000
 #: What such replicates are called.
 DRAWN_BY_SUMS = "Poisson bootstrap [B]"
@@ -93,9 +93,9 @@ class MultinomialCells:
     flat: npt.NDArray[np.int64]
     weight: FloatArray | None = None
     clusters: ClusterIndex | None = None
-    #: Whether rows weigh differently that are gone, with their weights.
+    #: Whether weights were unequal, if rows and weights were not kept.
     has_unequal_weights: bool = False
-    #: How many rows are in each cell, of rows that are gone.
+    #: Number of rows in each cell, if rows were not kept.
     rows: FloatArray | None = None
 
     @classmethod
@@ -407,7 +407,7 @@ class MultinomialCells:
 
     def _draw_by_class(self, settings: Settings) -> Iterator[FloatArray]:
         generator = np.random.Generator(np.random.Philox(settings.seed))
-        # Places ascend, so that the cells of a class stand side by side.
+        # Indices ascend, so that the cells of a class are adjacent.
         starts = np.unique(np.unravel_index(self.cell_index, self.shape)[0], return_index=True)[1]
         for size in self._steps(settings):
             out = np.empty((size, len(self.cell_index)))

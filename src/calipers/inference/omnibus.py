@@ -285,7 +285,7 @@ def anova(values: FloatArray) -> AnovaTable:
     if n < 2 or np.isinf(table).any():
         return AnovaTable(NAN, NAN, NAN)
     means, centre = table.mean(axis=0), table.mean()
-    # What rounding leaves of effects that are none is nothing.
+    # Effects of the size of rounding error count as 0.
     hair = ROUNDING * float(np.abs(table).max())
     by_system, by_unit, residuals = (
         np.where(np.abs(effect) <= hair, 0.0, effect)

@@ -25,7 +25,7 @@ NAN = float("nan")
 #: What may be true if there is not no difference.
 ALTERNATIVES = ("two-sided", "greater", "less")
 
-#: Up to so many units the distribution of signed ranks is computed, beyond it is the normal.
+#: Up to this many units the distribution of signed ranks is exact, beyond it is normal.
 EXACT_RANKS = 100
 
 

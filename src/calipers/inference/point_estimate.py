@@ -210,74 +210,73 @@ class PointEstimate:
     clusters: ClusterIndex | None = None
     #: The order of its rows in time, where that is known.
     order: TimeOrder | None = None
-    #: Whether rows weigh differently that are gone, with their weights; and whether they are gone.
+    #: Whether weights were unequal, if rows and weights were not kept; and whether they were not.
     has_unequal_weights: bool = False
     is_reduced: bool = False
     #: Effective numbers of units, by class where there are classes.
     sizes: Callable[[], tuple[float, ...]] = lambda: ()
-    #: Whether there is no value, and one was agreed on to stand there.
+    #: Whether the measure is undefined and its value was set by the option ``undefined``.
     is_conventional: bool = False
-    #: Whether the influence of units says too little.
+    #: Whether there are too few units for influence values.
     has_few_units: Callable[[], bool] = lambda: False
     #: The size of the skewness over √n of the values that it is a mean of.
     skewness_size: Callable[[], float] = lambda: 0.0
-    #: Of a mean of squares by how much the kurtosis of what is squared is above that of a normal,
-    #: in standard errors √(24/n).
+    #: For a mean of squares, the excess kurtosis of the values that are squared, in standard errors
+    #: √(24/n).
     kurtosis: Callable[[], float] | None = None
     #: Whether one end of the range is farther than any row is expected to be.
     has_far_bound: bool = False
-    #: Of a biased measure: replicates are turned about the value.
+    #: Whether the measure is biased, so that replicates are reflected about the value.
     is_biased: bool = False
-    #: What speaks against any interval of it.
+    #: Caution that applies to any interval of it.
     caution: str = ""
     #: The scale on which it is more nearly normal, one of ``scales.SCALES``.
     transform: str | None = None
     methods: Mapping[str, Limits] = field(default_factory=dict)
     joint_distribution: JointDistribution | None = None
     influence: Callable[[], Influence | None] | None = None
-    #: Where there is no influence, or it is that of more units than have an order, values of those
-    #: that have one, whose norm is about the standard error: serial dependence is looked for in
-    #: them.
+    #: Values of the units that have an order in time, whose norm is about the standard error, if
+    #: there is no influence or it is that of more units. Serial dependence is estimated from them.
     linear: Callable[[], FloatArray | None] | None = None
-    #: The standard error, where it is known without the influence of every row.
+    #: The standard error, if it is known without the influence of every row.
     error: Callable[[], StandardError | Interval | None] | None = None
     units: UnitValues | UnitSummary | None = None
     value_is_unit_mean: bool = True
     factor: float = 1.0
     signs: Callable[[], Signs | None] | None = None
-    #: In each draw; readings of the same units are drawn together.
+    #: The value in each draw; readings of the same units are drawn together.
     replicates: Callable[[], FloatArray] | None = None
-    #: For its own interval, where these are drawn in another way: of scores by place in the table,
-    #: as drawing a million rows each by its number takes 1.4 to 1.5 times as long.
+    #: Replicates for its own interval, if they are drawn in another way: scores are drawn by their
+    #: index in the table, as drawing a million rows one by one takes 1.4 to 1.5 times as long.
     standalone_replicates: Callable[[], FloatArray] | None = None
-    #: What these are called, if not the bootstrap.
+    #: Name of the resampling, if it is not the bootstrap.
     resampling_name: str = ""
-    #: In draws of what may be behind the data, where their law says that.
+    #: The value in draws from the posterior of the data, if it is known.
     posterior_draws: Callable[[], FloatArray] | None = None
-    #: The same as replicates, every true class keeping its number of rows.
+    #: Replicates in which every true class keeps its number of rows.
     stratified_replicates: Callable[[], FloatArray | None] | None = None
-    #: The value's error, replicates and their errors; of a difference of units their means.
+    #: The value's error, replicates and their errors; for a difference of units their means.
     studentized_replicates: Callable[[], tuple[float, FloatArray, FloatArray] | None] | None = None
-    #: How much units move the value, and for how many rows each of them stands.
+    #: Influence of units on the value, and the number of rows that each of them represents.
     jackknife: Callable[[], tuple[FloatArray, FloatArray | None] | None] | None = None
-    #: By how much leaving out groups of rows moves the value, the same groups for all readings.
+    #: Change of the value if a group of rows is omitted; groups are the same for all readings.
     group_jackknife: Callable[[], FloatArray] | None = None
     discordant_proportions: Callable[[], tuple[float, float]] | None = None
-    #: Of a difference of many rows: these by how much they move it, where many do so alike.
+    #: Rows of a difference grouped by their influence on it, if many have the same.
     unit_groups: Callable[[], UnitGroups] | None = None
-    #: Of a difference of units that are gone: how they are spread.
+    #: Spread of the differences of units, if the units were not kept.
     unit_spread: Callable[[], UnitDifferences | None] | None = None
-    #: Of a difference that is no mean of values of units: values whose mean it is to first order.
+    #: For a difference that is not a mean over units: values whose mean it is to first order.
     linear_units: Callable[[], UnitValues] | None = None
-    #: Of a difference: on how many units the outputs of the two systems differ, where that is not
-    #: seen by how much the units differ.
+    #: Number of units on which the outputs of the two systems differ, if the differences of the
+    #: units do not show it.
     n_changed: Callable[[], int] | None = None
     permutation_test: Callable[[str], TestResult] | None = None
     #: Whether every unit counts 0 or 1.
     is_binary: bool = False
-    #: Of a difference: first and second.
+    #: The first and the second operand of a difference.
     operands: tuple[PointEstimate, PointEstimate] | None = None
-    #: Of a difference of independent samples: what a method makes of it, None where that does not
+    #: Procedure of each method for a difference of independent samples; None if the method does not
     #: apply.
     procedure_by_method: Callable[[str], Procedure | None] | None = None
 

@@ -43,7 +43,7 @@ from calipers.inference.procedures import LimitsProcedure, Procedure, no_procedu
 from calipers.inference.variance_estimators import StandardError
 from calipers.plugins import NameTakenError
 
-#: The methods that draw rows or clusters anew.
+#: The methods that resample rows or clusters.
 RESAMPLING_METHODS = (
     "percentile",
     "turned",
@@ -212,7 +212,7 @@ _OF_SCORES = (
 # 100 positives of 200 to 1,000 rows do, 96 times (72 to 83). Of normal scores of AUC 0.7 to 0.95
 # both are as long, and hold it 94 to 98 times; of 0.99 with 75 or 100 rows of either class
 # effective rows are 1.2 to 1.4 times as long, with 20 positives 2.4 times, and hold it 98 to 99
-# times: of what 20 positives do not show, they tell no more.
+# times: 20 positives do not carry more information.
 _OF_PAIRS = (
     MethodRule("effective rows", _has_few_influential_rows),
     MethodRule("area"),
@@ -220,7 +220,7 @@ _OF_PAIRS = (
 )
 
 # The Bayesian bootstrap whose limits count half a topic at their own end each (of 20 to 100 topics,
-# ±0.5) held the truth 98 to 99 times of 100 where values lie close to one end, about .01 or .99
+# ±0.5) covered the truth 98 to 99 times of 100 where values lie close to one end, about .01 or .99
 # (with both half topics at both limits 85 to 93, bootstrap-t 94 to 95), RR near-perfect 98 to 99
 # (bootstrap-t 44 to 91), nDCG 97 to 99 and 1.06 to 1.12 times as long as bootstrap-t. Of few topics
 # about .01 it is long upward: a topic could be 1.
@@ -235,8 +235,8 @@ _OF_RANKS = (
 #: The methods of each kind of reading, the first that applies.
 INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
     "share of rows": (MethodRule("wilson"),),
-    # Where a cell holds few rows the bootstrap draws too few others, and of a perfect table nothing
-    # but perfect ones. (Of rows that weigh differently or come in clusters it is what is left.)
+    # If a cell has few rows, the bootstrap varies too little, and from a perfect table it draws
+    # only perfect ones. (With unequal weights or clusters it is the only method that remains.)
     # Averages over three classes and more go by effective rows: macro-F1 of 3 to 50 classes, 10 to
     # 50 rows each, of which 60 to 97% are right, held the truth 94 to 97 times of 100 (±1), of 10
     # and 20 such classes 98 at 0.97; of classes of 2 to 60% 95 to 98, of 15 to 150 clusters 93 to
@@ -254,8 +254,8 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
     "Gini": _OF_PAIRS,
     "precision area": _OF_PRECISION,
     "interpolated precision area": _OF_PRECISION,
-    # The best of all thresholds flatters, and its replicates do once more: percentiles held the
-    # truth 75 to 90 times of 100.
+    # The best of all thresholds is optimistic, and its replicates are once more: percentiles
+    # covered the truth 75 to 90 times of 100.
     "maximum over thresholds": (
         MethodRule("turned on logits", _has_multiple_clusters, _caution_maximum, tries=True),
         *_OF_SCORES,
@@ -289,7 +289,7 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
         MethodRule("hall", caution=_caution_heavy_tail),
         MethodRule("delta", caution=_caution_heavy_tail),
     ),
-    # Where all is explained, or leaving out one row leaves nothing to explain, there is no error.
+    # There is no standard error if everything is explained, or nothing is without one row.
     "share of variance": (
         MethodRule("delta", caution=_caution_heavy_tail, tries=True),
         MethodRule("percentile", tries=True),
@@ -331,8 +331,8 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
     # all but that of one label of six rows, of which half are right, it was 91 times, and where a
     # few rows are wrong in most labels at once 87 times.
     "average over labels": (MethodRule("effective rows"), MethodRule("percentile")),
-    # Percentiles of points drawn anew, which are together with themselves, miss: of clusters by
-    # chance ARI −0.006 had −0.004 to 0.010. These draws held the truth of ARI, Rand and the other
+    # Percentiles of resampled points fail, since copies of a point share a cluster: with random
+    # clusters ARI −0.006 had −0.004 to 0.010. These draws held the truth of ARI, Rand and the other
     # measures of pairs 93 to 97 times of 100 where clusters are noisy (100 and 400 points, 3 to 10
     # classes; ±1.2) and 99 to 100 where they are by chance or perfect; of NMI, AMI, homogeneity and
     # completeness 94 to 97 (of 10 by 10 cells with 100 points 90 to 98), of purity 93 to 99.
@@ -345,16 +345,16 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
     # Half an item at both ends of the range (with one at its own end each limit is no shorter)
     # held alpha 93 to 98 times of 100 (±1.1; nominal and ordinal, 50 and 100 items, two to five
     # raters, a tenth of the ratings missing; by chance, fair, good and near-perfect), of 20 items
-    # 90 to 100. The jackknife's t did so 93 to 96 times
-    # where raters differ, but 33 to 86 near-perfect, up to 87 of 100 having no length. Of two
-    # categories, one of which has a tenth of the ratings, it was 73 to 100 of 50 items and 86 to
-    # 100 of 100, and the method says so. Differences of two sets of three raters of the same items,
-    # as units by how much each item moves them, were 94 to 100 of 20, 50 and 200 items (±1; by
-    # error 80 to 96, the lowest near-perfect); of the rare category 88, 92 and 96.
+    # 90 to 100. The jackknife's t did so 93 to 96 times where raters differ, but 33 to 86
+    # near-perfect, up to 87 of 100 having no length. Of two categories, one of which has a tenth of
+    # the ratings, it was 73 to 100 of 50 items and 86 to 100 of 100, and the method has a caution.
+    # Differences of two sets of three raters of the same items, as units by how much each item
+    # moves them, were 94 to 100 of 20, 50 and 200 items (±1; by error 80 to 96, the lowest
+    # near-perfect); of the rare category 88, 92 and 96.
     # Of 10, 20 and 50 documents with 1 to 9 items each, some of which are hard for all three
-    # raters, Student's t of the CR2 error for the logarithm of 1 − value held alpha, the share that
-    # agrees and AC1 94 to 96 times of 100 (±1.4), intervals of independent items 70 to 85 times.
-    # The bootstrap of documents is for those that do not differ at all.
+    # raters, Student's t of the CR2 error for the logarithm of 1 − value held alpha, the
+    # proportion that agrees and AC1 94 to 96 times of 100 (±1.4), intervals of independent items 70
+    # to 85 times. The bootstrap of documents is for those that do not differ at all.
     "agreement of raters": (MethodRule("bayesian"),),
     "share of topics": (MethodRule("wilson"),),
     "mean over topics": _OF_TOPICS,
@@ -391,7 +391,7 @@ def _has_cluster_error(reading: PointEstimate) -> bool:
     return reading.clusters is not None and _has_error(reading)
 
 
-# Of F1, MCC and such with 100 and 400 rows the paired bootstrap held the truth as often as the
+# Of F1, MCC and such with 100 and 400 rows the paired bootstrap covered the truth as often as the
 # influence of rows did; where it draws too few others than are there, tables as likely as the rows
 # make them take its place.
 _PAIRED_COUNTS = (
@@ -407,8 +407,8 @@ _BY_UNITS = (
     MethodRule("percentile", tries=True),
     MethodRule("units"),
 )
-# (Where no row moves one of two areas more than the other, rows of the smaller class say how far
-# apart they may be.)
+# (If no row has more influence on one of two areas than on the other, the number of rows of the
+# smaller class bounds their difference.)
 _PAIRED_AREAS = (
     MethodRule(
         "units",
@@ -428,17 +428,17 @@ _PAIRED_AREAS = (
 #: where differences are normal (±0.5), 96 to 97 (t with 3 degrees of freedom), 95 to 98 (half of
 #: them tie), 98 to 99 (85% tie), 93 and 95 of 25 and 50 of which 10% lose much. A gate at its
 #: margin passed 0 to 0.7 times of 100 where 5% of 25, 50 or 100 topics lose .4 and the others tie
-#: (Student's t alone 28, 9 and 11), 18, 9 and 6 with noise beside that: a loss that no topic
-#: shows, nothing sees. Of AUC .99 and .98 it passed 6 to 8 times (DeLong 9), of RMSE with normal
+#: (Student's t alone 28, 9 and 11), 18, 9 and 6 with noise as well: a loss that no topic shows
+#: cannot be detected. Of AUC .99 and .98 it passed 6 to 8 times (DeLong 9), of RMSE with normal
 #: residuals 4 to 6, with t of 4 degrees 8 to 10 (9 to 11 by t). Where 0.5 to 3% of 50 to 400 rows
 #: differ at all, it held the difference 95 to 100 times; Student's t 72 to 100.
 #:
-#: Differences of pAUC and PRG-AUC go by percentiles, which held the truth 94 to 98 times of 100
+#: Differences of pAUC and PRG-AUC go by percentiles, which covered the truth 94 to 98 times of 100
 #: (±1.4; 50 or 150 positives, 150 negatives); by influence, which is differentiated numerically and
 #: only of some hundred distinct scores, it was 92 to 98 times. Maxima over thresholds are not
-#: turned as their estimates are, for most of what flatters two systems cancels: with 100 and 400
-#: rows of each class percentiles held the truth 94 to 99 times of 100 (±1), turned about the
-#: difference 90 to 96 times.
+#: reflected as their estimates are, since most of the optimism of two systems cancels: with 100
+#: and 400 rows of each class percentiles held the truth 94 to 99 times of 100 (±1), reflected about
+#: the difference 90 to 96 times.
 DIFFERENCES: Mapping[str, tuple[MethodRule, ...]] = {
     "share of rows": _PAIRED_COUNTS,
     "measure of counts": _PAIRED_COUNTS,
@@ -501,7 +501,7 @@ def register_policy(kind: str, *rows: MethodRule, differences: bool = False) -> 
     registered = table.get(kind, OF_UNITS if differences else ())
     for row in rows:
         if not isinstance(row, MethodRule):
-            raise TypeError(f"{kind}: {row!r} is no row of the policy; expected a Row")
+            raise TypeError(f"{kind}: {row!r} is not a rule of the policy; expected a MethodRule")
         if row.make is not None and row.method in {other.method for other in registered}:
             raise NameTakenError(
                 f"readings of the kind {kind!r} have a method {row.method!r} already"
@@ -540,7 +540,8 @@ BOOTSTRAP = (
 )
 _MEANS_OF_UNITS = ("share of topics", "mean over topics")
 
-#: What has no interval: a count of the data themselves, a p-value, and what single rows decide.
+#: Kinds without an interval: a count of the data, a p-value, and values that single rows
+#: determine.
 ABSENT_INTERVALS = {
     "count": intervals.no_interval("count", "exact_count"),
     "p-value": intervals.no_interval("none", "p_value"),
@@ -861,8 +862,8 @@ def method_rules(reading: PointEstimate) -> Sequence[MethodRule]:
     settings, paired = reading.settings, reading.operands is not None
     rules = _rule_table(reading)
     if reading.procedure_by_method is not None:
-        return rules  # what the settings ask for is asked of both samples
-    # Where rows are gone, nothing can be drawn anew.
+        return rules  # the settings apply to both samples
+    # Rows that were not kept cannot be resampled.
     has_no_rows = reading.is_reduced and (paired or reading.clusters is not None)
     first = () if reading.clusters is None else CLUSTERED[paired]
     tried: Sequence[str]

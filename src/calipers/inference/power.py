@@ -261,7 +261,7 @@ def _quadrature_nodes() -> tuple[FloatArray, FloatArray]:
     return np.polynomial.legendre.leggauss(200)
 
 
-# --- Shares and areas ----------------------------------------------------------------------------
+# --- Proportions and areas -----------------------------------------------------------------------
 
 
 def share_power(proportion: float, reference: float, n: float, level: float = 0.95) -> float:

@@ -73,12 +73,12 @@ class Procedure:
     reason: str | None = None
     differing: int | None = None
 
-    # --- What each of them says -------------------------------------------------------------------
+    # --- What each procedure computes -------------------------------------------------------------
 
     def _beyond(self, null_value: float, side: int) -> float:
-        """Return the p-value of the true difference being above ``null_value`` (``side`` 1) or below (−1).
+        """Return the p-value that the true difference is on one side of ``null_value``.
 
-        ``null_value`` is within the bounds.
+        It is above if ``side`` is 1, below if −1. ``null_value`` is within the bounds.
         """
         raise NotImplementedError
 
@@ -507,7 +507,7 @@ class SignProcedure(Procedure):
         above = next((k for k in range(n // 2, n + 1) if bdtrc(k - 1, n, 0.5) <= tail), None)
         if above is None:
             return -side * math.inf
-        # Up to the one of which so many are left above.
+        # The limit is the value above which this many remain.
         return float(ascending[n - above] if side > 0 else ascending[above - 1])
 
 

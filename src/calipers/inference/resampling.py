@@ -39,7 +39,7 @@ def weighted_means(
         with np.errstate(divide="ignore", invalid="ignore"):  # a replicate may be of one row alone
             deviation, number = sums / total, proportion * len(column)
             spread = product_squares - 2 * deviation * cross + deviation**2 * squares
-            # Of units that are all alike there is no error, whatever rounding leaves of it.
+            # If all units are equal there is no error, only rounding.
             spread[spread <= ROUNDING * (product_squares + deviation**2 * squares)] = 0.0
             n = number * total**2 / squares  # Kish's size
             errors = np.sqrt(spread / number * n / np.maximum(n - 1, 1e-12)) / total
@@ -71,7 +71,7 @@ def row_means(
         return means[:, :-1] / means[:, -1:]
 
 
-#: So many numbers are drawn at a time.
+#: Maximum number of elements that are drawn at a time.
 _AT_ONCE = 4_000_000
 
 

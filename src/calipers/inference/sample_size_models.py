@@ -16,10 +16,10 @@ from calipers.inference.proportions import paired_shares, wilson
 from calipers.statistics import FloatArray
 from calipers.statistics.base import IntArray
 
-#: Of an area so many quantiles stand for what may be observed.
+#: Number of quantiles that represent the possible observed values of an area.
 QUANTILES = 400
 
-#: Beyond so many standard errors no count is looked at.
+#: Counts beyond this number of standard errors are ignored.
 FURTHEST = 9.0
 
 
@@ -145,9 +145,9 @@ def auc_assurance(
 
 NAN = float("nan")
 
-#: What share of the units of a t test a test of ranks needs, its asymptotic relative efficiency
-#: turned over: π/3 where differences are normal, and never more than 125/108 of them, whatever
-#: their distribution, as long as it is symmetric (Hodges and Lehmann 1956).
+#: Units that a test of ranks needs, relative to those of a t test: the inverse of its asymptotic
+#: relative efficiency, π/3 where differences are normal, and never more than 125/108 for any
+#: symmetric distribution (Hodges and Lehmann 1956).
 WILCOXON_UNITS = math.pi / 3
 
 

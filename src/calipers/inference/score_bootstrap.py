@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 #: What the core computes as it draws, in the order of its columns.
 AREAS = USUAL_AREAS
 
-#: How many points of coarse curves are looked through at a time, per thread.
+#: Number of points of coarse curves that are searched at a time, per thread.
 COARSE_AT_A_TIME = 100_000
 
-#: A coarse curve has a point every so many rows, or every 2^k times as many of a longer table.
+#: A coarse curve has a point every 64 rows, or every 2^k times as many in a longer table.
 FEWEST_ROWS = 64
 
 #: How many numbers of either class the replicates held at a time may have, per thread.

@@ -40,7 +40,8 @@ _ONE_LAG, _SEVERAL_LAGS = 1.6448536269514722, 1.959963984540054
 #: No upper limit is more than e⁵⁰ times the value.
 _LONGEST = 50.0
 
-#: Kinds of readings whose limits go by so many effective rows, and by the logarithm upward.
+#: Kinds of readings whose limits are based on an effective number of rows, and on the logarithm
+#: upward.
 _SHARES = ("share of rows", "share by rank", "share of topics")
 _MEANS = ("mean of a value per row", "mean over topics")
 

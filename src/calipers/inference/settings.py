@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 #: What can be asked for in general.
 INTERVALS = ("auto", "bootstrap", "analytic", "none")
 
-#: The methods that can be asked for by name, and what each of them is.
+#: The methods that can be requested by name, with descriptions.
 METHODS: Mapping[str, str] = {
     "wilson": "Wilson's score interval",
     "clopper-pearson": "Clopper and Pearson's exact interval",
@@ -21,21 +21,21 @@ METHODS: Mapping[str, str] = {
     "delong": "DeLong's standard error, normal; Obuchowski's of clustered rows",
     "hanley": "Hanley and McNeil's standard error, normal",
     "logit": "Boyd, Eng and Page's error by the number of positives, on the logit scale",
-    "chi-square": "[X2]: χ² for normal residuals around 0; the method says when their kurtosis is "
+    "chi-square": "[X2]: χ² for normal residuals around 0; a caution says when their kurtosis is "
     "not 3",
     "student": "Student's t",
     "hall": "Student's t, corrected for skewness after Hall",
     "bayesian": "Bayesian bootstrap, half a unit added at the end of the range where a limit lies",
     "delta": "the delta method, normal: from the influence of rows, or the derivatives by cells",
-    "woodruff": "Woodruff's interval of a median, by the share of rows below it",
+    "woodruff": "Woodruff's interval of a median, by the proportion of rows below it",
     "percentile": "percentiles of bootstrap replicates",
     "bca": "bootstrap, bias-corrected and accelerated",
     "studentised": "bootstrap-t: each replicate over its own standard error",
     "stratified": "percentiles of replicates drawn class by class, as many rows as there are",
 }
 
-#: The same methods as results, textbooks and tools call them: the letters that stand behind them in
-#: brackets, and other names of theirs.
+#: Other names of the same methods in results, textbooks and tools, such as the letters that results
+#: show in brackets.
 _ALSO_CALLED: Mapping[str, str] = {
     "w": "wilson",
     "wilson score": "wilson",

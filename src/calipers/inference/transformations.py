@@ -43,7 +43,7 @@ def _one_minus_exp(x: float) -> float:
     return -math.expm1(-x) if x > -700 else -math.inf
 
 
-#: By name: of shares, of correlations, of what is positive, and of 1 less a ratio of two sums.
+#: Transformations of proportions, correlations, positive values, and 1 − a ratio of two sums.
 SCALES: Mapping[str, Transformation] = {
     "logit": Transformation(
         "logit", (0, 1), lambda v: math.log(v / (1 - v)), lambda v: 1 / (v * (1 - v)), expit

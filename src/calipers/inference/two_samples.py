@@ -164,8 +164,8 @@ def invert_interval(
 ) -> TestResult:
     """Return the test that inverts an interval.
 
-    Its p-value is 1 − level of the interval that just reaches 0, or ``null_value``; ``interval`` returns
-    that of a difference at a level.
+    Its p-value is 1 − level of the interval that just reaches 0, or ``null_value``. ``interval``
+    returns the interval of a difference at a level.
     """
     from scipy.optimize import brentq
 
@@ -212,9 +212,9 @@ def compare_samples(
 
     Notes
     -----
-    If ``permuted_difference``, given the number of units that counts as small, returns a permutation
-    distribution, this replaces Welch's test, bootstraps, and errors if a label is rare. With other
-    tests the larger p-value is used: theirs may be too small with few rows, and that of
+    If ``permuted_difference``, given the number of units that counts as small, returns a
+    permutation distribution, this replaces Welch's test, bootstraps, and errors if a label is rare.
+    With other tests the larger p-value is used: theirs may be too small with few rows, and that of
     permutations if the two samples have different variances. If the permutation p-value is the
     larger one and not significant although the interval excludes 0, the interval is the hull of
     both. Proportions of small counts use Fisher's exact test.
@@ -250,7 +250,7 @@ def _two_sample_result(
         is_resampled and permuted_interval.reason is None
     ):
         independent_interval = _clip_to_range(permuted_interval, first)
-    # Of draws the smallest p-value there can be says no more than that it is small.
+    # From draws, the smallest possible p-value is only an upper bound.
     floor = 2 / (first.settings.n_resamples + 1)
     if not is_resampled and independent_test.p > max(test.p, floor):
         return independent_interval, independent_test
@@ -641,7 +641,7 @@ class TwoSampleProcedure(LimitsProcedure):
     """
 
     p_of_none: float
-    #: Whether limits and test are of draws, which say nothing of small levels.
+    #: Whether limits and test are from draws, which do not resolve small levels.
     is_resampled: bool = False
 
     @property

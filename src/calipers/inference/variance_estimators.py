@@ -45,8 +45,8 @@ class VarianceEstimator:
 
     In this class a column is weight times the influence of each row, and the norm is √ΣI²; for
     clusters it is the CR2 error of the sums by cluster (:func:`calipers.inference.clusters.cr2`).
-    ``denominator`` is the contribution of each row to the denominator of the value, by default its weight:
-    for example 1 if it is in TP + FP + FN, and 0 otherwise.
+    ``denominator`` is the contribution of each row to the denominator of the value, by default its
+    weight: for example 1 if it is in TP + FP + FN, and 0 otherwise.
     """
 
     weight: FloatArray | None = None

@@ -51,7 +51,7 @@ MAIN_BIAS, UNBIASED, BIASED = "bias", "unbiased variance", "biased variance"
 _JACKKNIFE_METHOD = "jackknife over training sets"
 _BOOTSTRAP_METHOD = "bootstrap over training sets"
 _ROWS = " and rows"
-#: So many numbers of replicates by rows are held at a time.
+#: Maximum number of elements (replicates × rows) that are held at a time.
 _AT_A_TIME = 2_000_000
 
 
@@ -123,7 +123,8 @@ def decompose_squared_error(
     sets = _make_sets(predictions)
     deviations = np.asarray(predictions, np.float64) - truth
     set_errors = np.square(deviations).mean(axis=1)
-    # The error is the mean of the diagonal of apart·apartᵀ, bias² the mean of the rest of it.
+    # With D the deviations, the error is the mean of the diagonal of D·Dᵀ, and bias² the mean of
+    # its off-diagonal elements.
     across = (
         deviations @ deviations.mean(axis=0) * sets / deviations.shape[1]
         if deviations.size
@@ -399,44 +400,45 @@ def bias_variance(
     Parameters
     ----------
     estimator : estimator
-        Estimator of scikit-learn, or a pipeline. Clones are fitted; what is given stays as it is.
-        ``random_state`` is drawn from ``seed`` where an estimator leaves it open.
+        Estimator of scikit-learn, or a pipeline. Clones are fitted; the estimator itself is not
+        changed. ``random_state`` is drawn from ``seed`` if an estimator does not set it.
     X : array-like of shape (n, n_features), optional
-        Features of the rows. Left out, with ``y``, where there is ``generate``.
+        Features of the rows. Omitted, like ``y``, if ``generate`` is given.
     y : array-like of shape (n,), optional
-        Class or number of each row that is to be predicted.
+        Target of each row: a class or a number.
     generate : callable, optional
-        In place of rows a function that takes a NumPy generator and returns a training set (X, y)
+        In place of rows, a function that takes a NumPy generator and returns a training set (X, y),
         of the same size each time.
     test : tuple of array-like, optional
-        (X, y) of the rows tested on; of rows without it, a third that are drawn.
+        (X, y) of the test rows; by default a random third of the rows.
     bootstrap : bool, default=False
         Whether training sets are drawn from the rows with replacement.
     training_sets : int, optional
-        Number of training sets: 200 that are generated or bootstrapped, 10 disjoint ones unless
-        given.
+        Number of training sets; by default 200 if they are generated or bootstrapped, and 10
+        disjoint ones otherwise.
     param_name : str, optional
         Name of the parameter as ``set_params`` takes it, such as ``"max_depth"`` or
-        ``"polynomial__degree"``. Without it the estimator is taken as it is.
+        ``"polynomial__degree"``. Without it the estimator is used as it is.
     param_range : list, optional
         Values of the parameter, the simplest model first. All are trained on the same training
         sets.
     noise : float, optional
-        Variance of y about its expected value. Unless given, bias² and noise are reported together.
+        Variance of y about its expected value. By default bias² and noise are reported together.
     exact : bool, default=False
-        Whether the y of ``test`` is its expected value, without noise, as a function gives it.
+        Whether the y of ``test`` is its expected value, without noise, as the values of a known
+        function are.
     sampled : bool, default=True
-        Whether the rows tested are a sample of more; False for a grid, say. Intervals are wider for
-        it.
+        Whether the test rows are a sample from a population, which makes intervals wider; False for
+        a grid, for example.
     level : float, default=0.95
-        Confidence level of the intervals. Those of squared loss are Student's by the jackknife over
-        training sets, those of 0–1 loss are by the bootstrap over them.
+        Confidence level of the intervals. Intervals of squared loss are Student's t from the
+        jackknife over training sets, those of 0–1 loss are from the bootstrap over them.
     n_resamples : int, default=1000
         Number of bootstrap replicates.
     seed : int, default=0
-        Seed of the random number generator. It decides everything that is drawn.
+        Seed of the random number generator. It determines everything that is random.
     n_jobs : int, default=1
-        Number of fits at a time, -1 for all processors. The numbers are the same for all.
+        Number of parallel fits, -1 for all processors. It does not change the results.
     inputs : list, optional
         Origins of the columns, for the provenance.
 
@@ -492,7 +494,7 @@ def bias_variance(
     settings = make_settings("auto", level, n_resamples, seed)
     classes = is_classification(check_named_estimators(estimator))
     if classes and (noise is not None or exact):
-        raise InputError("noise= and exact= are of squared loss, which a classifier does not have")
+        raise InputError("noise= and exact= apply to squared loss, not to a classifier")
     if noise is not None and not 0 <= noise < math.inf:
         raise InputError(f"noise is {noise}, expected a variance: 0 or more")
     names, varied = _parameter_grid(estimator, param_name, param_range)
@@ -566,7 +568,8 @@ def _estimate(part: str, term: ErrorComponent, name: str, level: float, sets: in
     interval = term.interval
     return Estimate(
         part, term.value, interval.low, interval.high, level, interval.method, n=sets, n_total=sets,
-        unit="training sets", interval_reason=interval.reason, standard_error=interval.se, system=name,
+        unit="training sets", interval_reason=interval.reason, standard_error=interval.se,
+        system=name,
     )  # fmt: skip
 
 
@@ -603,7 +606,7 @@ def _make_training_sets(
     random = np.random.default_rng(seed)
     if generate is not None:
         if X is not None or y is not None or bootstrap:
-            raise InputError("generate= draws the rows itself: leave out X, y and bootstrap=")
+            raise InputError("generate= draws the rows itself; omit X, y and bootstrap=")
         if test is None:
             raise InputError("generate= needs test=, the (X, y) of the rows to be tested on")
         pairs = [_pair(generate(random), "generate()") for _ in range(n_sets)]

@@ -128,72 +128,73 @@ def cross_validate(
     Parameters
     ----------
     estimator : estimator, optional
-        Estimator of scikit-learn, or a pipeline. Clones are fitted; what is given stays as it is.
-        ``random_state`` is drawn from ``seed`` where an estimator leaves it open. Or a dict of
-        estimators by name, which are compared on the same folds.
+        Estimator of scikit-learn, or a pipeline. Clones are fitted; the estimator itself is not
+        changed. ``random_state`` is drawn from ``seed`` if an estimator does not set it. Or a dict
+        of estimators by name, which are compared on the same folds.
     X : array-like of shape (n, n_features), optional
         Features of the rows.
     y : array-like of shape (n,), optional
-        Class or number of each row that is to be predicted.
+        Target of each row: a class or a number.
     cv : int, splitter, or iterable of (train, test), optional
-        Number of folds (as many as rows is leave-one-out); or a splitter of scikit-learn; or pairs
-        of the indices of rows to train and to test on. One split will do, such as that of a
-        PredefinedSplit of one fold: its intervals are those of the rows tested. 10 unless given.
+        Number of folds (the number of rows is leave-one-out), a splitter of scikit-learn, or pairs
+        of index arrays of the rows to train and to test on. A single split is allowed, such as a
+        PredefinedSplit of one fold: its intervals are over the rows tested. The default is 10.
     n_repeats : int, optional
-        How often the rows are divided anew, where ``cv`` is a number. Once unless given.
+        Number of times that the rows are re-split, if ``cv`` is a number. The default is 1.
     part : Split, array-like of shape (n,), or dict or sequence of indices, optional
-        In place of folds one division of the rows into those to train on, to choose on and to test
-        on: what :func:`calipers.split` made; a column that says "train", "validation" or "test" of
-        each row; or the indices of rows, by these names or in this order (of two arrays those to
-        train on and to validate on). Models are trained on the training rows alone.
+        In place of folds, a single split into training, validation and test rows: the result of
+        :func:`calipers.split`; a column with "train", "validation" or "test" for each row; or the
+        indices of rows, by these names or in this order (two arrays are the rows to train and to
+        validate on). Models are trained on the training rows alone.
     on : {'test', 'validation'}, optional
-        Of one division, the rows that models are measured on; the test rows unless given, where
-        there are any.
+        Rows of a single split that models are measured on; by default the test rows if there are
+        any.
     stratify : bool, optional
-        Whether folds have classes in equal proportions; of a regression, tenths of the truth. Of
-        classes they do unless told otherwise.
+        Whether folds have classes in equal proportions, or in a regression, deciles of the truth.
+        By default folds are stratified by class, and not in a regression.
     group : array-like of shape (n,), optional
-        Group of each row (user, patient), where several rows come from one: rows of a group stay on
-        one side.
+        Group of each row (user, patient): rows of a group stay on one side of a split.
     time : array-like of shape (n,), or bool, optional
-        Time of each row, or True where rows are in the order of time: each fold is then predicted
-        by a model trained on what came before. With groups, of other groups.
+        Time of each row, or True if rows are in the order of time: each fold is then predicted by a
+        model trained on earlier rows. With groups, on earlier rows of other groups.
     weight : array-like of shape (n,), optional
-        Weight of each row: in every measure, and in the fit of an estimator that takes weights.
+        Weight of each row, in every measure and in the fit of an estimator that accepts weights.
     truth : array-like of shape (n,), optional
-        True class or number of each row, where predictions are given in place of estimators. That
-        takes no scikit-learn.
+        True class or number of each row, if predictions are given in place of estimators. This does
+        not need scikit-learn.
     predicted : array-like of shape (n,), or dict of such, optional
-        Predictions made elsewhere, as :func:`calipers.classification` and
-        :func:`calipers.regression` take them.
+        Existing predictions, as :func:`calipers.classification` and :func:`calipers.regression`
+        take them.
     score : array-like of shape (n,), or dict of such, optional
-        Scores made elsewhere, as :func:`calipers.classification` takes them.
+        Existing scores, as :func:`calipers.classification` takes them.
     probability : array-like of shape (n,) or (n, n_classes), or dict of such, optional
-        Probabilities made elsewhere, as :func:`calipers.classification` takes them.
+        Existing probabilities, as :func:`calipers.classification` takes them.
     fold : array-like of shape (n,), optional
-        Fold of each row of such predictions. A model is taken to be trained on the other folds.
+        Fold of each row of existing predictions. The model of a fold is assumed to be trained on
+        the other folds.
     repetition : array-like of shape (n,), optional
-        Repetition of each row, where rows are there once for each.
+        Repetition of each row, if the rows occur once for each repetition.
     train : float, optional
-        Number of rows that a model of such predictions was trained on, if not all other folds.
+        Number of training rows of each model of existing predictions, if it was not trained on all
+        other folds.
     data : data frame, dict of columns, or path, optional
         Table whose columns the other arguments may name. Columns may also be passed as NumPy
         arrays, lists, pandas, polars or Arrow columns, or anything with ``__array__`` or DLPack.
     task : {'classification', 'regression'} or callable, optional
-        What the models do, where neither estimators nor columns tell. Or the verb of a task of your
-        own, which takes ``truth`` and ``predicted``.
+        Task of the models, if neither estimators nor columns imply it. Or the verb of a custom
+        task, which takes ``truth`` and ``predicted``.
     positive : label, optional
-        The positive class, against all others. It has to be named unless the classes are 0 and 1,
-        −1 and 1, or False and True.
+        The positive class, against all others. It is required unless the classes are 0 and 1, −1
+        and 1, or False and True.
     threshold : float or str, optional
         A number, or a rule that chooses one, such as ``"accuracy"`` or ``"specificity>=0.9"`` (see
         :func:`calipers.operating_point`). A rule never sees the rows that are measured. It chooses
-        a threshold for each fold on predictions of the rows trained on, made by ``inner_cv`` folds
-        within these; and of one division on its validation rows. ``tuned_thresholds`` state what
-        that gains over the labels that the model predicts itself. Of predictions made elsewhere it
-        is chosen on those of the other folds.
+        a threshold for each fold on out-of-fold predictions of its training rows, with ``inner_cv``
+        folds within these; or for a single split on its validation rows. ``tuned_thresholds`` are
+        the gains over the labels that the model itself predicts. For existing predictions it is
+        chosen on the predictions of the other folds.
     inner_cv : int, optional
-        Number of folds within the rows trained on that choose a threshold; 5 unless given.
+        Number of folds within the training rows that choose a threshold; 5 by default.
     measures : str, Measure, or list of such, optional
         Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
         measures.
@@ -211,16 +212,16 @@ def cross_validate(
     interval : {'corrected', 'nested', 'none'}, default='corrected'
         ``"corrected"``, Nadeau and Bengio's t over folds: with mean ē and standard deviation s of J
         folds, ē ± t·s·√(1/J + n_test/n_train) on J − 1 degrees of freedom. ``"nested"``, the nested
-        cross-validation of Bates, Hastie and Tibshirani, for means of a loss per row: it fits each
-        pair of folds as well, and takes ten repeats or more to be steady.
+        cross-validation of Bates, Hastie and Tibshirani, for means of a loss per row: it also fits
+        a model without each pair of folds, and needs ten repeats or more to be stable.
     level : float, default=0.95
         Confidence level of the intervals.
     n_resamples : int, default=2000
-        Number of bootstrap replicates. They are behind findings.
+        Number of bootstrap replicates. They are used by findings.
     seed : int, default=0
-        Seed of the random number generator. It decides folds and fits, too.
+        Seed of the random number generator. It also determines folds and fits.
     n_jobs : int, default=1
-        Number of fits at a time, -1 for all processors. The numbers are the same for all.
+        Number of parallel fits, -1 for all processors. It does not change the results.
     inputs : list, optional
         Origins of the columns, for the provenance.
 
@@ -299,9 +300,9 @@ def cross_validate(
         return options.evaluate_predictions(train)
     for name in ("predicted", "score", "probability", "fold", "repetition"):
         if columns[name] is not None:
-            raise InputError(f"{name}= goes with predictions made elsewhere, not with an estimator")
+            raise InputError(f"{name}= goes with existing predictions, not with an estimator")
     if train is not None:
-        raise InputError("train= goes with predictions made elsewhere, not with an estimator")
+        raise InputError("train= goes with existing predictions, not with an estimator")
     if X is None or columns["truth"] is None:
         raise InputError("cross-validation of an estimator takes its features and a truth: X and y")
     return options.evaluate_estimators(estimator, X, cv, n_repeats, stratify, time)
@@ -414,14 +415,14 @@ class _Options:
                 raise InputError(INNER_ALONE)
             return None
         if not classes:
-            raise InputError("threshold= is about two classes, and numbers are predicted")
+            raise InputError("threshold= requires two classes; numbers are predicted")
         if self.interval == "nested":
             raise InputError(
                 "interval='nested' fits models without pairs of folds, for which no rule chooses a "
                 "threshold: give threshold= a number"
             )
         if len(getattr(truth, "shape", ())) > 1:
-            raise InputError("threshold= is about two classes; rows have several labels")
+            raise InputError("threshold= requires two classes; rows have several labels")
         options: dict[str, Any] = {"stratify": stratify, "seed": self.settings.seed}
         return ThresholdTuning.from_arguments(
             threshold, truth, self.of_classes["positive"], self.inner, **options
@@ -483,7 +484,7 @@ class _Options:
             else to_array(input_columns["truth"], "y")
         )
         if classes and not is_multilabel:
-            encode_labels(target, "y")  # which says what is odd about it
+            encode_labels(target, "y")  # its message says what is wrong with the labels
         n = None if isinstance(X, Mapping) else n_rows(X)
         if n != len(target):
             has = f"{format_value(X)}" if n is None else f"{n:,} rows"
@@ -524,7 +525,8 @@ class _Options:
                 name: model.take_rows(indices) for name, model in predictions_by_name.items()
             }
             columns: dict[str, Any] = {
-                "truth": selected, "predicted": np.arange(len(row_indices)), "y": target[row_indices]
+                "truth": selected, "predicted": np.arange(len(row_indices)),
+                "y": target[row_indices],
             }  # fmt: skip
             if is_verb(self.task):
                 predicted = {name: model.predict(None) for name, model in selected.items()}
@@ -569,7 +571,7 @@ class _Options:
         weight, group = RowRepeats(rows).weights(self.columns["weight"]), self.columns["group"]
         if weight is not None and not weight.all():
             raise InputError(
-                f"weight: {int((weight == 0).sum())} rows have weight 0; leave them out, as folds "
+                f"weight: {int((weight == 0).sum())} rows have weight 0; remove them, as folds "
                 "are of rows"
             )
         if group is not None:
@@ -651,7 +653,9 @@ class _Options:
         return replace(
             pooled,
             level=settings.level,
-            estimates=tuple(averages.estimates(settings.level, other, needs_intervals=needs_intervals)),
+            estimates=tuple(
+                averages.estimates(settings.level, other, needs_intervals=needs_intervals)
+            ),
             comparison=comparison,
             curves=(
                 CurvesWithoutBands(pooled.curves) if isinstance(pooled.curves, LazyCurves) else ()
@@ -681,15 +685,15 @@ class _Options:
         """Return the evaluation of a single split, with intervals of the measured rows."""
         settings, needs_intervals = self.settings, self.interval != "none"
         evaluation = evaluate(
-            None, interval="auto" if needs_intervals else "none", curves=self.curves, level=settings.level,
-            n_resamples=settings.n_resamples, seed=settings.seed, baseline=self.baseline,
+            None, interval="auto" if needs_intervals else "none", curves=self.curves,
+            level=settings.level, n_resamples=settings.n_resamples, seed=settings.seed,
+            baseline=self.baseline,
         )  # fmt: skip
         thresholds = () if gains is None else gains.summarize(evaluation.sources.measures)
         split_note = (
             f"One split: models are trained on {design.sizes[0]:,.0f} rows and measured on "
-            f"{design.sizes[1]:,.0f} others. Intervals are those of the rows measured, of the "
-            "models as they were fitted; how much models of other training rows would differ one "
-            "split cannot tell."
+            f"{design.sizes[1]:,.0f} others. The intervals are over the rows measured, for the "
+            "models as fitted; a single split does not show the variation between training sets."
         )
         return replace(
             evaluation,
@@ -755,13 +759,13 @@ def _read_me(design: SplitDesign, n_predictions: int) -> list[str]:
     """Return notes that explain the values."""
     design_name = f"{design.description[:1].upper()}{design.description[1:]}"
     averaging_note = (
-        f"{design_name}: values are averaged over {len(design.parts)} folds; pooled values, tables and "
-        f"curves are of {n_predictions:,} out-of-fold predictions together."
+        f"{design_name}: values are averaged over {len(design.parts)} folds; pooled values, tables "
+        f"and curves are of {n_predictions:,} out-of-fold predictions together."
     )
     interval_note = (
         "Pooled values and curves have no intervals or bands: models of different folds share "
-        "training rows, so that those of independent rows would be too short. Findings rest on "
-        "such, lengthened as the corrected t over folds is."
+        "training rows, so intervals that assume independent rows would be too short. Findings "
+        "are based on such intervals, lengthened as the corrected t over folds is."
     )
     return [averaging_note, interval_note]
 
@@ -958,9 +962,9 @@ PredictionsByName: TypeAlias = "Mapping[str, OutOfFoldModel]"
 class FoldPredictions:
     """Out-of-fold predictions of models.
 
-    ``predictions_by_name`` are the predictions by model for ``rows``; ``fold_indices`` are the positions of each fold of
-    the ``design``. ``within`` are the predictions for the rows of pairs of folds, for nested
-    cross-validation. ``tuned`` are tuned thresholds by model.
+    ``predictions_by_name`` are the predictions by model for ``rows``; ``fold_indices`` are the
+    positions of each fold of the ``design``. ``within`` are the predictions for the rows of pairs
+    of folds, for nested cross-validation. ``tuned`` are tuned thresholds by model.
     """
 
     design: SplitDesign
@@ -1037,8 +1041,8 @@ def fit_folds(
         predictions_by_name[name] = OutOfFoldModel.from_folds(name, members, fold_indices)
         if predictions_by_name[name].lacking:
             notes.append(
-                f"{name}: {predictions_by_name[name].lacking} of {done} models were trained on rows of fewer "
-                "classes than there are, and give the others no probability."
+                f"{name}: {predictions_by_name[name].lacking} of {done} models were trained "
+                "without rows of some class, and have no probability for it."
             )
     within = None
     if pairs and not fits.interrupted:

@@ -17,7 +17,7 @@ from calipers.statistics import FloatArray
 
 #: Numbers with more distinct values than this are compared as numbers, not as classes.
 _CLASSES = 20
-#: Values rarer than this in expectation are taken together where shares are compared.
+#: Values with a smaller expected count than this are merged when proportions are compared.
 _RARE = 5.0
 #: Fewer rows than this are numbered by chance.
 _MIN_ROWS = 20
@@ -110,7 +110,8 @@ class FeatureColumns:
                 ks_test = ks_2samp(first, second, method="asymp")
                 yield ColumnShift(
                     float(ks_test.pvalue),
-                    f"median {format_number(train_median)} in training, {format_number(test_median)} in test",
+                    f"median {format_number(train_median)} in training, "
+                    f"{format_number(test_median)} in test",
                 )
             else:
                 yield _compare_proportions(self.codes[train, column], self.codes[test, column])
@@ -121,7 +122,7 @@ def time_ranks(time: Any) -> Indices:
     try:
         return np.unique(time, return_inverse=True)[1]
     except TypeError:
-        raise InputError("time: holds values of which none comes first") from None
+        raise InputError("time: holds values that cannot be ordered") from None
 
 
 def _column(name: str, values: Any) -> tuple[FloatArray, Indices, bool]:
@@ -166,5 +167,6 @@ def _compare_proportions(first: Indices, second: Indices) -> ColumnShift:
     max_index = int(np.abs(proportions[0] - proportions[1]).argmax())
     return ColumnShift(
         p,
-        f"one value: {proportions[0, max_index]:.0%} in training, {proportions[1, max_index]:.0%} in test",
+        f"one value: {proportions[0, max_index]:.0%} in training, "
+        f"{proportions[1, max_index]:.0%} in test",
     )

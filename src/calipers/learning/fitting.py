@@ -131,7 +131,7 @@ def fit_all(
     >>> x, rows = np.arange(6.0)[:, None], np.arange(6)
     >>> job = FitJob(LinearRegression(), train=rows[:4], asked=(rows[4:],))
     >>> fits = fit_all([job], TrainingData(x, 2 * x[:, 0]))
-    >>> fits.all[0].said[0].round(6).tolist()
+    >>> fits.all[0].predictions[0].round(6).tolist()
     [8.0, 10.0]
     """
     require_sklearn()
@@ -213,8 +213,8 @@ def _fit_here(
 def fit_error_message(error: Exception) -> str:
     """Return the message of an estimator's error in one line; name other errors by type."""
     text = str(error).strip().partition("\n")[0] if isinstance(error, ValueError) else ""
-    if text.startswith("could not convert"):  # which NumPy says of it
-        return "there is text where it takes numbers"
+    if text.startswith("could not convert"):  # NumPy's message
+        return "the features contain text, expected numbers"
     return text[:300] or f"it raised {type(error).__name__}"
 
 
@@ -279,4 +279,4 @@ def require_sklearn(purpose: str = "fitting models") -> None:
         import sklearn  # noqa: F401
     except ImportError:
         command = install_command("learn")
-        raise InputError(f"{purpose} takes scikit-learn: {command}") from None
+        raise InputError(f"{purpose} requires scikit-learn: {command}") from None

@@ -50,13 +50,13 @@ def one_standard_error(errors: FloatArray, standard_errors: FloatArray) -> int:
 
 #: Fewer sizes, or fewer splits of each, do not show a form.
 FEWEST_SIZES, FEWEST_SPLITS = 5, 5
-#: So many times the largest training set is as far as anything is said.
+#: Limit of the extrapolation, as a multiple of the largest training set.
 FARTHEST = 2.0
 _RATES: FloatArray = np.geomspace(0.02, 8.0, 32)
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _STEPS = 22
 
-#: What an error is at a size, 1 the largest, beside a constant; ``rate`` above 0.
+#: Error at a relative size (1 is the largest), apart from a constant; ``rate`` is above 0.
 _DECAYS: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "power": lambda size, rate: size**-rate,
     "exponential": lambda size, rate: np.exp(-rate * size),
@@ -295,7 +295,7 @@ def _widest(bands: list[tuple[float, float]]) -> tuple[float, float]:
     return min(low for low, _ in bands), max(high for _, high in bands)
 
 
-#: So many sizes of training sets, from this share of the rows on, where none are named.
+#: Number of default training sizes, and the smallest as a proportion of the rows.
 SIZES, SMALLEST = 6, 1 / 8
 
 
@@ -346,62 +346,61 @@ def validation_curve(
     Parameters
     ----------
     estimator : estimator
-        Estimator of scikit-learn, or a pipeline. Clones are fitted; what is given stays as it is.
-        ``random_state`` is drawn from ``seed`` where an estimator leaves it open.
+        Estimator of scikit-learn, or a pipeline. Clones are fitted; the estimator itself is not
+        changed. ``random_state`` is drawn from ``seed`` if an estimator does not set it.
     X : array-like of shape (n, n_features)
         Features of the rows.
     y : array-like of shape (n,)
-        Class or number of each row that is to be predicted.
+        Target of each row: a class or a number.
     param_name : str
         Name of the parameter as ``set_params`` takes it, such as ``"max_depth"`` or
         ``"polynomial__degree"``.
     param_range : list
         Values of the parameter, the simplest model first.
     cv : int, splitter, or iterable of (train, test), optional
-        Number of folds (as many as rows is leave-one-out); or a splitter of scikit-learn; or pairs
-        of the indices of rows to train and to test on. One split will do, such as that of a
-        PredefinedSplit of one fold: its intervals are those of the rows tested. 10 unless given.
-        Few folds leave differences uncertain; more repeats make them less so.
+        Number of folds (the number of rows is leave-one-out), a splitter of scikit-learn, or pairs
+        of index arrays of the rows to train and to test on. A single split is allowed, such as a
+        PredefinedSplit of one fold: its intervals are over the rows tested. The default is 10.
+        Differences are uncertain with few folds, and less so with more repeats.
     n_repeats : int, optional
-        How often the rows are divided anew, where ``cv`` is a number. Once unless given.
+        Number of times that the rows are re-split, if ``cv`` is a number. The default is 1.
     part : Split, array-like of shape (n,), or dict or sequence of indices, optional
-        In place of folds one division of the rows into those to train on, to choose on and to test
-        on: what :func:`calipers.split` made; a column that says "train", "validation" or "test" of
-        each row; or the indices of rows, by these names or in this order (of two arrays those to
-        train on and to validate on). Models are trained on the training rows alone. Values are
-        compared on the validation rows, which there have to be.
+        In place of folds, a single split into training, validation and test rows: the result of
+        :func:`calipers.split`; a column with "train", "validation" or "test" for each row; or the
+        indices of rows, by these names or in this order (two arrays are the rows to train and to
+        validate on). Models are trained on the training rows alone. Values are compared on the
+        validation rows, which are required.
     stratify : bool, optional
-        Whether folds have classes in equal proportions; of a regression, tenths of the truth. Of
-        classes they do unless told otherwise.
+        Whether folds have classes in equal proportions, or in a regression, deciles of the truth.
+        By default folds are stratified by class, and not in a regression.
     group : array-like of shape (n,), optional
-        Group of each row (user, patient), where several rows come from one: rows of a group stay on
-        one side.
+        Group of each row (user, patient): rows of a group stay on one side of a split.
     time : array-like of shape (n,), or bool, optional
-        Time of each row, or True where rows are in the order of time: each fold is then predicted
-        by a model trained on what came before. With groups, of other groups.
+        Time of each row, or True if rows are in the order of time: each fold is then predicted by a
+        model trained on earlier rows. With groups, on earlier rows of other groups.
     weight : array-like of shape (n,), optional
-        Weight of each row: in every measure, and in the fit of an estimator that takes weights.
+        Weight of each row, in every measure and in the fit of an estimator that accepts weights.
     positive : label, optional
-        The positive class, against all others. It has to be named unless the classes are 0 and 1,
-        −1 and 1, or False and True.
+        The positive class, against all others. It is required unless the classes are 0 and 1, −1
+        and 1, or False and True.
     threshold : float or str, optional
         A number, or a rule that chooses one, such as ``"accuracy"`` or ``"specificity>=0.9"`` (see
         :func:`calipers.operating_point`). A rule never sees the rows that are measured. It chooses
-        a threshold for each fold on predictions of the rows trained on, made by ``inner_cv`` folds
-        within these; and of one division on its validation rows. ``tuned_thresholds`` state what
-        that gains over the labels that the model predicts itself. They state it at the value
+        a threshold for each fold on out-of-fold predictions of its training rows, with ``inner_cv``
+        folds within these; or for a single split on its validation rows. ``tuned_thresholds`` are
+        the gains over the labels that the model itself predicts. They are reported at the value
         ``one_se``.
     inner_cv : int, optional
-        Number of folds within the rows trained on that choose a threshold; 5 unless given.
+        Number of folds within the training rows that choose a threshold; 5 by default.
     measure : str or Measure, optional
-        Any measure of :func:`calipers.classification` or :func:`calipers.regression` of which one
-        value is better than another; the error rate or the MSE if none is named.
+        Measure of :func:`calipers.classification` or :func:`calipers.regression` that has a
+        direction. The default is the error rate, or the MSE of a regression.
     level : float, default=0.95
         Confidence level of the intervals.
     seed : int, default=0
-        Seed of the random number generator. It decides folds and fits, too.
+        Seed of the random number generator. It also determines folds and fits.
     n_jobs : int, default=1
-        Number of fits at a time, -1 for all processors. The numbers are the same for all.
+        Number of parallel fits, -1 for all processors. It does not change the results.
     inputs : list, optional
         Origins of the columns, for the provenance.
 
@@ -484,7 +483,9 @@ def validation_curve(
     marked = [
         replace(
             row, difference=differences.get(row.value),
-            region=_region(differences.get(row.value), i < best, of_training[i] > of_training[best]),
+            region=_region(
+                differences.get(row.value), i < best, of_training[i] > of_training[best]
+            ),
         )
         for i, row in enumerate(rows)
     ]  # fmt: skip
@@ -493,7 +494,7 @@ def validation_curve(
     return ValidationCurve(
         param_name, task.measure, tuple(marked), names[best], names[chosen], level,
         task.higher_is_better, task.design.description,
-        (*scores.notes, *task.design.notes, *(tuned_threshold.sentence for tuned_threshold in tuned)),
+        (*scores.notes, *task.design.notes, *(choice.sentence for choice in tuned)),
         task.provenance(inputs, param_name=param_name, param_range=names),
         scores.on_part(2, chosen, names[chosen]) if tested else None, tuned,
     )  # fmt: skip
@@ -547,66 +548,66 @@ def learning_curve(
     Parameters
     ----------
     estimator : estimator
-        Estimator of scikit-learn, or a pipeline. Clones are fitted; what is given stays as it is.
-        ``random_state`` is drawn from ``seed`` where an estimator leaves it open.
+        Estimator of scikit-learn, or a pipeline. Clones are fitted; the estimator itself is not
+        changed. ``random_state`` is drawn from ``seed`` if an estimator does not set it.
     X : array-like of shape (n, n_features)
         Features of the rows.
     y : array-like of shape (n,)
-        Class or number of each row that is to be predicted.
+        Target of each row: a class or a number.
     train_sizes : list of int or float, optional
-        Numbers of rows, or proportions of the training part, ascending; six of even ratio from an
-        eighth on unless given.
+        Numbers of rows, or proportions of the training part, ascending. By default there are six
+        sizes in geometric progression, from an eighth on.
     extrapolate_to : int, optional
-        Number of rows that is asked about, at most twice the largest of the sizes, which it is
-        unless given.
+        Training size to extrapolate to, at most twice the largest of the sizes, which is the
+        default.
     cv : int, splitter, or iterable of (train, test), optional
-        Number of folds (as many as rows is leave-one-out); or a splitter of scikit-learn; or pairs
-        of the indices of rows to train and to test on. One split will do, such as that of a
-        PredefinedSplit of one fold: its intervals are those of the rows tested. 5 unless given.
+        Number of folds (the number of rows is leave-one-out), a splitter of scikit-learn, or pairs
+        of index arrays of the rows to train and to test on. A single split is allowed, such as a
+        PredefinedSplit of one fold: its intervals are over the rows tested. The default is 5.
     n_repeats : int, optional
-        How often the rows are divided anew, where ``cv`` is a number. Five times unless given. Of
-        classes every subset has about the proportions of the training part; forward in time it is
+        Number of times that the rows are re-split, if ``cv`` is a number. The default is 5. Every
+        subset has about the class proportions of the training part; forward in time it consists of
         the latest rows.
     part : Split, array-like of shape (n,), or dict or sequence of indices, optional
-        In place of folds one division of the rows into those to train on, to choose on and to test
-        on: what :func:`calipers.split` made; a column that says "train", "validation" or "test" of
-        each row; or the indices of rows, by these names or in this order (of two arrays those to
-        train on and to validate on). Models are trained on the training rows alone. Subsets are of
-        the training rows; errors are measured on the validation rows, or where there are none on
-        the test rows, with intervals of these. What more rows would bring takes several splits.
+        In place of folds, a single split into training, validation and test rows: the result of
+        :func:`calipers.split`; a column with "train", "validation" or "test" for each row; or the
+        indices of rows, by these names or in this order (two arrays are the rows to train and to
+        validate on). Models are trained on the training rows alone. Subsets are of the training
+        rows; errors are measured on the validation rows, or if there are none on the test rows,
+        with intervals over these. The extrapolation needs several splits.
     stratify : bool, optional
-        Whether folds have classes in equal proportions; of a regression, tenths of the truth. Of
-        classes they do unless told otherwise.
+        Whether folds have classes in equal proportions, or in a regression, deciles of the truth.
+        By default folds are stratified by class, and not in a regression.
     group : array-like of shape (n,), optional
-        Group of each row (user, patient), where several rows come from one: rows of a group stay on
-        one side.
+        Group of each row (user, patient): rows of a group stay on one side of a split.
     time : array-like of shape (n,), or bool, optional
-        Time of each row, or True where rows are in the order of time: each fold is then predicted
-        by a model trained on what came before. With groups, of other groups.
+        Time of each row, or True if rows are in the order of time: each fold is then predicted by a
+        model trained on earlier rows. With groups, on earlier rows of other groups.
     weight : array-like of shape (n,), optional
-        Weight of each row: in every measure, and in the fit of an estimator that takes weights.
+        Weight of each row, in every measure and in the fit of an estimator that accepts weights.
     positive : label, optional
-        The positive class, against all others. It has to be named unless the classes are 0 and 1,
-        −1 and 1, or False and True.
+        The positive class, against all others. It is required unless the classes are 0 and 1, −1
+        and 1, or False and True.
     threshold : float or str, optional
         A number, or a rule that chooses one, such as ``"accuracy"`` or ``"specificity>=0.9"`` (see
         :func:`calipers.operating_point`). A rule never sees the rows that are measured. It chooses
-        a threshold for each fold on predictions of the rows trained on, made by ``inner_cv`` folds
-        within these; and of one division on its validation rows. ``tuned_thresholds`` state what
-        that gains over the labels that the model predicts itself. They tell it at the largest size.
+        a threshold for each fold on out-of-fold predictions of its training rows, with ``inner_cv``
+        folds within these; or for a single split on its validation rows. ``tuned_thresholds`` are
+        the gains over the labels that the model itself predicts. They are reported at the largest
+        size.
     inner_cv : int, optional
-        Number of folds within the rows trained on that choose a threshold; 5 unless given.
+        Number of folds within the training rows that choose a threshold; 5 by default.
     measure : str or Measure, optional
-        Any measure of :func:`calipers.classification` or :func:`calipers.regression` of which one
-        value is better than another; the error rate or the MSE if none is named.
+        Measure of :func:`calipers.classification` or :func:`calipers.regression` that has a
+        direction. The default is the error rate, or the MSE of a regression.
     level : float, default=0.95
-        Confidence level of the intervals. The band has it, too.
+        Confidence level of the intervals. The band has the same level.
     n_resamples : int, default=300
-        Number of draws behind the band of what more rows would bring.
+        Number of draws for the band of the extrapolation.
     seed : int, default=0
-        Seed of the random number generator. It decides splits, subsets and fits, too.
+        Seed of the random number generator. It also determines splits, subsets and fits.
     n_jobs : int, default=1
-        Number of fits at a time, -1 for all processors. The numbers are the same for all.
+        Number of parallel fits, -1 for all processors. It does not change the results.
     inputs : list, optional
         Origins of the columns, for the provenance.
 
@@ -661,8 +662,8 @@ def learning_curve(
     if not sizes[-1] < target_size <= farthest:
         raise InputError(
             f"extrapolate_to is {target_size:,}, expected more than the largest of the sizes, "
-            f"{sizes[-1]:,}, and "
-            f"at most {farthest:,}, twice as many: farther on nothing can be told"
+            f"{sizes[-1]:,}, and at most {farthest:,}, twice that size; the extrapolation is not "
+            "reliable beyond it"
         )
     jobs = []
     for pair, fold in zip(task.design.parts, task.design.names, strict=True):
@@ -687,9 +688,9 @@ def learning_curve(
     last = len(sizes) - 1
     tuned = scores.tuned(last, f"{sizes[last]:,} rows")
     return LearningCurve(
-        task.measure, rows, _extrapolate_size(task, sizes, validation, target_size, n_resamples), level,
-        task.higher_is_better, task.design.description,
-        (*scores.notes, *task.design.notes, *(tuned_threshold.sentence for tuned_threshold in tuned)),
+        task.measure, rows, _extrapolate_size(task, sizes, validation, target_size, n_resamples),
+        level, task.higher_is_better, task.design.description,
+        (*scores.notes, *task.design.notes, *(choice.sentence for choice in tuned)),
         task.provenance(inputs, n_resamples=n_resamples), tuned,
     )  # fmt: skip
 
@@ -707,8 +708,8 @@ def _parse_sizes(sizes: Sequence[Any] | None, max_size: int) -> list[int]:
         n = round(size * max_size) if is_proportion else size
         if not 1 <= n <= max_size or n != int(n):
             raise InputError(
-                f"sizes: {size!r} is neither a share between 0 and 1 nor a number of rows up to "
-                f"{max_size:,}, which the smallest training part has"
+                f"sizes: {size!r} is neither a proportion between 0 and 1 nor a number of rows up "
+                f"to {max_size:,}, which the smallest training part has"
             )
         row_counts.append(int(n))
     if len(row_counts) < 2 or any(b <= a for a, b in pairwise(row_counts)):

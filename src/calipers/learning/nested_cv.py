@@ -131,7 +131,7 @@ def make_fold_pairs(
     for name, value in (("group", known.group), ("time", known.time), ("weight", weight)):
         if value is not None:
             raise InputError(
-                f"interval='nested' is of independent rows of equal weight: no {name}="
+                f"interval='nested' requires independent rows of equal weight; omit {name}="
             )
     out = []
     for repetition in range(design.repetitions):
@@ -139,7 +139,7 @@ def make_fold_pairs(
         tested = np.sort(np.concatenate([part.test for part in parts]))
         if len(parts) < 3 or not np.array_equal(tested, np.arange(known.rows)):
             raise InputError(
-                "interval='nested' takes three folds or more, which test every row once"
+                "interval='nested' requires three folds or more that test every row once"
             )
         for a, b in combinations(parts, 2):
             train = np.setdiff1d(a.train, b.test)
@@ -167,8 +167,8 @@ class NestedIntervals:
     """
 
     def __init__(
-        self, pooled: Evaluation, within: Evaluation, design: SplitDesign, fold_indices: Sequence[Indices],
-        pairs: Sequence[FoldPair], level: float,
+        self, pooled: Evaluation, within: Evaluation, design: SplitDesign,
+        fold_indices: Sequence[Indices], pairs: Sequence[FoldPair], level: float,
     ) -> None:  # fmt: skip
         self.design, self.fold_indices, self.pairs, self.level = design, fold_indices, pairs, level
         self.folds = len(design.first)
@@ -184,8 +184,8 @@ class NestedIntervals:
                         self.by_name[name, str(measure)] = self._compute_interval(losses, inner)
         if not self.by_name:
             raise InputError(
-                "interval='nested' is of means of a loss per row, such as MSE, Brier or accuracy; "
-                f"none of {', '.join(pooled.measures)} is one"
+                "interval='nested' requires a mean of a loss per row, such as MSE, Brier or "
+                f"accuracy; none of {', '.join(pooled.measures)} is one"
             )
 
     def __call__(self, system: str, measure: str) -> Interval:
@@ -199,11 +199,11 @@ class NestedIntervals:
     def notes(self) -> list[str]:
         """Notes on the values that each interval is based on."""
         return [
-            f"{measure} of {system}: {nested.within:.6g} within folds, {nested.plain:.6g} by ordinary "
-            f"cross-validation, bias {nested.bias:.3g}; the interval is {nested.inflation:.3g} times "
-            "as long as that of independent rows"
+            f"{measure} of {system}: {nested.within:.6g} within folds, {nested.plain:.6g} by "
+            f"ordinary cross-validation, bias {nested.bias:.3g}; the interval is "
+            f"{nested.inflation:.3g} times as long as that of independent rows"
             + (
-                ", as its mean squared error came out below 0: more repeats would tell."
+                ", since the estimated mean squared error is not positive; use more repeats."
                 if nested.mse <= 0
                 else "."
             )

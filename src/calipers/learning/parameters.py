@@ -14,8 +14,8 @@ from calipers.evaluation.tasks import DATA, OPTIONS
 
 ESTIMATOR = Argument(
     "estimator",
-    description="Estimator of scikit-learn, or a pipeline. Clones are fitted; what is given stays "
-    "as it is. ``random_state`` is drawn from ``seed`` where an estimator leaves it open.",
+    description="Estimator of scikit-learn, or a pipeline. Clones are fitted; the estimator itself "
+    "is not changed. ``random_state`` is drawn from ``seed`` if an estimator does not set it.",
     type="estimator",
     annotation="Any",
 )
@@ -27,63 +27,62 @@ X = Argument(
 )
 Y = Argument(
     "y",
-    description="Class or number of each row that is to be predicted.",
+    description="Target of each row: a class or a number.",
     type="array-like of shape (n,)",
     annotation="Any",
 )
 MEASURE = Argument(
     "measure",
-    description="Any measure of :func:`calipers.classification` or :func:`calipers.regression` of "
-    "which one value is better than another; the error rate or the MSE if none is named.",
+    description="Measure of :func:`calipers.classification` or :func:`calipers.regression` that "
+    "has a direction. The default is the error rate, or the MSE of a regression.",
     type="str or Measure",
     annotation="str | Measure | None",
 )
 FOLDS = Argument(
     "cv",
-    description="Number of folds (as many as rows is leave-one-out); or a splitter of "
-    "scikit-learn; or pairs of the indices of rows to train and to test on. One split will do, "
-    "such as that of a PredefinedSplit of one fold: its intervals are those of the rows tested.",
+    description="Number of folds (the number of rows is leave-one-out), a splitter of "
+    "scikit-learn, or pairs of index arrays of the rows to train and to test on. A single split "
+    "is allowed, such as a PredefinedSplit of one fold: its intervals are over the rows tested.",
     type="int, splitter, or iterable of (train, test)",
     annotation="Any",
 )
 REPEATS = Argument(
     "n_repeats",
-    description="How often the rows are divided anew, where ``cv`` is a number.",
+    description="Number of times that the rows are re-split, if ``cv`` is a number.",
     kind="whole",
 )
 PART = Argument(
     "part",
-    "In place of folds: column that says train, validation or test of each row.",
+    "In place of folds: column with the part of each row: train, validation or test.",
     metavar="COL",
-    description="In place of folds one division of the rows into those to train on, to choose on "
-    'and to test on: what :func:`calipers.split` made; a column that says "train", "validation" '
-    'or "test" of each row; or the indices of rows, by these names or in this order (of two '
-    "arrays those to train on and to validate on). Models are trained on the training rows alone.",
+    description="In place of folds, a single split into training, validation and test rows: the "
+    'result of :func:`calipers.split`; a column with "train", "validation" or "test" for each row; '
+    "or the indices of rows, by these names or in this order (two arrays are the rows to train and "
+    "to validate on). Models are trained on the training rows alone.",
     type="Split, array-like of shape (n,), or dict or sequence of indices",
     annotation="Any",
 )
 STRATIFY = Argument(
     "stratify",
-    description="Whether folds have classes in equal proportions; of a regression, tenths of the "
-    "truth. Of classes they do unless told otherwise.",
+    description="Whether folds have classes in equal proportions, or in a regression, deciles of "
+    "the truth. By default folds are stratified by class, and not in a regression.",
     type="bool",
     annotation="bool | None",
 )
 GROUP = Argument(
     "group",
-    "Column of what rows come from: a group stays on one side.",
+    "Column of groups (user, patient): rows of a group stay on one side.",
     metavar="COL",
-    description="Group of each row (user, patient), where several rows come from one: rows of a "
-    "group stay on one side.",
+    description="Group of each row (user, patient): rows of a group stay on one side of a split.",
     type="array-like of shape (n,)",
     annotation="Any",
 )
 TIME = Argument(
     "time",
-    "Column of when rows are from: what came before predicts what follows.",
+    "Column of times: models are trained on earlier rows and tested on later ones.",
     metavar="COL",
-    description="Time of each row, or True where rows are in the order of time: each fold is then "
-    "predicted by a model trained on what came before. With groups, of other groups.",
+    description="Time of each row, or True if rows are in the order of time: each fold is then "
+    "predicted by a model trained on earlier rows. With groups, on earlier rows of other groups.",
     type="array-like of shape (n,), or bool",
     annotation="Any",
 )
@@ -91,48 +90,46 @@ WEIGHT = Argument(
     "weight",
     "Column of weights.",
     metavar="COL",
-    description="Weight of each row: in every measure, and in the fit of an estimator that takes "
+    description="Weight of each row, in every measure and in the fit of an estimator that accepts "
     "weights.",
     type="array-like of shape (n,)",
     annotation="Any",
 )
 POSITIVE = Argument(
     "positive",
-    "The positive class, unless the labels tell.",
+    "The positive class, if the labels do not imply it.",
     metavar="CLASS",
-    description="The positive class, against all others. It has to be named unless the classes "
+    description="The positive class, against all others. It is required unless the classes "
     "are 0 and 1, −1 and 1, or False and True.",
     type="label",
     annotation="Any",
 )
 THRESHOLD = Argument(
     "threshold",
-    "Scores at or above it are positive. Or a rule, such as accuracy or 'specificity>=0.9', that "
-    "chooses it on rows which are not measured.",
+    "Scores at or above it are positive; or a rule, such as accuracy or 'specificity>=0.9', that "
+    "chooses it on rows that are not measured.",
     metavar="X|RULE",
     description='A number, or a rule that chooses one, such as ``"accuracy"`` or '
     '``"specificity>=0.9"`` (see :func:`calipers.operating_point`). A rule never sees the rows '
-    "that are measured. It chooses a threshold for each fold on predictions of the rows trained "
-    "on, made by ``inner_cv`` folds within these; and of one division on its validation rows. "
-    "``tuned_thresholds`` state what that gains over the labels that the model predicts itself.",
+    "that are measured. It chooses a threshold for each fold on out-of-fold predictions of its "
+    "training rows, with ``inner_cv`` folds within these; or for a single split on its validation "
+    "rows. ``tuned_thresholds`` are the gains over the labels that the model itself predicts.",
     type="float or str",
     annotation="float | str | None",
 )
 INNER = Argument(
     "inner_cv",
-    "How many folds within the rows trained on choose a threshold; 5 unless given.",
+    "Number of folds within the training rows that choose a threshold (default: 5).",
     flag="--inner-folds",
     metavar="N",
     low=2,
-    description="Number of folds within the rows trained on that choose a threshold; 5 unless "
-    "given.",
+    description="Number of folds within the training rows that choose a threshold; 5 by default.",
     kind="whole",
 )
 N_JOBS = Argument(
     "n_jobs",
     default=1,
-    description="Number of fits at a time, -1 for all processors. The numbers are the same for "
-    "all.",
+    description="Number of parallel fits, -1 for all processors. It does not change the results.",
     kind="whole",
     annotation="int | None",
 )
@@ -150,12 +147,12 @@ VALUES = Argument(
 TASK = Argument(
     "task",
     type="{'classification', 'regression'}",
-    description="What the models do, where neither estimators nor columns tell.",
+    description="Task of the models, if neither estimators nor columns imply it.",
 )
 LEVEL, SEED, INPUTS = OPTIONS["level"], OPTIONS["seed"], OPTIONS["inputs"]
 _DIVIDED = (FOLDS, REPEATS, PART, STRATIFY, GROUP, TIME, WEIGHT)
 _FITTED = (SEED, N_JOBS, INPUTS)
-_SEED = "It decides folds and fits, too."
+_SEED = "It also determines folds and fits."
 CROSS_VALIDATE = Function(
     "calipers.learning.cross_validation:cross_validate",
     (
@@ -167,8 +164,8 @@ CROSS_VALIDATE = Function(
         PART,
         Argument(
             "on",
-            description="Of one division, the rows that models are measured on; the test rows "
-            "unless given, where there are any.",
+            description="Rows of a single split that models are measured on; by default the test "
+            "rows if there are any.",
             type="{'test', 'validation'}",
         ),
         STRATIFY,
@@ -177,49 +174,48 @@ CROSS_VALIDATE = Function(
         WEIGHT,
         Argument(
             "truth",
-            description="True class or number of each row, where predictions are given in place "
-            "of estimators. That takes no scikit-learn.",
+            description="True class or number of each row, if predictions are given in place "
+            "of estimators. This does not need scikit-learn.",
             type="array-like of shape (n,)",
             annotation="Any",
         ),
         Argument(
             "predicted",
-            description="Predictions made elsewhere, as :func:`calipers.classification` and "
+            description="Existing predictions, as :func:`calipers.classification` and "
             ":func:`calipers.regression` take them.",
             type="array-like of shape (n,), or dict of such",
             annotation="Any",
         ),
         Argument(
             "score",
-            description="Scores made elsewhere, as :func:`calipers.classification` takes them.",
+            description="Existing scores, as :func:`calipers.classification` takes them.",
             type="array-like of shape (n,), or dict of such",
             annotation="Any",
         ),
         Argument(
             "probability",
-            description="Probabilities made elsewhere, as :func:`calipers.classification` takes "
-            "them.",
+            description="Existing probabilities, as :func:`calipers.classification` takes them.",
             type="array-like of shape (n,) or (n, n_classes), or dict of such",
             annotation="Any",
         ),
         Argument(
             "fold",
-            description="Fold of each row of such predictions. A model is taken to be trained on "
-            "the other folds.",
+            description="Fold of each row of existing predictions. The model of a fold is assumed "
+            "to be trained on the other folds.",
             type="array-like of shape (n,)",
             annotation="Any",
         ),
         Argument(
             "repetition",
-            description="Repetition of each row, where rows are there once for each.",
+            description="Repetition of each row, if the rows occur once for each repetition.",
             type="array-like of shape (n,)",
             annotation="Any",
         ),
         Argument(
             "train",
             kind="number",
-            description="Number of rows that a model of such predictions was trained on, if not "
-            "all other folds.",
+            description="Number of training rows of each model of existing predictions, if it was "
+            "not trained on all other folds.",
         ),
         DATA,
         replace(TASK, type=f"{TASK.type} or callable", annotation="Any"),
@@ -236,8 +232,8 @@ CROSS_VALIDATE = Function(
             description='``"corrected"``, Nadeau and Bengio\'s t over folds: with mean ē and '
             "standard deviation s of J folds, ē ± t·s·√(1/J + n_test/n_train) on J − 1 degrees of "
             'freedom. ``"nested"``, the nested cross-validation of Bates, Hastie and Tibshirani, '
-            "for means of a loss per row: it fits each pair of folds as well, and takes ten "
-            "repeats or more to be steady.",
+            "for means of a loss per row: it also fits a model without each pair of folds, and "
+            "needs ten repeats or more to be stable.",
         ),
         LEVEL,
         OPTIONS["n_resamples"],
@@ -246,12 +242,12 @@ CROSS_VALIDATE = Function(
     positional=("estimator", "X", "y"),
     extra_help={
         "estimator": "Or a dict of estimators by name, which are compared on the same folds.",
-        "cv": "10 unless given.",
-        "n_repeats": "Once unless given.",
-        "threshold": "Of predictions made elsewhere it is chosen on those of the other folds.",
-        "n_resamples": "They are behind findings.",
+        "cv": "The default is 10.",
+        "n_repeats": "The default is 1.",
+        "threshold": "For existing predictions it is chosen on the predictions of the other folds.",
+        "n_resamples": "They are used by findings.",
         "seed": _SEED,
-        "task": "Or the verb of a task of your own, which takes ``truth`` and ``predicted``.",
+        "task": "Or the verb of a custom task, which takes ``truth`` and ``predicted``.",
     },
 )
 
@@ -264,11 +260,11 @@ VALIDATION_CURVE = Function(
     positional=("estimator", "X", "y"),
     required=("estimator", "X", "y", "param_name", "param_range"),
     extra_help={
-        "cv": "10 unless given. Few folds leave differences uncertain; more repeats make them "
-        "less so.",
-        "n_repeats": "Once unless given.",
-        "part": "Values are compared on the validation rows, which there have to be.",
-        "threshold": "They state it at the value ``one_se``.",
+        "cv": "The default is 10. Differences are uncertain with few folds, and less so with more "
+        "repeats.",
+        "n_repeats": "The default is 1.",
+        "part": "Values are compared on the validation rows, which are required.",
+        "threshold": "They are reported at the value ``one_se``.",
         "seed": _SEED,
     },
 )
@@ -279,38 +275,37 @@ LEARNING_CURVE = Function(
         *(ESTIMATOR, X, Y),
         Argument(
             "train_sizes",
-            description="Numbers of rows, or proportions of the training part, ascending; six of "
-            "even ratio from an eighth on unless given.",
+            description="Numbers of rows, or proportions of the training part, ascending. By "
+            "default there are six sizes in geometric progression, from an eighth on.",
             type="list of int or float",
             annotation="Sequence[float] | None",
         ),
         Argument(
             "extrapolate_to",
             kind="whole",
-            description="Number of rows that is asked about, at most twice the largest of the "
-            "sizes, which it is unless given.",
+            description="Training size to extrapolate to, at most twice the largest of the "
+            "sizes, which is the default.",
         ),
         *(*_DIVIDED, POSITIVE, THRESHOLD, INNER, MEASURE, LEVEL),
         replace(
             OPTIONS["n_resamples"],
             default=300,
-            description="Number of draws behind the band of what more rows would bring.",
+            description="Number of draws for the band of the extrapolation.",
         ),
         *_FITTED,
     ),
     positional=("estimator", "X", "y"),
     required=("estimator", "X", "y"),
     extra_help={
-        "cv": "5 unless given.",
-        "n_repeats": "Five times unless given. Of classes every subset has about the proportions "
-        "of "
-        "the training part; forward in time it is the latest rows.",
+        "cv": "The default is 5.",
+        "n_repeats": "The default is 5. Every subset has about the class proportions of the "
+        "training part; forward in time it consists of the latest rows.",
         "part": "Subsets are of the training rows; errors are measured on the validation rows, or "
-        "where there are none on the test rows, with intervals of these. What more rows would "
-        "bring takes several splits.",
-        "threshold": "They tell it at the largest size.",
-        "level": "The band has it, too.",
-        "seed": "It decides splits, subsets and fits, too.",
+        "if there are none on the test rows, with intervals over these. The extrapolation needs "
+        "several splits.",
+        "threshold": "They are reported at the largest size.",
+        "level": "The band has the same level.",
+        "seed": "It also determines splits, subsets and fits.",
     },
 )
 
@@ -319,35 +314,35 @@ SELECT = Function(
     (
         Argument(
             "candidates",
-            description="Two or more estimators of scikit-learn by name: other models, or one "
-            "with other parameters.",
+            description="Two or more estimators of scikit-learn by name: different models, or one "
+            "with different parameters.",
             type="dict of estimator",
             annotation="Any",
         ),
         *(X, Y),
         replace(
             FOLDS,
-            description="Number of outer folds, 10 unless given; or a splitter of scikit-learn, "
-            "or pairs of the indices of rows to train and to measure on. What is one division "
-            "there, as a PredefinedSplit of one fold, tells the rows that the choice is measured "
-            "on, not those that it is made on.",
+            description="Number of outer folds, 10 by default; or a splitter of scikit-learn, or "
+            "pairs of index arrays of the rows to train and to measure on. A single split, such as "
+            "a PredefinedSplit of one fold, gives the rows that the choice is measured on, not "
+            "those that it is made on.",
         ),
         *_DIVIDED[1:],
         *(POSITIVE, THRESHOLD),
         replace(
             INNER,
-            description="Number of folds within the rows trained on, 5 unless given; they are "
+            description="Number of folds within the training rows, 5 by default; they are "
             "stratified, grouped or forward in time as the outer ones are. They also choose "
-            "thresholds. There are ``cv`` · (``inner_cv`` + 1) fits of each candidate.",
+            "thresholds. Each candidate is fitted ``cv`` · (``inner_cv`` + 1) times.",
         ),
         *(MEASURE, LEVEL, *_FITTED),
     ),
     positional=("candidates", "X", "y"),
     required=("candidates", "X", "y"),
     extra_help={
-        "n_repeats": "Once unless given.",
-        "part": "It has to have test rows.",
-        "threshold": "It is part of each candidate; they tell it of the one chosen.",
+        "n_repeats": "The default is 1.",
+        "part": "Test rows are required.",
+        "threshold": "It is part of each candidate; the gains are reported for the chosen one.",
         "seed": _SEED,
     },
 )
@@ -358,14 +353,14 @@ BIAS_VARIANCE = Function(
         *(ESTIMATOR, X, Y),
         Argument(
             "generate",
-            description="In place of rows a function that takes a NumPy generator and returns a "
-            "training set (X, y) of the same size each time.",
+            description="In place of rows, a function that takes a NumPy generator and returns a "
+            "training set (X, y), of the same size each time.",
             type="callable",
             annotation="Callable[[np.random.Generator], tuple[Any, Any]] | None",
         ),
         Argument(
             "test",
-            description="(X, y) of the rows tested on; of rows without it, a third that are drawn.",
+            description="(X, y) of the test rows; by default a random third of the rows.",
             type="tuple of array-like",
             annotation="Any",
         ),
@@ -377,12 +372,12 @@ BIAS_VARIANCE = Function(
         Argument(
             "training_sets",
             kind="whole",
-            description="Number of training sets: 200 that are generated or bootstrapped, 10 "
-            "disjoint ones unless given.",
+            description="Number of training sets; by default 200 if they are generated or "
+            "bootstrapped, and 10 disjoint ones otherwise.",
         ),
         replace(
             PARAMETER,
-            description=f"{PARAMETER.description} Without it the estimator is taken as it is.",
+            description=f"{PARAMETER.description} Without it the estimator is used as it is.",
         ),
         replace(
             VALUES,
@@ -392,21 +387,21 @@ BIAS_VARIANCE = Function(
         Argument(
             "noise",
             kind="number",
-            description="Variance of y about its expected value. Unless given, bias² and noise "
-            "are reported together.",
+            description="Variance of y about its expected value. By default bias² and noise are "
+            "reported together.",
         ),
         Argument(
             "exact",
             kind="switch",
-            description="Whether the y of ``test`` is its expected value, without noise, as a "
-            "function gives it.",
+            description="Whether the y of ``test`` is its expected value, without noise, as the "
+            "values of a known function are.",
         ),
         Argument(
             "sampled",
             default=True,
             kind="switch",
-            description="Whether the rows tested are a sample of more; False for a grid, say. "
-            "Intervals are wider for it.",
+            description="Whether the test rows are a sample from a population, which makes "
+            "intervals wider; False for a grid, for example.",
         ),
         LEVEL,
         replace(OPTIONS["n_resamples"], default=1000),
@@ -415,18 +410,18 @@ BIAS_VARIANCE = Function(
     positional=("estimator", "X", "y"),
     required=("estimator",),
     extra_help={
-        "X": "Left out, with ``y``, where there is ``generate``.",
-        "level": "Those of squared loss are Student's by the jackknife over training sets, those "
-        "of 0–1 loss are by the bootstrap over them.",
-        "seed": "It decides everything that is drawn.",
+        "X": "Omitted, like ``y``, if ``generate`` is given.",
+        "level": "Intervals of squared loss are Student's t from the jackknife over training sets, "
+        "those of 0–1 loss are from the bootstrap over them.",
+        "seed": "It determines everything that is random.",
     },
 )
 
 _PARTS = Argument(
     "parts",
-    description="What :func:`calipers.split` made; or the indices of rows trained and tested on, "
-    'or of all three parts, in this order or by name; or a column that says "train", "validation" '
-    'or "test" of each row.',
+    description="Result of :func:`calipers.split`; or the indices of the training and test rows, "
+    "or of all three parts, in this order or by name; or a column with "
+    '"train", "validation" or "test" for each row.',
     type="Split, array-like of shape (n,), or dict or sequence of indices",
     annotation="Any",
 )
@@ -438,28 +433,29 @@ CHECK_SPLIT = Function(
         X,
         replace(
             Y,
-            description=f"{Y.description} Without it nothing is scored, and what needs "
-            "scores is left out.",
+            description=f"{Y.description} Without it no model is scored, and the checks that need "
+            "scores are omitted.",
         ),
         replace(
             GROUP,
-            description="Group of each row (user, patient), against which the two sides are "
-            "checked.",
+            description="Group of each row (user, patient); the check looks for groups in both "
+            "parts.",
         ),
         replace(
             TIME,
-            description="Time of each row, against which the two sides are checked.",
+            description="Time of each row; the check looks for training rows that are not earlier "
+            "than the test rows.",
             type=GROUP.type,
         ),
         replace(
             ESTIMATOR,
-            description="Model whose scores are told: by default a random forest of scikit-learn, "
-            "of more than 10,000 rows gradient-boosted trees.",
+            description="Model whose scores are reported: by default a random forest of "
+            "scikit-learn, or gradient-boosted trees with more than 10,000 rows.",
         ),
         replace(
             TASK,
-            description="What the model does, where the target does not tell: text, and whole "
-            "numbers of at most 20 values, are classes.",
+            description="Task of the model. By default text, and whole numbers of at most 20 "
+            "values, are classes.",
         ),
         replace(SEED, help="Seed of the fits."),
     ),
@@ -472,8 +468,8 @@ SPLIT = Function(
     (
         Argument(
             "rows",
-            description="Number of rows, or anything that has as many: features, a target, a "
-            "table, of which ``stratify``, ``group`` and ``time`` may then name columns.",
+            description="Number of rows, or an object with that number of rows: features, a "
+            "target, or a table, whose columns ``stratify``, ``group`` and ``time`` may then name.",
             type="int, array-like, or data frame",
             annotation="Any",
         ),
@@ -481,30 +477,30 @@ SPLIT = Function(
             "test",
             default=0.25,
             kind="share",
-            description="Proportion of all rows to test on; 0.2 to 0.3 is usual.",
+            description="Proportion of all rows to test on; usually 0.2 to 0.3.",
         ),
         Argument(
             "validation",
             default=0.0,
             kind="share",
-            description="Proportion, *of the rows that are not tested on*, to choose on.",
+            description="Proportion, *of the rows that are not tested on*, to validate on.",
         ),
         replace(
             STRATIFY,
-            description="Classes of the rows, which all parts are to have in equal proportions; "
-            "or numbers, which are spread over the parts by their tenths.",
+            description="Classes of the rows, which all parts have in equal proportions; or "
+            "numbers, which are stratified by their deciles.",
             type="array-like of shape (n,)",
             annotation="Any",
         ),
         replace(
             GROUP,
-            description="Group of each row (user, patient), where several rows come from one: "
-            "rows of a group stay in one part. Proportions are then as near as whole groups allow.",
+            description="Group of each row (user, patient): rows of a group stay in one part. "
+            "Proportions are then as near as whole groups allow.",
         ),
         replace(
             TIME,
-            description="Time of each row: the latest are tested on, those before them validated "
-            "on. Rows of the same time stay in one part.",
+            description="Time of each row: the latest rows are the test set, those before them the "
+            "validation set. Rows of the same time stay in one part.",
             type="array-like of shape (n,)",
         ),
         replace(SEED, help="Seed of the draw."),

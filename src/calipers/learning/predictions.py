@@ -103,8 +103,8 @@ def _expand_columns(name: str, classes: Any, model_classes: Any, table: Any) -> 
     ):
         absent = [label_name(c) for c in classes if c not in model_classes]
         raise InputError(
-            f"{name}: a model was trained on no row of class {', '.join(absent)}, so that its "
-            "scores are not those of the others; take fewer folds, or stratified ones"
+            f"{name}: a model was trained without rows of class {', '.join(absent)}, so its scores "
+            "are not comparable with the others; use fewer folds, or stratified ones"
         )
     wide = np.zeros((len(table), len(classes)))
     wide[:, np.searchsorted(classes, model_classes)] = table
@@ -138,14 +138,14 @@ def is_classification(estimators: Mapping[str, Any]) -> bool:
     for name, model in estimators.items():
         if not is_classifier(model) and not is_regressor(model):
             raise InputError(
-                f"{name} says neither that it is a classifier nor a regressor; give task="
+                f"{name} is neither a classifier nor a regressor for scikit-learn; give task="
             )
         kinds[name] = bool(is_classifier(model))
     if len(set(kinds.values())) > 1:
         first = {kind: name for name, kind in kinds.items()}
         raise InputError(
-            f"{first[True]} is a classifier and {first[False]} a regressor: they answer to no "
-            "common measure"
+            f"{first[True]} is a classifier and {first[False]} a regressor, which have "
+            "no measure in common"
         )
     return next(iter(kinds.values()))
 

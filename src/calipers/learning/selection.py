@@ -65,57 +65,56 @@ def select_model(
     Parameters
     ----------
     candidates : dict of estimator
-        Two or more estimators of scikit-learn by name: other models, or one with other parameters.
+        Two or more estimators of scikit-learn by name: different models, or one with different
+        parameters.
     X : array-like of shape (n, n_features)
         Features of the rows.
     y : array-like of shape (n,)
-        Class or number of each row that is to be predicted.
+        Target of each row: a class or a number.
     cv : int, splitter, or iterable of (train, test), optional
-        Number of outer folds, 10 unless given; or a splitter of scikit-learn, or pairs of the
-        indices of rows to train and to measure on. What is one division there, as a PredefinedSplit
-        of one fold, tells the rows that the choice is measured on, not those that it is made on.
+        Number of outer folds, 10 by default; or a splitter of scikit-learn, or pairs of index
+        arrays of the rows to train and to measure on. A single split, such as a PredefinedSplit of
+        one fold, gives the rows that the choice is measured on, not those that it is made on.
     n_repeats : int, optional
-        How often the rows are divided anew, where ``cv`` is a number. Once unless given.
+        Number of times that the rows are re-split, if ``cv`` is a number. The default is 1.
     part : Split, array-like of shape (n,), or dict or sequence of indices, optional
-        In place of folds one division of the rows into those to train on, to choose on and to test
-        on: what :func:`calipers.split` made; a column that says "train", "validation" or "test" of
-        each row; or the indices of rows, by these names or in this order (of two arrays those to
-        train on and to validate on). Models are trained on the training rows alone. It has to have
-        test rows.
+        In place of folds, a single split into training, validation and test rows: the result of
+        :func:`calipers.split`; a column with "train", "validation" or "test" for each row; or the
+        indices of rows, by these names or in this order (two arrays are the rows to train and to
+        validate on). Models are trained on the training rows alone. Test rows are required.
     stratify : bool, optional
-        Whether folds have classes in equal proportions; of a regression, tenths of the truth. Of
-        classes they do unless told otherwise.
+        Whether folds have classes in equal proportions, or in a regression, deciles of the truth.
+        By default folds are stratified by class, and not in a regression.
     group : array-like of shape (n,), optional
-        Group of each row (user, patient), where several rows come from one: rows of a group stay on
-        one side.
+        Group of each row (user, patient): rows of a group stay on one side of a split.
     time : array-like of shape (n,), or bool, optional
-        Time of each row, or True where rows are in the order of time: each fold is then predicted
-        by a model trained on what came before. With groups, of other groups.
+        Time of each row, or True if rows are in the order of time: each fold is then predicted by a
+        model trained on earlier rows. With groups, on earlier rows of other groups.
     weight : array-like of shape (n,), optional
-        Weight of each row: in every measure, and in the fit of an estimator that takes weights.
+        Weight of each row, in every measure and in the fit of an estimator that accepts weights.
     positive : label, optional
-        The positive class, against all others. It has to be named unless the classes are 0 and 1,
-        −1 and 1, or False and True.
+        The positive class, against all others. It is required unless the classes are 0 and 1, −1
+        and 1, or False and True.
     threshold : float or str, optional
         A number, or a rule that chooses one, such as ``"accuracy"`` or ``"specificity>=0.9"`` (see
         :func:`calipers.operating_point`). A rule never sees the rows that are measured. It chooses
-        a threshold for each fold on predictions of the rows trained on, made by ``inner_cv`` folds
-        within these; and of one division on its validation rows. ``tuned_thresholds`` state what
-        that gains over the labels that the model predicts itself. It is part of each candidate;
-        they tell it of the one chosen.
+        a threshold for each fold on out-of-fold predictions of its training rows, with ``inner_cv``
+        folds within these; or for a single split on its validation rows. ``tuned_thresholds`` are
+        the gains over the labels that the model itself predicts. It is part of each candidate; the
+        gains are reported for the chosen one.
     inner_cv : int, optional
-        Number of folds within the rows trained on, 5 unless given; they are stratified, grouped or
-        forward in time as the outer ones are. They also choose thresholds. There are ``cv`` ·
-        (``inner_cv`` + 1) fits of each candidate.
+        Number of folds within the training rows, 5 by default; they are stratified, grouped or
+        forward in time as the outer ones are. They also choose thresholds. Each candidate is fitted
+        ``cv`` · (``inner_cv`` + 1) times.
     measure : str or Measure, optional
-        Any measure of :func:`calipers.classification` or :func:`calipers.regression` of which one
-        value is better than another; the error rate or the MSE if none is named.
+        Measure of :func:`calipers.classification` or :func:`calipers.regression` that has a
+        direction. The default is the error rate, or the MSE of a regression.
     level : float, default=0.95
         Confidence level of the intervals.
     seed : int, default=0
-        Seed of the random number generator. It decides folds and fits, too.
+        Seed of the random number generator. It also determines folds and fits.
     n_jobs : int, default=1
-        Number of fits at a time, -1 for all processors. The numbers are the same for all.
+        Number of parallel fits, -1 for all processors. It does not change the results.
     inputs : list, optional
         Origins of the columns, for the provenance.
 
@@ -171,7 +170,7 @@ def select_model(
     split = task.design.split
     validation = () if split is None or not len(split.validation) else (split.validation,)
     if validation and inner_cv is not None and (task.tuning is None or not task.tuning.has_rule):
-        raise InputError("inner_cv= divides the rows trained on, and part= has validation rows")
+        raise InputError("inner_cv= divides the training rows, but part= has validation rows")
     within = INNER if inner_cv is None else inner_cv
     jobs = [
         job
@@ -238,10 +237,10 @@ def _single_selection(scores: ScoreArray, names: list[str]) -> _SelectionResult:
     task, m = scores.task, len(names)
     split = task.design.split
     every = scores.each // m
-    if every > 1:  # by folds within the rows trained on
+    if every > 1:  # by folds within the training rows
         apparent = [_inner_estimate(scores, i * every, every, name) for i, name in enumerate(names)]
         comparison_rows = (
-            f"{every - 1} folds within the {len(scores.jobs[0].train):,} rows trained on"
+            f"{every - 1} folds within the {len(scores.jobs[0].train):,} training rows"
         )
     else:
         apparent = [scores.on_part(2, i, name) for i, name in enumerate(names)]
@@ -252,9 +251,10 @@ def _single_selection(scores: ScoreArray, names: list[str]) -> _SelectionResult:
     corrected = replace(scores.on_part(1, best * every, names[best]), system="chosen")
     optimism = _unpaired_optimism(task, apparent[best], corrected)
     note = (
-        f"Compared on {comparison_rows}; the best is measured on {len(scores.jobs[0].eval_parts[1]):,} other rows, "
-        f"as it was fitted on {len(scores.jobs[0].train):,}. Intervals of rows do not tell how much "
-        "models of other training rows would differ."
+        f"Compared on {comparison_rows}; the best is measured on "
+        f"{len(scores.jobs[0].eval_parts[1]):,} other rows, as it was fitted on "
+        f"{len(scores.jobs[0].train):,}. The intervals are over rows; they do not include the "
+        "variation between training sets."
     )
     candidates = (Candidate(name, apparent[i], float(i == best)) for i, name in enumerate(names))
     return _SelectionResult(tuple(candidates), names[best], corrected, optimism, (note,))
@@ -279,9 +279,9 @@ def _unpaired_optimism(task: ScoringTask, apparent: Estimate, corrected: Estimat
     interval = missing or intervals.difference(apparent.value, pair[0], corrected.value, pair[1])
     low, high = sorted((sign * interval.low, sign * interval.high))
     return Estimate(
-        task.measure, sign * (apparent.value - corrected.value), low, high, task.level, interval.method,
-        n=corrected.n, n_total=corrected.n_total, unit=corrected.unit, interval_reason=interval.reason,
-        system="optimism",
+        task.measure, sign * (apparent.value - corrected.value), low, high, task.level,
+        interval.method, n=corrected.n, n_total=corrected.n_total, unit=corrected.unit,
+        interval_reason=interval.reason, system="optimism",
     )  # fmt: skip
 
 
@@ -323,6 +323,6 @@ def _paired_optimism(task: ScoringTask, differences: FloatArray) -> Estimate:
     interval = split_test.interval
     return Estimate(
         task.measure, split_test.value, interval.low, interval.high, task.level, interval.method,
-        n=split_test.splits, n_total=split_test.splits, unit="splits", interval_reason=interval.reason,
-        standard_error=interval.se, system="optimism",
+        n=split_test.splits, n_total=split_test.splits, unit="splits",
+        interval_reason=interval.reason, standard_error=interval.se, system="optimism",
     )  # fmt: skip

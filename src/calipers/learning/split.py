@@ -97,21 +97,21 @@ def split(
     Parameters
     ----------
     rows : int, array-like, or data frame
-        Number of rows, or anything that has as many: features, a target, a table, of which
-        ``stratify``, ``group`` and ``time`` may then name columns.
+        Number of rows, or an object with that number of rows: features, a target, or a table, whose
+        columns ``stratify``, ``group`` and ``time`` may then name.
     test : float, default=0.25
-        Proportion of all rows to test on; 0.2 to 0.3 is usual.
+        Proportion of all rows to test on; usually 0.2 to 0.3.
     validation : float, default=0.0
-        Proportion, *of the rows that are not tested on*, to choose on.
+        Proportion, *of the rows that are not tested on*, to validate on.
     stratify : array-like of shape (n,), optional
-        Classes of the rows, which all parts are to have in equal proportions; or numbers, which are
-        spread over the parts by their tenths.
+        Classes of the rows, which all parts have in equal proportions; or numbers, which are
+        stratified by their deciles.
     group : array-like of shape (n,), optional
-        Group of each row (user, patient), where several rows come from one: rows of a group stay in
-        one part. Proportions are then as near as whole groups allow.
+        Group of each row (user, patient): rows of a group stay in one part. Proportions are then as
+        near as whole groups allow.
     time : array-like of shape (n,), optional
-        Time of each row: the latest are tested on, those before them validated on. Rows of the same
-        time stay in one part.
+        Time of each row: the latest rows are the test set, those before them the validation set.
+        Rows of the same time stay in one part.
     seed : int, default=0
         Seed of the draw.
 
@@ -145,7 +145,9 @@ def split(
         ("validation", validation, "from 0"),
     ):
         if not (0 < proportion < 1 or (proportion == 0 and name == "validation")):
-            raise InputError(f"{name} is {proportion}, expected a share {lower_bound} and below 1")
+            raise InputError(
+                f"{name} is {proportion}, expected a proportion {lower_bound} and below 1"
+            )
     if not 0 <= seed < 2**32:
         raise InputError(f"seed is {seed}, expected a whole number from 0 to 2^32 - 1")
     n = _number(rows)
@@ -196,8 +198,8 @@ def to_split(division: Any, rows: int, label: str = "part", *, second: str = "va
     elif _is_index_arrays(division):
         if len(division) not in (2, 3):
             raise InputError(
-                f"{label}: there are {len(division)} arrays, expected the places of the rows to train "
-                "on, to validate on and to test on"
+                f"{label}: there are {len(division)} arrays, expected the indices of the rows to "
+                "train on, to validate on and to test on"
             )
         names = PARTS if len(division) == 3 else ("train", second)
         row_split = _make_split(
@@ -224,7 +226,7 @@ def _to_indices(values: Any, label: str, rows: int) -> Indices:
     indices = np.asarray(values)
     if indices.ndim != 1 or (len(indices) and indices.dtype.kind not in "iu"):
         raise InputError(
-            f"{label}: {format_value(values)}, expected the places of rows, whole numbers from 0 to "
+            f"{label}: {format_value(values)}, expected row indices, whole numbers from 0 to "
             f"{rows - 1}"
         )
     return indices.astype(np.intp)
@@ -258,10 +260,10 @@ def _check_split(row_split: Split, label: str, rows: int) -> Split:
         raise InputError(f"{label}: every row is trained on, none is left to validate or test on")
     all_indices = np.concatenate([row_split.train, row_split.validation, row_split.test])
     if all_indices.min() < 0 or all_indices.max() >= rows:
-        raise InputError(f"{label}: hold places outside of the {rows} rows of X")
+        raise InputError(f"{label}: there are indices outside of the {rows} rows of X")
     counts = np.bincount(all_indices)
     if counts.max() > 1:
-        raise InputError(f"{label}: row {int(counts.argmax())} stands in them more than once")
+        raise InputError(f"{label}: row {int(counts.argmax())} occurs more than once")
     return row_split
 
 
@@ -273,7 +275,7 @@ def _number(rows: Any) -> int:
         sized = not isinstance(rows, str | bytes | type) and hasattr(rows, "__len__")
         if shape == () or not (shape or sized):
             raise InputError(
-                f"rows is {format_value(rows)}, expected how many, or what has as many"
+                f"rows is {format_value(rows)}, expected a number of rows, or an object with rows"
             )
         number = int(shape[0]) if shape else len(rows)
     if number < 2:
@@ -282,7 +284,7 @@ def _number(rows: Any) -> int:
 
 
 def _classes(stratify: Any) -> Indices | None:
-    """Return the class code of each row; for numbers with many values the code of its tenth."""
+    """Return the class code of each row; for numbers with many values the code of its decile."""
     if stratify is None:
         return None
     if stratify.dtype.kind == "f" and len(np.unique(stratify)) > _CLASSES:
@@ -296,7 +298,7 @@ def _parts_to_split(part: Indices, description: str) -> Split:
     train, validation, test = (np.flatnonzero(part == k) for k in range(3))
     for name, rows in (("train", train), ("test", test)):
         if not len(rows):
-            raise InputError(f"no row is left to {name} on; take another share")
+            raise InputError(f"no row is left to {name} on; use another proportion")
     return Split(train, validation, test, description)
 
 
@@ -311,7 +313,9 @@ def _random_split(
         ("validation", "test"), proportions[1:], counts, strict=True
     ):
         if proportion and not count:
-            raise InputError(f"of {rows} rows, {proportion:.3g} are none to use for {name}")
+            raise InputError(
+                f"{name}: a proportion of {proportion:.3g} of {rows} rows is less than one row"
+            )
     part = np.zeros(rows, np.intp)
     remaining = np.arange(rows)
     for number, count in ((2, counts[1]), (1, counts[0])):
@@ -323,7 +327,7 @@ def _random_split(
                 remaining, test_size=count, stratify=remaining_classes, random_state=seed
             )
         except ValueError as error:
-            raise InputError(f"rows cannot be divided so: {error}") from None
+            raise InputError(f"rows cannot be split: {error}") from None
         part[held_out] = number
     return _parts_to_split(part, "at random" if classes is None else "at random within classes")
 
@@ -347,7 +351,7 @@ def _time_split(time: Any, group: Any, proportions: tuple[float, ...]) -> Split:
     """Split by time, the latest rows last; raise InputError if a cut divides a group."""
     moment = time_ranks(time)
     if moment.max() == 0:
-        raise InputError("time: all rows are from the same, expected several")
+        raise InputError("time: all rows have the same time, expected several times")
     stops = np.cumsum([0.0, *proportions])[1:-1]
     cumulative = np.cumsum(np.bincount(moment)) / len(moment)
     # A time goes to the part in which the middle of its rows falls.
@@ -360,7 +364,7 @@ def _time_split(time: Any, group: Any, proportions: tuple[float, ...]) -> Split:
         across = int(sum(len(np.unique(part[codes == k])) > 1 for k in range(int(codes.max()) + 1)))
         if across:
             raise InputError(
-                f"group: {across} groups have rows on both sides of a cut in time; leave out "
-                "group= or time="
+                f"group: {across} groups have rows on both sides of a cut in time; omit group= "
+                "or time="
             )
     return _parts_to_split(part, description)

@@ -104,24 +104,23 @@ def check_split(
     Parameters
     ----------
     parts : Split, array-like of shape (n,), or dict or sequence of indices
-        What :func:`calipers.split` made; or the indices of rows trained and tested on, or of all
-        three parts, in this order or by name; or a column that says "train", "validation" or "test"
-        of each row.
+        Result of :func:`calipers.split`; or the indices of the training and test rows, or of all
+        three parts, in this order or by name; or a column with "train", "validation" or "test" for
+        each row.
     X : array-like of shape (n, n_features)
         Features of the rows.
     y : array-like of shape (n,), optional
-        Class or number of each row that is to be predicted. Without it nothing is scored, and what
-        needs scores is left out.
+        Target of each row: a class or a number. Without it no model is scored, and the checks that
+        need scores are omitted.
     group : array-like of shape (n,), optional
-        Group of each row (user, patient), against which the two sides are checked.
+        Group of each row (user, patient); the check looks for groups in both parts.
     time : array-like of shape (n,), optional
-        Time of each row, against which the two sides are checked.
+        Time of each row; the check looks for training rows that are not earlier than the test rows.
     estimator : estimator, optional
-        Model whose scores are told: by default a random forest of scikit-learn, of more than 10,000
-        rows gradient-boosted trees.
+        Model whose scores are reported: by default a random forest of scikit-learn, or
+        gradient-boosted trees with more than 10,000 rows.
     task : {'classification', 'regression'}, optional
-        What the model does, where the target does not tell: text, and whole numbers of at most 20
-        values, are classes.
+        Task of the model. By default text, and whole numbers of at most 20 values, are classes.
     seed : int, default=0
         Seed of the fits.
 
@@ -294,8 +293,8 @@ def copies(data: SplitData) -> Iterator[SplitFault]:
     copied_rows = data.test[copied]
     same = "features and target" if data.target is not None else "features"
     sentence = (
-        f"{count:,} of {len(data.test):,} test rows ({count / len(data.test):.1%}) duplicate training "
-        f"rows (same {same}; rows {_format_values(copied_rows)})."
+        f"{count:,} of {len(data.test):,} test rows ({count / len(data.test):.1%}) duplicate "
+        f"training rows (same {same}; rows {_format_values(copied_rows)})."
     )
     numbers: dict[str, float | IntervalNumber] = {"copies": count}
     if data.scoring is not None and count < len(data.test):
@@ -342,7 +341,10 @@ def shared_groups(data: SplitData) -> Iterator[SplitFault]:
             f"{data.scoring.name} with": current_score,
             f"{data.scoring.name} without": grouped_score,
         }
-        sentence += f" {data.scoring.display_name} is {current_score}, and {grouped_score} on a split that keeps groups together."
+        sentence += (
+            f" {data.scoring.display_name} is {current_score}, and {grouped_score} on a split that "
+            "keeps groups together."
+        )
     sentence += " Split by group (group=)."
     yield SplitFault(sentence, "warning", numbers, tuple(names[:_MAX_EXAMPLES]))
 
@@ -354,8 +356,8 @@ def future_rows(data: SplitData) -> Iterator[SplitFault]:
     if not len(late):
         return
     sentence = (
-        f"{len(late):,} of {len(data.train):,} training rows are not earlier than the first test row "
-        f"({data.time[data.test[moment[data.test].argmin()]]}): rows {_format_values(late)}."
+        f"{len(late):,} of {len(data.train):,} training rows are not earlier than the first test "
+        f"row ({data.time[data.test[moment[data.test].argmin()]]}): rows {_format_values(late)}."
     )
     numbers: dict[str, float | IntervalNumber] = {"rows": len(late)}
     if data.scoring is not None:
@@ -367,7 +369,10 @@ def future_rows(data: SplitData) -> Iterator[SplitFault]:
             f"{data.scoring.name} with": current_score,
             f"{data.scoring.name} without": forward_score,
         }
-        sentence += f" {data.scoring.display_name} is {current_score}, and {forward_score} if the latest rows are the test set."
+        sentence += (
+            f" {data.scoring.display_name} is {current_score}, and {forward_score} if the latest "
+            "rows are the test set."
+        )
     sentence += " Split by time (time=)."
     yield SplitFault(sentence, "warning", numbers, tuple(late[:_MAX_EXAMPLES].tolist()))
 
@@ -395,8 +400,9 @@ def target_leakage(data: SplitData) -> Iterator[SplitFault]:
         name, score = data.columns.names[column], data.scoring.name
         yield SplitFault(
             f"{name} leaks the target: alone it leaves less than 1% of the error of the best "
-            f"constant prediction on {len(data.test):,} test rows. {data.scoring.display_name} is {full_score}, and "
-            f"{reduced_score} without it. Check whether it is known at prediction time.",
+            f"constant prediction on {len(data.test):,} test rows. {data.scoring.display_name} is "
+            f"{full_score}, and {reduced_score} without it. Check whether it is known at "
+            "prediction time.",
             "warning",
             {f"{score} with": full_score, f"{score} without": reduced_score},
             (name,),
@@ -419,8 +425,9 @@ def row_index_leakage(data: SplitData) -> Iterator[SplitFault]:
         name, score = data.columns.names[column], data.scoring.name
         alone = f", and {reduced_score} without it" if reduced_score is not None else ""
         yield SplitFault(
-            f"{name} numbers the {data.columns.rows:,} rows but predicts the target, so their order "
-            f"has information that new rows lack. {data.scoring.display_name} is {full_score}{alone}. Exclude it.",
+            f"{name} numbers the {data.columns.rows:,} rows but predicts the target, so their "
+            f"order has information that new rows lack. {data.scoring.display_name} is "
+            f"{full_score}{alone}. Exclude it.",
             "warning",
             {
                 f"{score} with": full_score,
@@ -456,7 +463,7 @@ def distribution_shift(data: SplitData) -> Iterator[SplitFault]:
     if auc is not None:
         numbers["AUC"] = auc
         auc_sentence = f" A classifier distinguishes them with an AUC of {auc}."
-    listed = ", ".join(f"{names[k]} ({columns[k].said})" for k in differ[:_MAX_EXAMPLES])
+    listed = ", ".join(f"{names[k]} ({columns[k].description})" for k in differ[:_MAX_EXAMPLES])
     suffix = f" and {len(differ) - _MAX_EXAMPLES} more" if len(differ) > _MAX_EXAMPLES else ""
     which = f"in {listed}{suffix}" if differ else "in several columns jointly"
     sentence = (
@@ -472,7 +479,10 @@ def distribution_shift(data: SplitData) -> Iterator[SplitFault]:
             f"{data.scoring.name} tested": test_score,
             f"{data.scoring.name} within": held_out_score,
         }
-        sentence += f" {data.scoring.display_name} is {test_score}, and {held_out_score} on rows held out of the training set."
+        sentence += (
+            f" {data.scoring.display_name} is {test_score}, and {held_out_score} on rows held out "
+            "of the training set."
+        )
     yield SplitFault(sentence, "caution", numbers, tuple(names[k] for k in differ[:_MAX_EXAMPLES]))
 
 

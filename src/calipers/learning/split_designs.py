@@ -194,13 +194,12 @@ def _make_design(
     is_invalid = isinstance(folds, str | bytes) or getattr(folds, "shape", None) == ()
     if is_invalid or not (hasattr(folds, "split") or isinstance(folds, Iterable)):
         raise InputError(
-            f"cv is {format_value(folds)}, expected how many, a splitter of scikit-learn, or "
-            "pairs of "
-            "rows trained and tested on"
+            f"cv is {format_value(folds)}, expected a number of folds, a splitter of scikit-learn, "
+            "or pairs of index arrays"
         )
     if repeats != 1 or stratify is not None:
         raise InputError(
-            "n_repeats= and stratify= go with a number of folds; a splitter knows itself"
+            "n_repeats= and stratify= require a number of folds; a splitter determines both"
         )
     if hasattr(folds, "split"):
         target = None if known.target is None else np.asarray(known.target)
@@ -214,8 +213,8 @@ def _make_design(
 
 #: What the parts are for.
 _NEEDED = {
-    "validation": "on which models are compared; the test rows are for one look at the end (of the "
-    "rows trained on, split(..., validation=0.2) sets some apart)",
+    "validation": "on which models are compared; the test rows are used once, at the end "
+    "(split(..., validation=0.2) sets some of the training rows aside)",
     "test": "on which the choice is measured",
 }
 
@@ -234,10 +233,10 @@ def divided_once(
     """
     for name, value in others.items():
         if value is not None:
-            raise InputError(f"part= says which rows are trained on: no {name}= besides")
+            raise InputError(f"part= determines the training rows; omit {name}=")
     measured = split.parts.get(on)
     if measured is None:
-        raise InputError(f"part: no row is of part {on!r}, {_NEEDED[on]}")
+        raise InputError(f"part: there are no {on} rows, {_NEEDED[on]}")
     description = f"one split, trained on {len(split.train):,} rows, measured on {len(measured):,} "
     description += f"{on} rows"
     notes = [*_shared_groups(split, known), *_out_of_order(split, known, on)]
@@ -256,7 +255,7 @@ def _shared_groups(split: Split, known: RowConstraints) -> list[str]:
     if not shared:
         return []
     number = f"{len(shared):,} groups have" if len(shared) > 1 else "One group has"
-    return [f"{number} rows in more than one part of the split: check_split says what that does."]
+    return [f"{number} rows in more than one part of the split; check_split reports the effect."]
 
 
 def _out_of_order(split: Split, known: RowConstraints, on: str) -> list[str]:
@@ -267,15 +266,14 @@ def _out_of_order(split: Split, known: RowConstraints, on: str) -> list[str]:
     later = int((moment[split.train] >= moment[split.parts[on]].min()).sum())
     if not later:
         return []
-    return [f"{later:,} rows trained on are from no earlier than the first row measured on."]
+    return [f"{later:,} training rows are not earlier than the first row measured."]
 
 
 def _check_pair(pair: Any, rows: int, split_number: int) -> tuple[Indices, Indices]:
     """Return the training and test rows of a given split, checked."""
     error = InputError(
-        f"folds: split {split_number} is {format_value(pair)}, expected the places of the rows trained on "
-        "and of "
-        f"those tested on, from 0 to {rows - 1}"
+        f"folds: split {split_number} is {format_value(pair)}, expected the indices of the rows "
+        f"trained on and of those tested on, from 0 to {rows - 1}"
     )
     if isinstance(pair, str | bytes | Mapping):
         raise error
@@ -302,7 +300,7 @@ def _choose_splitter(
     if repeats < 1:
         raise InputError(f"n_repeats is {repeats}, expected 1 or more")
     if folds > known.rows:
-        raise InputError(f"cv is {folds}, and there are {known.rows} rows only")
+        raise InputError(f"cv is {folds}, expected at most the number of rows, {known.rows}")
     if known.time is not None:
         return _forward_splits(folds, repeats, known, stratify=stratify)
     leave_one_out = folds == known.rows
@@ -347,7 +345,7 @@ def _forward_splits(
     from sklearn.model_selection import TimeSeriesSplit
 
     if repeats != 1 or stratify:
-        raise InputError("folds forward in time have one order: leave out n_repeats= and stratify=")
+        raise InputError("folds forward in time have one order; omit n_repeats= and stratify=")
     time = np.arange(known.rows) if known.time is True else encode_labels(known.time, "time").codes
     check_length(time, known.rows, "time")
     order = np.argsort(time, kind="stable")

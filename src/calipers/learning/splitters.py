@@ -240,7 +240,7 @@ class StratifiedGroupShuffleSplit(_Splitter):
         self, n_splits: int = 5, *, test_size: float = 0.2, random_state: Any = None
     ) -> None:
         if not 0 < test_size < 1:
-            raise InputError(f"test_size is {test_size}, expected a share between 0 and 1")
+            raise InputError(f"test_size is {test_size}, expected a proportion between 0 and 1")
         self.n_splits, self.test_size, self.random_state = n_splits, test_size, random_state
 
     def split(
@@ -272,12 +272,12 @@ def class_counts(y: Any, codes: Indices, groups: int) -> FloatArray:
     return counts
 
 
-#: So many orders of groups are tried.
+#: Number of orders of groups that are tried.
 _ORDERS = 10
 
 
 def assign_groups(counts: FloatArray, proportions: Sequence[float], random: Any) -> Indices:
-    """Assign each group to a part, so that parts have about ``proportions`` of the rows of each class.
+    """Assign each group to a part, so that each part has about its proportion of every class.
 
     Parameters
     ----------

@@ -121,7 +121,7 @@ class ScoringTask:
             len(target), target, classes, groups, checked_time(time, len(target))
         )
         if threshold is not None and not classes:
-            raise InputError("threshold= is about two classes; the estimator predicts numbers")
+            raise InputError("threshold= requires two classes; the estimator predicts numbers")
         if threshold is not None and name.definition.reads != "labels":
             raise InputError(
                 f"threshold= makes labels, and {name} reads {name.definition.reads}: name a "
@@ -175,9 +175,9 @@ class ScoringTask:
     def _estimate(self, split_test: SplitTest, name: str) -> Estimate:
         interval = split_test.interval.clip(*self.scorer.measure.definition.range)
         return Estimate(
-            self.measure, split_test.value, interval.low, interval.high, self.level, interval.method,
-            n=split_test.splits, n_total=split_test.splits, unit="splits", interval_reason=interval.reason,
-            standard_error=interval.se, system=name,
+            self.measure, split_test.value, interval.low, interval.high, self.level,
+            interval.method, n=split_test.splits, n_total=split_test.splits, unit="splits",
+            interval_reason=interval.reason, standard_error=interval.se, system=name,
         )  # fmt: skip
 
     def measured(
@@ -300,7 +300,7 @@ class ScoringTask:
 
 
 def _known_labels(predictions: ModelPredictions) -> dict[str, Any]:
-    """Return the classes that a model knows, in the form that :meth:`Scorer.said` returns."""
+    """Return the classes of a model, in the form of :meth:`Scorer.get_predictions`."""
     return {"labels": tuple(label_name(label) for label in predictions.classes)}
 
 
@@ -308,8 +308,8 @@ def _known_labels(predictions: ModelPredictions) -> dict[str, Any]:
 class ScoreArray:
     """Values of a measure of shape (parts, splits, jobs per split).
 
-    The parts of each job are its training rows, the measured rows and possibly others. ``predictions`` are
-    the predictions and ``choices`` the chosen thresholds, job by job.
+    The parts of each job are its training rows, the measured rows and possibly others.
+    ``predictions`` are the predictions and ``choices`` the chosen thresholds, job by job.
     """
 
     task: ScoringTask
@@ -408,7 +408,7 @@ def checked_target(X: Any, y: Any, prefix: str = "", *, classes: bool) -> npt.ND
     """Return the truth of rows as an array, checked to be as long as the features."""
     target = to_array(y, f"{prefix}y")
     if classes:
-        encode_labels(target, f"{prefix}y")  # which says what is odd about it
+        encode_labels(target, f"{prefix}y")  # its message says what is wrong
     else:
         target = to_numbers(target, f"{prefix}y")
     n = None if isinstance(X, Mapping) else n_rows(X)
@@ -432,8 +432,8 @@ def base_provenance(estimator: Any, inputs: Sequence[Any]) -> dict[str, Any]:
 
 def check_level(level: float) -> None:
     """Raise InputError unless the level is between 0 and 1."""
-    if not 0 < check_finite(level, "level", "a share between 0 and 1 such as 0.95") < 1:
-        raise InputError(f"level is {level}, expected a share between 0 and 1 such as 0.95")
+    if not 0 < check_finite(level, "level", "a proportion between 0 and 1 such as 0.95") < 1:
+        raise InputError(f"level is {level}, expected a proportion between 0 and 1 such as 0.95")
 
 
 def format_values(values: Sequence[Any], parameter: str) -> list[str]:
@@ -477,8 +477,8 @@ RESAMPLES = 2000
 class RowPredictions:
     """Truth of rows and the predictions of models for them, with weights, clusters and times.
 
-    ``predictions`` has the predictions of each model as :meth:`Scorer.get_predictions` returns them; rows of the same
-    ``cluster`` belong together.
+    ``predictions`` has the predictions of each model as :meth:`Scorer.get_predictions` returns
+    them; rows of the same ``cluster`` belong together.
     """
 
     scorer: Scorer
@@ -510,9 +510,10 @@ class RowPredictions:
         """Evaluate some models on these rows."""
         kind = _COLUMNS.get(self.scorer.measure.definition.reads or "", "predicted")
         options: dict[str, Any] = {
-            kind: {name: self.predictions[name][0] for name in names}, "measures": [self.scorer.measure],
-            "weight": self.weight, "cluster": self.cluster, "time": self.time, "curves": False,
-            "level": self.level, "n_resamples": RESAMPLES, "seed": self.seed,
+            kind: {name: self.predictions[name][0] for name in names},
+            "measures": [self.scorer.measure], "weight": self.weight, "cluster": self.cluster,
+            "time": self.time, "curves": False, "level": self.level, "n_resamples": RESAMPLES,
+            "seed": self.seed,
         }  # fmt: skip
         if self.scorer.measure.definition.task == "regression":
             return regression(self.truth, **options)

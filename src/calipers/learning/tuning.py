@@ -43,17 +43,17 @@ from calipers.results.learning import TunedThreshold
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 from calipers.systems.thresholds import ThresholdRule
 
-#: What folds within the rows trained on are of no use without.
+#: Error message for inner folds without a rule for the threshold.
 INNER_ALONE = "inner_cv= goes with a rule for the threshold, as in threshold='F1'"
-#: So many folds within the rows trained on choose a threshold, unless told otherwise.
+#: Default number of folds within the training rows that choose a threshold.
 INNER = 5
 
 
 class ScoredRows(NamedTuple):
     """Truth, scores, default predictions and weights of the rows of two classes.
 
-    ``default_mask`` are the rows that are predicted positive at the default threshold, None if there is no
-    default.
+    ``default_mask`` are the rows that are predicted positive at the default threshold; None if
+    there is no default.
     """
 
     truth: npt.NDArray[np.bool_]
@@ -133,12 +133,12 @@ class ThresholdTuning:
             )
         names = encode_labels(target, label).names
         if len(names) != 2:
-            raise InputError(f"threshold= is about two classes; {label} has {len(names)}")
+            raise InputError(f"threshold= requires two classes; {label} has {len(names)}")
         if positive is None:
             positive_index = find_positive_class(names)
             if positive_index is None:
                 raise InputError(
-                    f"threshold= takes the positive class of {names[0]!r} and {names[1]!r}: give "
+                    f"threshold= requires the positive class, {names[0]!r} or {names[1]!r}; give "
                     "positive="
                 )
         elif label_name(positive) in names:
@@ -170,9 +170,9 @@ class ThresholdTuning:
     @property
     def within_folds(self) -> str:
         """Description of the rows that thresholds are chosen on."""
-        return f"{self.inner} folds within the rows trained on"
+        return f"{self.inner} folds within the training rows"
 
-    # --- What models say ----------------------------------------------------------------------
+    # --- Predictions of models ----------------------------------------------------------------
 
     def jobs(self, job: FitJob, known: RowConstraints) -> list[FitJob]:
         """Return the fits that choose the threshold of a job: the same model on folds of its rows.
@@ -212,13 +212,13 @@ class ThresholdTuning:
         )
         if table is None:
             raise InputError(
-                f"{name}: threshold= takes predict_proba or decision_function, which the model "
+                f"{name}: threshold= requires predict_proba or decision_function, which the model "
                 "does not have"
             )
         if set(classes) != set(self.names):
             raise InputError(
                 f"{name}: a model was trained on rows of {len(classes)} classes, expected both "
-                f"{self.names[0]!r} and {self.names[1]!r}; take fewer folds, or stratified ones"
+                f"{self.names[0]!r} and {self.names[1]!r}; use fewer folds, or stratified ones"
             )
         score = np.asarray(positive_column(table, classes, self.names[1]), np.float64)
         return ScoredRows(self.positive(truth), score, self.positive(predictions.labels), weight)
@@ -293,9 +293,9 @@ def split_gain(
         split_test = corrected_t(values, *sizes, level=level)
         interval = split_test.interval
         return Estimate(
-            str(measure), split_test.value, interval.low, interval.high, level, interval.method, n=split_test.splits,
-            n_total=split_test.splits, unit="splits", interval_reason=interval.reason,
-            standard_error=interval.se, system="gain",
+            str(measure), split_test.value, interval.low, interval.high, level, interval.method,
+            n=split_test.splits, n_total=split_test.splits, unit="splits",
+            interval_reason=interval.reason, standard_error=interval.se, system="gain",
         )  # fmt: skip
 
     return gain
@@ -323,9 +323,10 @@ def paired_gain(
             curves=False, **options,
         ).compare(baseline="usual")[str(measure)]  # fmt: skip
         return Estimate(
-            str(measure), value, difference.low, difference.high, difference.level, difference.method, n=difference.n,
-            n_total=difference.n, unit=difference.unit, interval_reason=difference.interval_reason,
-            standard_error=difference.standard_error, system="gain",
+            str(measure), value, difference.low, difference.high, difference.level,
+            difference.method, n=difference.n, n_total=difference.n, unit=difference.unit,
+            interval_reason=difference.interval_reason, standard_error=difference.standard_error,
+            system="gain",
         )  # fmt: skip
 
     return gain
@@ -376,7 +377,7 @@ class ThresholdGains:
         return self.tuning.summarize(name, measure, *thresholds, self.chosen_on, gain)
 
 
-#: At which a probability is that of a positive row, unless told otherwise.
+#: Default threshold of probabilities, at or above which a row is predicted positive.
 _HALF = 0.5
 
 
@@ -436,7 +437,7 @@ def tuned_elsewhere(
                 predicted[part.test] = tested.score >= choice.threshold
             labels[name] = np.array(tuning.names)[predicted.astype(np.intp)]
     if not result.tuned:
-        raise InputError("threshold= takes scores or probabilities: score= or probability=")
+        raise InputError("threshold= requires scores or probabilities; give score= or probability=")
     return result
 
 
@@ -479,10 +480,10 @@ def _chosen_on(design: SplitDesign, part: TrainTestIndices) -> Indices:
     if design.split is not None:
         if not design.spare:
             raise InputError(
-                "threshold= takes rows to choose it on beside those measured: part= has no "
-                "validation rows beside test rows, or on= names them"
+                "threshold= requires rows to choose it on that are not measured: part= has no "
+                "validation rows in addition to test rows, or on= selects them"
             )
         return design.spare[0]
     if not len(part.train):
-        raise InputError("threshold= takes other folds to choose it on, and there is one")
+        raise InputError("threshold= requires other folds to choose it on, but there is one fold")
     return part.train

@@ -21,11 +21,11 @@ from typing import Any
 
 Parameters = dict[str, Any]
 
-#: A name, what stands behind its ``@``, and its parameters.
+#: A name, the text after its ``@``, and its parameters.
 Words = tuple[str, "str | None", Parameters]
 
 
-#: What others have, which is no measure here; and where to find what is meant.
+#: Names of other libraries that are not measures here, and what to use instead.
 ALTERNATIVE_HINTS: Mapping[str, str] = {
     **dict.fromkeys(
         ("roc_curve", "precision_recall_curve", "det_curve"),
@@ -52,16 +52,16 @@ ALTERNATIVE_HINTS: Mapping[str, str] = {
     "consensus_score": "biclusters have no measure here; ARI, AMI and NMI are of clusters",
     "homogeneity_completeness_v_measure": "ask for the three: homogeneity, completeness, V-measure",
     "pair_confusion_matrix": "measures of pairs are Rand, ARI, pair-F1 and Fowlkes-Mallows",
-    "silhouette_samples": "it is a value a point; their mean is silhouette",
+    "silhouette_samples": "it has one value per point; their mean is silhouette",
     "metric_at_thresholds": "of every threshold: calipers.curve(evaluation, 'threshold')",
     "rmse_ci95_bootstrap": "it is the interval of RMSE; interval='bootstrap' draws the rows for it",
     "num_examples": "each estimate has its n: evaluation['RMSE'].n",
 }
 
 
-#: Names that stand for another number elsewhere: by family and measure, how each is written
-#: (exactly, where it has capitals; with any number behind it, where it ends so), and what is meant
-#: by it there. It is told where the name was used, and stands in the description of the measure.
+#: Names with another meaning in other tools: by family and measure, how each is written (exactly if
+#: it has capitals; with any text after it if it ends in ``_``), and what it means there.
+#: The text is a note where the name was used, and part of the description of the measure.
 READ_OTHERWISE: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("counts", "J"): {
         "J": "J is Youden's index, recall + specificity − 1; in pycm it is the Jaccard index, "
@@ -81,16 +81,16 @@ READ_OTHERWISE: Mapping[tuple[str, str], Mapping[str, str]] = {
     },
     ("retrieval", "NumRelRet"): {
         "hits": "hits@k is a number of documents, added up over topics; in ranx it is their mean "
-        "per topic, and of recommendations and knowledge graphs Hits@k is the share of topics "
-        "with a relevant document, here Success@k."
+        "per topic, and for recommendations and knowledge graphs Hits@k is the proportion of "
+        "topics with a relevant document, here Success@k."
     },
     ("retrieval", "SDCG"): {
         "sDCG": "SDCG@k is the scaled DCG of cwl_eval; session DCG (sDCG), which discounts later "
         "queries of a session, has no measure here."
     },
     ("retrieval", "Unjudged"): {
-        "hole": "hole@k is the share of documents without a judgment for their topic; in BEIR and "
-        "MTEB documents count that have none for any topic, over all topics of the judgments."
+        "hole": "hole@k is the proportion of documents without a judgment for their topic; in BEIR "
+        "and MTEB documents count that have none for any topic, over all topics of the judgments."
     },
     ("regression", "sMAPE"): {
         "smape": "sMAPE is the mean of 2|residual|/(|truth| + |prediction|), from 0 to 2; in "
@@ -267,7 +267,7 @@ def _translate_classification(name: str, at_suffix: str | None, values: Paramete
     return name, at_suffix, values
 
 
-#: What Tweedie's deviance of power 0, which scikit-learn takes unless told otherwise, is.
+#: Measures that equal a Tweedie deviance of power 0, the default of scikit-learn.
 _OF_POWER_0 = {"mean-tweedie-deviance": "MSE", "d2-tweedie-score": "R2"}
 
 
@@ -283,7 +283,7 @@ def _translate_regression(name: str, at_suffix: str | None, values: Parameters) 
     return name, at_suffix, values
 
 
-#: F with β as an index: a number of documents is whole, so what is none is no rank.
+#: F with β as an index: ranks are whole numbers, so a number with decimals is β.
 _BETA = re.compile(r"F_(\d*\.\d+)", re.IGNORECASE)
 
 

@@ -40,18 +40,18 @@ PAIRWISE: Mapping[str, str] = {
     "measured on the rows of the two alone, by the weight of these rows (Hand and Till 2001).",
 }
 
-#: What weighs outputs by the variance of their truth.
+#: Average of outputs, weighted by the variance of their truth.
 BY_VARIANCE = "variance-weighted"
 
 #: The same over outputs, where several numbers are predicted of each row.
 OF_OUTPUTS: Mapping[str, str] = {
     "macro": "Macro average: the mean over the outputs.",
     BY_VARIANCE: "Weighted average: the mean over the outputs by the variance of the truth "
-    "of each, which is the same share of the sums over all outputs.",
+    "of each, which is the same proportion of the sums over all outputs.",
 }
 
-#: What may stand where there is no value, as scikit-learn's ``zero_division`` does; where classes
-#: without one are left out (its NaN) nothing does, but averages have a value.
+#: Conventions for undefined measures, like scikit-learn's ``zero_division``. If classes without a
+#: value are omitted (its NaN), they stay undefined, but averages have a value.
 OMIT = "omit"
 UNDEFINED: Mapping[str, float | None] = {"nan": None, "zero": 0.0, "one": 1.0, OMIT: None}
 
@@ -89,7 +89,7 @@ def selected_classes(among: Among, labels: Sequence[str]) -> npt.NDArray[np.bool
         return np.array(names, np.float64) > 0
     unknown = [name for name in names if name not in labels]
     if unknown:
-        raise ValueError(f"{unknown[0]!r} is no class of {', '.join(labels)}")
+        raise ValueError(f"{unknown[0]!r} is not a class of {', '.join(labels)}")
     return np.array([(label in names) == (kind == "labels") for label in labels], bool)
 
 
@@ -141,7 +141,7 @@ def undefined_average(measure: Any, statistic: Any) -> dict[str, Any] | None:
             measure.plain.reasons(statistic).items(),
             np.asarray(statistic.of_truth > 0),
         )
-        # An output that does not vary weighs nothing, unless none does.
+        # A constant output has weight 0, unless all outputs are constant.
         is_equal_weight = measure.average != BY_VARIANCE or ~varies_mask.any(axis=-1, keepdims=True)
         return {
             reason: (np.asarray(mask, bool) & (varies_mask | is_equal_weight)).any(axis=-1)

@@ -28,7 +28,7 @@ from calipers.statistics.calibration import ProbabilityLevels, width_bin
 
 NAN = float("nan")
 
-#: Effective numbers of rows are whole but for this share of them.
+#: Relative tolerance for rounding of effective numbers of rows.
 _HAIR = 1e-9
 
 
@@ -310,13 +310,13 @@ def maximum_calibration_error(
 
 # --- Recalibration --------------------------------------------------------------------------------
 
-#: Why there is no most likely line; ``delta`` moves certain probabilities away from 0 and 1.
+#: Reasons without a maximum likelihood line; ``delta`` clips certain probabilities.
 CERTAIN = {
     "certain_probability": _level_condition(
         lambda x, parameters: x.clip(parameters["delta"]).has_certain_levels
     )
 }
-#: The first reason is the only one, as a line of these is no question any more.
+#: It applies only if the first reason does not, since each measure has one reason.
 ONE_CLASS_OF_LINE = {
     "one_class": _level_condition(
         lambda x, parameters: x.has_one_class and not x.clip(parameters["delta"]).has_certain_levels
@@ -442,7 +442,9 @@ hosmer_lemeshow = partial(
             lambda x, parameters: math.isnan(_hosmer_lemeshow(x, parameters["groups"]))
         ),
         "too_few_groups": _level_condition(
-            lambda x, parameters: _degrees(x, parameters["groups"], fitted=parameters.get("fitted", False)) < 1
+            lambda x, parameters: _degrees(
+                x, parameters["groups"], fitted=parameters.get("fitted", False)
+            ) < 1
         ),
     },
 )  # fmt: skip

@@ -49,7 +49,7 @@ EMPTY_CLASS = {
     "no_rows": lambda c, _: c.total == 0,
 }
 
-#: That the matrix is of one class, which no system could tell from another.
+#: Matrices with one class, on which no system can make an error.
 NO_OTHER_CLASS = {"one_class": lambda c, _: np.full(c.total.shape, c.classes < 2)}
 SINGLE_CLASS = {"one_class": lambda c, _: _present_mask(c).sum(axis=-1) < 2}
 
@@ -401,7 +401,7 @@ def cohen_kappa(c: ConfusionMatrix, weights: str | None = None) -> FloatArray:
 
 def _expected_distance_sums(c: ConfusionMatrix, power: int) -> FloatArray:
     """Compute the expected :meth:`ConfusionMatrix.distance_sums` under independence, in time K."""
-    if power == 1:  # rows apart by |i − j| stand on either side of so many borders of classes
+    if power == 1:  # rows at distance |i − j| are separated by |i − j| borders of classes
         truth, prediction = (np.cumsum(x, axis=-1)[..., :-1] for x in (c.truth, c.prediction))
         total = c.total[..., None]
         crossed = truth * (total - prediction) + (total - truth) * prediction

@@ -222,19 +222,19 @@ class Definition:
     chance_adjusted: Callable[[FloatArray, ConfusionMatrix], FloatArray] | None = None
     #: Whether the value depends on the order of the classes, or of the categories of raters.
     depends_on_class_order: Condition | None = None
-    #: Of a formula over rows of numbers whose ``interval`` is "pairs": by how much each of some
-    #: rows moves the value, given all rows: the derivative by its weight, times the weight of all.
+    #: Influence of rows on a formula over rows of numbers whose ``interval`` is "pairs", given all
+    #: rows: the derivative by the weight of the row, times the total weight.
     moves: Callable[..., FloatArray] | None = None
-    #: Whether a label counts as right that a row of several labels neither has nor is given.
+    #: Whether a label that a multilabel row neither has nor is predicted counts as correct.
     counts_true_negatives: bool = False
-    #: Of an area of scores that is 1 at best, and least where all negatives stand above all
-    #: positives: of which share of the rows it is, by its parameters.
+    #: For an area of scores that is at most 1, and smallest if all negatives rank above all
+    #: positives: the proportion of the rows that it covers, by its parameters.
     area_fraction: Callable[[Mapping[str, Any]], float] | None = None
-    #: Whether values go with the unit that the truth is in, so that those of outputs in different
-    #: units have no mean that says anything.
+    #: Whether values are in the unit of the truth, so that the mean over outputs in different units
+    #: is meaningless.
     has_units: bool = False
-    #: Whether it estimates from a sample of a pool, of which the judgments have to list all, those
-    #: not drawn with a negative grade.
+    #: Whether it estimates from a sample of a pool. The judgments have to list the whole pool, with
+    #: a negative grade for documents that were not sampled.
     needs_pool: bool = False
     reference: str = ""
 
@@ -289,7 +289,7 @@ class Definition:
         names = list(self.undefined)
         if self.proportion_of in EMPTY_MARGIN:
             names.append(EMPTY_MARGIN[self.proportion_of])
-        if self.summary == "pooled":  # topics that hold something weigh nothing
+        if self.summary == "pooled":  # topics without retrieved documents have weight 0
             names.append("nothing_retrieved")
         return {name: REASONS[name] for name in names}
 
@@ -379,9 +379,9 @@ class Measure:
     average: str | None = None
     #: Of which classes an average is: ``labels``, or all ``without``, these.
     among: Among = None
-    #: What stands where there is no value, if that was agreed on.
+    #: Value by convention if the measure is undefined.
     agreed: float | None = field(default=None, compare=False)
-    #: By which convention that was, and whether classes without rows were named, which it counts.
+    #: Name of the convention, and whether classes without rows were requested, which then count.
     convention: str = field(default="nan", compare=False)
     stated: bool = field(default=False, compare=False)
     #: What the name that it was asked for by means elsewhere, where that is another number.
@@ -500,7 +500,7 @@ class Measure:
         """
         if self.definition.row_formula is None:
             raise TypeError(f"{self} has no value per row")
-        # The log loss of a true class given probability 0 is infinite; the measure says so.
+        # The log loss of a true class with probability 0 is infinite, which is a reason.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return self._filled(self.definition.row_formula(truth, prediction, **self.parameters))
 

@@ -219,10 +219,10 @@ def _widen_to_value(block: TopicBlock, measure: Measure, rule: BoundRule) -> Bou
 
 BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 
-#: A bound on the unfound documents that is larger is taken for none.
+#: A larger bound on the unfound documents counts as none.
 MOST_UNFOUND = 1_000_000
 
-#: In the place of a grade.
+#: Codes of documents without a grade.
 UNKNOWN, _NONE = -1, -2
 
 
@@ -286,9 +286,9 @@ class TopicBlock:
     ) -> JudgedRankings:
         """Return the rankings with further judgments of grade ``top``.
 
-        They are of the retrieved documents ``added_mask``, and of ``max_unretrieved`` documents that
-        were not retrieved. Ranks beyond the columns of ``added_mask`` are omitted. Infinite numbers
-        result in infinite counts, which measures of counts can take.
+        They are of the retrieved documents ``added_mask``, and of ``max_unretrieved`` documents
+        that were not retrieved. Ranks beyond the columns of ``added_mask`` are omitted. Infinite
+        numbers result in infinite counts, which measures of counts can take.
         """
         rankings = self.ranking
         listed = np.where(added_mask, top, self.grade[:, : added_mask.shape[1]])
@@ -372,9 +372,9 @@ BoundPair = tuple[FloatArray, FloatArray]
 class BoundRule:
     """Rule that computes the lower and the upper bound for a block of topics.
 
-    ``takes`` are the parameters that ``compute_bounds`` supports, and ``unless`` values that it does not; a
-    measure with another parameter set has no rule. If ``graded``, gains have to increase with the
-    grade.
+    ``takes`` are the parameters that ``compute_bounds`` supports, and ``unless`` values that it
+    does not; a measure with another parameter set has no rule. If ``graded``, gains have to
+    increase with the grade.
     """
 
     compute_bounds: Callable[[TopicBlock, Measure], BoundPair]
@@ -584,7 +584,7 @@ def _bpref(block: TopicBlock, measure: Measure) -> BoundPair:
     furthest = np.maximum(inside, np.maximum(2 * deepest, 1) - relevant)
     max_added = np.minimum(inside + status.outside, furthest)
     width = int(max_added.max(initial=0)) + 1
-    # From which x = r − R on a document adds its share.
+    # The smallest x = r − R from which a document contributes.
     start = np.maximum(
         status.unknown * status.topmost.astype(np.int64), above + 1 - relevant[:, None]
     )

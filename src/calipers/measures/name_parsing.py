@@ -228,11 +228,12 @@ def _parse_name(
         measure = _parse_name(bare, _families_with_view(families, view), defaults, unknown)
         if view.get("average") in PAIRWISE and measure.reads != "scores":
             raise UnknownMeasureError(
-                f"{text!r}: {measure} is no measure of scores, as of pairs are"
+                f"{text!r}: {measure} is not a measure of scores, as averages over pairs require"
             )
         if view.get("average") == BY_VARIANCE and measure.interval != "fit":
             raise UnknownMeasureError(
-                f"{text!r}: {measure} is no share of the variance of the truth; ask for macro-{measure}"
+                f"{text!r}: {measure} is not a proportion of the variance of the truth; expected "
+                f"macro-{measure}"
             )
         _check_weights(text, measure, view)
         return replace(measure, **view)
@@ -247,7 +248,7 @@ def _parse_name(
         if parameter is None or parameter not in definition.parameters:
             raise UnknownMeasureError(f"{text!r}: {definition.name} takes no number there")
         if parameter in values:
-            raise UnknownMeasureError(f"{text!r}: says {parameter} twice")
+            raise UnknownMeasureError(f"{text!r}: sets {parameter} twice")
         values[parameter] = _number(text, number, definition, parameter)
     applicable_defaults = {k: v for k, v in (defaults or {}).items() if k in definition.parameters}
     note = read_otherwise(definition.family, definition.name, name)
@@ -394,7 +395,9 @@ def _interpretations(
     """Return the translated name in a text, its possible interpretations, and its parameters."""
     match = _NAME.match(text.strip())
     if match is None:
-        raise UnknownMeasureError(f"{text!r} is no name of a measure; expected one like nDCG@10")
+        raise UnknownMeasureError(
+            f"{text!r} is not the name of a measure; expected one like nDCG@10"
+        )
     name, at_suffix, values = _translate(
         text, match["name"], match["at"], _arguments(text, match["arguments"])
     )
@@ -648,7 +651,7 @@ def _number(text: str, number: str, definition: Definition, parameter: str) -> i
             definition.name, parameter, definition.suffix_parameter, definition.infix
         )
         raise UnknownMeasureError(
-            f"{text!r}: {number!r} is no number; expected one, as in {as_in}"
+            f"{text!r}: {number!r} is not a number; expected one, as in {as_in}"
         ) from None
 
 
@@ -718,7 +721,7 @@ def _alternative_hint(text: str, families: Sequence[str]) -> str | None:
     if constant is not None:
         matches = senses(constant, families)
         example = matches[0].example() if matches else "accuracy"
-        return f"what the best constant answer has is evaluation[{str(example)!r}].no_skill"
+        return f"the value of the best constant prediction is evaluation[{str(example)!r}].no_skill"
     spelled = re.sub(r"[\s-]+", "_", text.strip().lower())
     return phrases.no_measure(text, families) or ALTERNATIVE_HINTS.get(spelled)
 

@@ -78,7 +78,7 @@ def residual_rbo(r: SharedRankings, p: float = 0.9) -> FloatArray:
         + long * depth.over(long + 1, end)
         + shared * depth.beyond(end)
     )
-    # Rounding may leave a hair less than nothing.
+    # Rounding error may make it slightly negative.
     return np.asarray(np.maximum(p**short + p**long - p**end - depth.norm * missing, 0.0))
 
 

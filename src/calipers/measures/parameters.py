@@ -48,7 +48,7 @@ class ParameterDomain:
     choices: tuple[str, ...] = ()
     holds: str = "number"
     usual: Any = None
-    #: What it is, said of a measure that needs it.
+    #: Description, shown for a measure that requires it.
     about: str = ""
 
     def problem(self, value: Any) -> str | None:
@@ -180,7 +180,7 @@ def register_parameter(name: str, domain: ParameterDomain) -> None:
     if not name or not str(name).isidentifier():
         raise ValueError(f"a parameter is {name!r}, expected the name of an argument")
     if not isinstance(domain, ParameterDomain):
-        raise TypeError(f"{name}: the domain is {domain!r}, expected a Domain")
+        raise TypeError(f"{name}: the domain is {domain!r}, expected a ParameterDomain")
     if PARAMETERS.get(name, domain) != domain:
         raise NameTakenError(f"{name!r} is taken: it is a parameter with another domain")
     PARAMETERS[name] = domain
@@ -203,7 +203,7 @@ def check_combination(measure: str, defaults: Mapping[str, Any], values: Mapping
         )
     if values.get("alpha") is not None and values.get("beta") != defaults.get("beta"):
         raise UnknownMeasureError(
-            f"{measure}: alpha= and beta= both say how precision and recall are weighed (β² = "
+            f"{measure}: alpha= and beta= both determine the weights of precision and recall (β² = "
             f"(1 − α)/α), and alpha is {values['alpha']!r}, beta {values['beta']!r}; "
             "expected one of them"
         )

@@ -33,7 +33,7 @@ _TOGETHER = {"no_pair_together": lambda t, _: (t.pairs[1] == 0) & (t.pairs[2] ==
 _EITHER_TOGETHER = {"no_pair_together": lambda t, _: (t.pairs[1] == 0) | (t.pairs[2] == 0)}
 
 
-#: What rounding leaves of a share.
+#: Tolerance for rounding of a proportion.
 _HAIR = 1e-12
 
 #: How the entropies of both partitions become one.
@@ -145,8 +145,8 @@ def mutual_information(t: ContingencyTable) -> FloatArray:
 def normalised_information(t: ContingencyTable, average: str = "arithmetic") -> FloatArray:
     """Normalised mutual information: I over a mean of both entropies.
 
-    It is 1 if all points are in one class and in one cluster. By chance alone it is above 0, for
-    which AMI is adjusted. It ranges from 0 to 1 and is undefined without points.
+    It is 1 if all points are in one class and in one cluster. It is above 0 for independent
+    partitions, for which AMI is adjusted. It ranges from 0 to 1 and is undefined without points.
     """
     of_class, of_cluster, shared = t.entropies
     mean = MEANS[average](of_class, of_cluster)

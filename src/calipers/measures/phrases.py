@@ -38,9 +38,9 @@ _F_MEASURES = {
     "balanced F# score": "F#",
 }
 
-#: Phrases that are no aliases, by task: those whose words are no spelling of a name, those with a
-#: number (#) in them, and those that another task has as well, where the plain name is its own.
-#: Several names stand where a phrase has several meanings.
+#: Phrases that are not aliases, by task: those whose words do not spell a name, those with a number
+#: (#) in them, and those that another task has as well, for which the plain name is its own. A
+#: phrase with several meanings has several names.
 PHRASES: Mapping[str, Mapping[str, str | tuple[str, ...]]] = {
     "retrieval": {
         "positive predictive value": "SetP",
@@ -163,7 +163,7 @@ PHRASES: Mapping[str, Mapping[str, str | tuple[str, ...]]] = {
     },
 }
 
-#: What is written of measures and is none by itself, by task, or of every task: what to ask for.
+#: Terms that are not measures, by task or for every task, and what to use instead.
 _OF_ROWS = "it is a curve: calipers.curve(evaluation, {kind!r}); the area is {area}"
 _OF_TOPICS = "it is a curve, in evaluation.curves {how}; the area, topic by topic, is {area}"
 _OF_NUMBERS = "it is a chart: evaluation.chart({name!r})"
@@ -203,7 +203,8 @@ NO_MEASURES: Mapping[str, Mapping[str, str]] = {
     "retrieval": {
         **dict.fromkeys(
             ("macro evaluation", "macro averaging", "macro average"),
-            "values are means over topics unless the name says micro: there are SetP and SetR",
+            "values are means over topics unless the name begins with micro: there are SetP and "
+            "SetR",
         ),
         **dict.fromkeys(
             ("micro evaluation", "micro averaging", "micro average"),
@@ -233,7 +234,7 @@ _GREEK = str.maketrans({"α": "alpha", "β": "beta", "κ": "kappa", "φ": "phi",
                         "χ": "chi", "ϰ": "kappa", "ϕ": "phi"})  # fmt: skip
 _BETWEEN_WORDS = re.compile(r"[\s_./,:;-]+")
 _ARTICLES = frozenset(["the", "a", "an"])
-#: What is written behind the name of a measure that is one without it.
+#: Words after the name of a measure that do not change its meaning.
 _GENERIC = re.compile(
     r"(?<=\w{2})[\s_-]+(?:index|score|coefficient|statistic|value|metric)s?$", re.IGNORECASE
 )
@@ -245,7 +246,7 @@ _AVERAGED = re.compile(
 )
 _AT_WORD = re.compile(r"[\s_-]+at[\s_-]+(?:(?:an?|the|given|fixed)[\s_-]+)*", re.IGNORECASE)
 _JOINT = re.compile(r"(?P<word>.*?[^\W\d].*?)(?:\s*=\s*|\s+of\s+|\s+)(?P<number>\.?\d[\d.]*)")
-#: A cutoff as a subscript, or a letter that stands for one.
+#: A cutoff as a subscript, or a letter in its place.
 _CUT = re.compile(r"(?:[-\s]+(?P<letter>[kKnT])|_(?P<number>\d+))$")
 _SHAPE = re.compile(
     r"""(?P<base>[^\[\]()@=]+?)
@@ -388,7 +389,7 @@ def spelled_out(text: str, families: Sequence[str]) -> list[str]:
     if joint is None:
         return [f"{name}{middle}@{at_suffix}" for name in names]
     joined = _joint_names(names, joint["word"], joint["number"], index, families)
-    if not joined and len(at_suffix) == 1:  # a letter that stands for a number
+    if not joined and len(at_suffix) == 1:  # a letter in place of a number
         return [f"{name}{middle}@{at_suffix}" for name in names]
     return [name.replace("@", f"{middle}@") if middle else name for name in joined]
 

@@ -100,8 +100,8 @@ def cross_entropy(truth: FloatArray, model: FloatArray) -> FloatArray:
 def constant_loss(proportions: FloatArray, loss: str) -> FloatArray:
     """Compute the mean loss of the best constant prediction for K classes, their proportions.
 
-    ``proportions`` has shape ``(..., K)``, the result ``(...)``. For ``"log-loss"`` it is the entropy of
-    the proportions, for ``"Brier"`` 1 − Σ p².
+    ``proportions`` has shape ``(..., K)``, the result ``(...)``. For ``"log-loss"`` it is the
+    entropy of the proportions, for ``"Brier"`` 1 − Σ p².
 
     >>> constant_loss(np.array([0.5, 0.25, 0.25]), "Brier").item()
     0.625

@@ -43,10 +43,10 @@ def tau_ap(reference: FloatArray, y: FloatArray) -> FloatArray:
     """Compute the AP correlation (Yilmaz, Aslam and Robertson 2008).
 
     It is 2/(n − 1) · Σ C(i)/(i − 1) − 1 over ranks i ≥ 2 of y, where C(i) is the number of items
-    above rank i that are above the item in the reference as well. Errors at the top of y weigh
-    more, so the coefficient is not symmetric: the first list is the reference. With ties in either
-    list it is the expected value over all ways to break them; if the reference has no ties, this is
-    τ_AP,a of Urbano and Marrero (2017).
+    above rank i that are above the item in the reference as well. Errors at the top of y have more
+    weight, so the coefficient is not symmetric: the first list is the reference. With ties in
+    either list it is the expected value over all ways to break them; if the reference has no ties,
+    this is τ_AP,a of Urbano and Marrero (2017).
     """
     above, tied, agreed = _count_above(reference, y)
     n = y.shape[-1]

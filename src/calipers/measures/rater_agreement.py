@@ -281,7 +281,7 @@ _MOVES: dict[Callable[..., Any], Callable[..., FloatArray]] = {
     percent: _moves_percent,
     gwet: partial(_moves_by_item, chance_of=_gwet_chance),
 }
-#: What takes the shares of categories from items that one rater rated, too.
+#: Formulas whose proportions of categories include items with a single rating.
 _OF_RATED = (fleiss, gwet)
 
 

@@ -27,7 +27,7 @@ from calipers.statistics import FloatArray, Moments
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: Names that stand for several measures where measures are asked for, in Python or with ``-m``.
+#: Names of sets of measures, which can be requested in Python or with ``-m``.
 OF_SEVERAL = frozenset(
     ["default", "official", "set", "diversity", "all_trec", "all_prefs", "prefs", "qrels_jg"]
 )
@@ -82,7 +82,7 @@ def measure(
             raise TypeError(f"{name}: the formula is {formula!r}, expected a function")
         try:
             definition = Definition(name=name, formula=formula, **traits)
-        except TypeError as error:  # traits that are missing, or that there are not
+        except TypeError as error:  # missing or unknown traits
             raise TypeError(f"{name}: {str(error).partition('__init__() ')[2]}") from None
         _register(definition, shares, replacing=replace)
         return formula
@@ -129,7 +129,7 @@ def _register(definition: Definition, shared_names: Sequence[str], *, replacing:
                 name in shared_names and _is_distinguishable(definition, other)
             ):
                 raise NameTakenError(_name_taken_message(name, other, definition))
-    if is_built_in(definition):  # a test holds these to the rest
+    if is_built_in(definition):  # a test checks these in other respects
         register(definition, old)
     else:
         unshared_names = [name for name in definition.spellings if name not in shared_names]
@@ -155,7 +155,7 @@ def _check_known(definition: Definition) -> None:
         for name in names:
             if name not in known:
                 raise ValueError(
-                    f"{definition.name}: the {kind} {name!r} is not known; say what it is with "
+                    f"{definition.name}: the {kind} {name!r} is not known; define it with "
                     f"register_{kind} first"
                 )
 
@@ -178,7 +178,7 @@ def _name_taken_message(name: str, other: Definition, new: Definition) -> str:
     """Return the message that a name is taken."""
     text = f"{name!r} is taken: it means {other.name} of {other.family} ({other.title})"
     if (other.family, other.name) == (new.family, new.name) and not is_built_in(other):
-        text += "; to define it anew, as a notebook cell does that is run again, add replace=True"
+        text += "; to redefine it, as when a notebook cell is run again, add replace=True"
     elif other.family not in _families_of_task(new):
         text += "; if both are to have it, each with its family=, name it in shares="
     return text

@@ -238,7 +238,7 @@ NO_ROWS = {"no_rows": lambda s, _: s.total_positive + s.total_negative == 0}
 Indices: TypeAlias = "npt.NDArray[np.intp]"
 Blocks: TypeAlias = "npt.NDArray[np.bool_]"
 
-#: What rounding may take from a share: a bound met up to it is met.
+#: Tolerance for rounding of a proportion: a bound that is satisfied up to it is satisfied.
 ROUNDING = 1e-12
 
 

@@ -30,11 +30,11 @@ class RankingTraits(Protocol):
     def higher_is_better(self) -> bool | None: ...  # noqa: D102
 
 
-#: What can be asked of every measure of judged rankings, beside its own parameters; ``ties`` of
-#: those that look at ranks.
+#: Parameters of every measure of judged rankings, in addition to its own; ``ties`` only of those
+#: that depend on ranks.
 VIEWS: Mapping[str, Any] = {"judged_only": False, "ties": "id"}
 
-#: Up to how many orders of a topic are gone through one by one.
+#: Maximum number of orders of a topic that are enumerated.
 MOST_ORDERS = 20_000
 
 _UNJUDGED = -3

@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 class Medium(Enum):
     """Medium that a document is read on, which determines its contents."""
 
-    #: A terminal: what was printed last is read first, and everything else is one command away.
+    #: A terminal: the end is read first, and everything else is one command away.
     SCREEN = "screen"
     #: A page that stands alone, with sections and provenance.
     PAGE = "page"
-    #: The same in a browser, with charts and all that a reader unfolds, searches and moves.
+    #: The same in a browser, with charts and interactive parts.
     BROWSER = "browser"
-    #: What a notebook shows below a cell: what is to be said, and the numbers.
+    #: The output of a notebook cell: the main sentences and the numbers.
     NOTEBOOK = "notebook"
-    #: A table in a paper, whose caption is all that its readers see.
+    #: A table in a paper, with everything in its caption.
     PAPER = "paper"
 
     @property

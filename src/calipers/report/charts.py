@@ -36,7 +36,7 @@ from calipers.results import (
 )
 from calipers.results.name_lookup import NOTHING, lookup_error, match_name
 
-#: The suffixes of files that charts are saved as.
+#: The suffixes of files of charts.
 FORMATS = ("svg", "png", "pdf", "json")
 #: Pixels of a PNG for each of the drawing.
 _SCALE = 2.0
@@ -152,7 +152,10 @@ class Chart:
 
 
 def evaluation_chart(evaluation: Evaluation, name: str, subject: str | None) -> Chart:
-    """Return the chart of that name; ``subject`` names the system, measure, … if there are several."""
+    """Return the chart of that name.
+
+    ``subject`` names the system, measure, … if there are several.
+    """
     if subject is not None and subject not in evaluation.systems:
         evaluation.canonical_name(subject)  # one measure, if it means any
     names, evaluation = evaluation.requested_names, use_display_names(evaluation)
@@ -344,7 +347,7 @@ def comparison_figures(
 
 #: What only the outermost spec may have.
 _OUTER = ("$schema", "config", "padding", "datasets")
-#: So many stand in a row, where they are many.
+#: Number of charts in a row, if there are many.
 _COLUMNS = 2
 
 

@@ -19,11 +19,11 @@ from calipers.results.labels import COUNTED
 if TYPE_CHECKING:
     from calipers.results import ConfusionBase, FloatArray, LabelTable
 
-#: More classes than this make no table that a person would read.
+#: The largest number of classes with a table.
 MOST_CLASSES = 20
-#: More than these are listed, a line for each cell that holds rows.
+#: With more classes than this, non-empty cells are listed.
 MOST_IN_GRID = 100
-#: The letters of a name.
+#: The largest length of a name.
 LABEL = 24
 
 
@@ -56,7 +56,7 @@ def block_order(counts: FloatArray) -> tuple[int, ...]:
     from scipy.spatial.distance import squareform
 
     indices = np.arange(k)
-    # A hair per step apart keeps classes that are equally alike in the order given.
+    # A tiny distance per step keeps classes that are equally similar in the given order.
     distances = (
         1 - similarity / similarity.max() + 1e-6 * np.abs(indices[:, None] - indices[None, :]) / k
     )
@@ -179,14 +179,15 @@ def summary(confusion: ConfusionBase) -> str:
     text = f"{numbers.format_number(right)} of {numbers.format_number(total)} are on the diagonal"
     for *names, largest in largest_confusions(confusion, 1):
         true_label, predicted_label = unique_labels(names).values()
-        text += f"; the most frequent error predicts {predicted_label} for {true_label} ({numbers.format_number(largest)})"
+        count = numbers.format_number(largest)
+        text += f"; the most frequent error predicts {predicted_label} for {true_label} ({count})"
     return f"{text}."
 
 
 # --- Tables of classes, labels, clusters or raters ------------------------------------------------
 
 
-#: More labels than these make no table in a text.
+#: The largest number of labels with a table in a text.
 MOST_LABELS = 50
 _LABEL_LENGTH = 24
 
@@ -222,11 +223,9 @@ def label_caption(table: LabelTable) -> str:
         {
             "label": f"{labels}; rows: number of rows with the label.",
             "class": f"{numbers.format_count(len(table.labels), 'classes')}, each against all "
-            "others; "
-            "rows: "
-            "number of rows of the class. PPV is the precision.",
-            "cluster": "Points: number of points in the cluster; then those of each class, and "
-            "means.",
+            "others; rows: number of rows of the class. PPV is the precision.",
+            "cluster": "Points: number of points in the cluster, then by class; measures are means "
+            "over the points.",
             "rater": "Number of ratings of each rater, in total and by category; and the value "
             "without this rater.",
             "pair": "Items: number of items that both raters rated.",
@@ -234,10 +233,8 @@ def label_caption(table: LabelTable) -> str:
     ]
     if any((low == low).any() for low in table.low.values()):
         parts.append(
-            f"{numbers.format_percent(table.level)} intervals hold for each {table.of} separately "
-            "and are "
-            "not adjusted for the number of "
-            f"{axis_names(table)}."
+            f"{numbers.format_percent(table.level)} CIs hold for each {table.of} separately "
+            f"and are not adjusted for the number of {axis_names(table)}."
         )
     return " ".join(parts)
 

@@ -91,13 +91,13 @@ from calipers.results.name_lookup import match_name
 if TYPE_CHECKING:
     from calipers.report.charts import Chart
 
-#: Each split is written out where there are no more than these.
+#: The largest number of splits that are all listed.
 MOST_SPLITS = 30
-#: More differences than these are folded beside a wide table, or have a row a pair there.
+#: The largest number of differences that are not folded below a wide table.
 FEW_DIFFERENCES = 12
-#: More sentences than these are left to the table.
+#: The largest number of sentences on differences; more are in the table only.
 MOST_SENTENCES = 60
-#: No more sentences than these are folded away in a browser.
+#: The largest number of sentences that are folded in a browser.
 FEW_SENTENCES = 8
 # Pages have one more blank line where differences are folded.
 _BLANK = Lines([""])
@@ -429,7 +429,7 @@ def _every_pair(result: Comparison, look: DisplayOptions) -> Iterator[Block]:
         yield Lines([f"{count} pairs of systems: see the page that to_html() writes."], aside=True)
 
 
-#: What the columns of the tests of all systems together mean.
+#: Explanation of the columns of the omnibus tests.
 _OF_ALL = (
     "Friedman's test compares ranks within units, the analysis of variance (ANOVA) means; ω² is "
     "the proportion of the variance that is due to systems."
@@ -506,7 +506,8 @@ def _labels(label_tables: Sequence[LabelTable], look: DisplayOptions) -> Iterato
         yield Heading(kinds.capitalize(), anchor="labels")
     captioned_kinds = set[str]()
     for label_table in shown_tables:
-        title = f"{class_tables.axis_names(label_table).capitalize()}{_system_suffix(label_table, label_tables)}"
+        kind = class_tables.axis_names(label_table).capitalize()
+        title = f"{kind}{_system_suffix(label_table, label_tables)}"
         table = Table.from_rows(*class_tables.label_grid(label_table), title)
         if len(label_tables) > 1:
             yield Part(title, [table], open=label_table is shown_tables[0])
@@ -602,7 +603,7 @@ def _systems_within_by_measure(all_slices: Slices) -> Iterator[Block]:
     for column in all_slices.columns:
         by_measure = within_rows(all_slices, column, max_rows)
         if by_measure:
-            yield Heading(f"Systems compared within slices by {name(column)}", 3)
+            yield Heading(f"Comparisons within slices of {name(column)}", 3)
         for index, (measure, measure_rows) in enumerate(by_measure.items()):
             title = f"{shorten_name(measure)} of systems within {shorten_name(column)}"
             table = Table(
@@ -650,7 +651,7 @@ def _provenance(provenance: Mapping[str, Any]) -> Iterator[Block]:
         yield Provenance(table_rows.provenance_rows(provenance))
 
 
-# --- What a browser has beside --------------------------------------------------------------------
+# --- Charts in a browser --------------------------------------------------------------------------
 
 
 def _chart_blocks(result: Evaluation, orientation: str) -> Iterator[Block]:
@@ -687,7 +688,8 @@ def _definitions(definitions: Sequence[Definition]) -> Iterator[Block]:
 
 
 def _definition(definition: Definition, anchor: str) -> Term:
-    traits = f"{table_rows.range_text(definition)}; {table_rows.direction_text(definition)}. {definition.reference}".rstrip()
+    direction = table_rows.direction_text(definition)
+    traits = f"{table_rows.range_text(definition)}; {direction}. {definition.reference}".rstrip()
     reasons = "; ".join(
         f"``{reason}``, {meaning}" for reason, meaning in definition.undefined.items()
     )
@@ -786,12 +788,12 @@ def _charts_of_comparison(result: Comparison) -> Iterator[Block]:
     of_units, missing = every_unit_figure(result)
     parts = []
     if len(result) > MOST_DIFFERENCES:
-        parts.append("Charts show as many measures as there is room for; the table has them all.")
+        parts.append("Charts show only the first measures; the table has all of them.")
     if missing and result.per_unit is not None:
         unit = shorten_name(result.per_unit.unit.removesuffix("s"))
         parts.append(
-            f"{numbers.format_count(missing)} of {len(result):,} differences are not drawn {unit} by "
-            f"{unit}; comparison.per_unit has the values."
+            f"{numbers.format_count(missing)} of {len(result):,} differences are not drawn {unit} "
+            f"by {unit}; comparison.per_unit has the values."
         )
     yield from _charts(assign_ids([*comparison_figures(result), *of_units]), " ".join(parts))
 

@@ -23,7 +23,7 @@ from calipers.report.verdict import (
 if TYPE_CHECKING:
     from calipers.results import Comparison, Curve, Difference, Estimate, Evaluation
 
-#: With more pairs than these, those without a significant difference share a sentence.
+#: With more pairs than these, those without a significant difference are in one sentence.
 MANY_PAIRS = 6
 
 #: More systems than these are ranked, and their pairs are listed on request.
@@ -222,7 +222,8 @@ def other_measures(comparison: Comparison, show: Show = shorten_name) -> str:
         return f"{prefix}: {', '.join(descriptions)}.{untested_note}"
     significant_by_measure = group_by(significant, lambda d: d.measure)
     if n_pairs == 1:
-        return f"{prefix}: {format_names([show(name) for name in significant_by_measure])}.{untested_note}"
+        names_text = format_names([show(name) for name in significant_by_measure])
+        return f"{prefix}: {names_text}.{untested_note}"
     counts = [
         f"{show(name)} ({len(ds)} of {n_pairs} pairs)"
         for name, ds in significant_by_measure.items()
@@ -289,10 +290,10 @@ def omitted_pairs_note(comparison: Comparison) -> str:
         f" Not tested: {numbers.format_count(n_untested, 'pairs')}." if n_untested else ""
     )
     return (
-        f"No significant difference on {shorten_name(differences[0].measure)} for {n_nonsignificant:,} of "
-        f"{numbers.format_count(len(differences), 'pairs')} of systems.{untested_note} All pairs are listed by "
-        "`calipers "
-        "compare --layout long`, in JSON and on the page."
+        f"No significant difference on {shorten_name(differences[0].measure)} for "
+        f"{n_nonsignificant:,} of {numbers.format_count(len(differences), 'pairs')} of "
+        f"systems.{untested_note} All pairs are listed by `calipers compare --layout long`, in "
+        "JSON and on the page."
     )
 
 

@@ -112,7 +112,8 @@ def _validation_sentences(curve: ValidationCurve) -> Iterator[str]:
         test_digits = numbers.rounding_of_one(tested.value, tested.low, tested.high)
         yield (
             f"On the test rows, which were not used for selection, {measure} at {name} "
-            f"{shorten_name(curve.one_se)} is {test_digits.triple(tested.value, tested.low, tested.high)}."
+            f"{shorten_name(curve.one_se)} is "
+            f"{test_digits.triple(tested.value, tested.low, tested.high)}."
         )
 
 
@@ -132,15 +133,14 @@ def _learning_sentences(curve: LearningCurve) -> Iterator[str]:
     if extrapolation.reason is not None:
         yield f"No extrapolation to {extrapolation.n:,} training rows: {extrapolation.reason}."
         return
-    extrapolation_digits = numbers.rounding_of_one(
-        extrapolation.value, extrapolation.low, extrapolation.high
-    )
+    e = extrapolation
+    digits = numbers.rounding_of_one(e.value, e.low, e.high)
     word = "higher" if curve.higher_is_better else "lower"
     curves = f"{join_words(extrapolation.forms)} curve{'s' * (len(extrapolation.forms) > 1)}"
     yield (
-        f"Extrapolated to {extrapolation.n:,} training rows ({curves}), it is "
-        f"{extrapolation_digits.triple(extrapolation.value, extrapolation.low, extrapolation.high)}, {word} by "
-        f"{extrapolation_digits.triple(extrapolation.gain, extrapolation.gain_low, extrapolation.gain_high)}."
+        f"Extrapolated to {e.n:,} training rows ({curves}), it is "
+        f"{digits.triple(e.value, e.low, e.high)}, {word} by "
+        f"{digits.triple(e.gain, e.gain_low, e.gain_high)}."
     )
 
 
@@ -153,7 +153,8 @@ def _decomposition_sentences(decomposition: BiasVariance) -> Iterator[str]:
         yield f"The error is smallest at {name} {shorten_name(rows[best].value)}."
     for i in [best] if len(rows) == 1 else sorted({0, best, len(rows) - 1}):
         prefix = f"{name} {shorten_name(rows[i].value)}: " if decomposition.parameter else ""
-        yield f"{prefix}error {_three_digits(errors[i])} = {_error_sum(decomposition, rows[i].parts)}."
+        error_sum = _error_sum(decomposition, rows[i].parts)
+        yield f"{prefix}error {_three_digits(errors[i])} = {error_sum}."
 
 
 def _error_sum(decomposition: BiasVariance, parts: Mapping[str, Estimate]) -> str:
@@ -317,9 +318,10 @@ def selection_sentence(selection: Selection) -> str:
     optimism_digits = numbers.rounding_of_one(optimism.value, optimism.low, optimism.high)
     optimism_text = optimism_digits.triple(optimism.value, optimism.low, optimism.high)
     return (
-        f"{shorten_name(selection.best)} is the best of {len(selection.candidates)} candidates: apparent "
-        f"{shorten_name(selection.measure)} {digits(apparent.value)}. Corrected for selection, it is "
-        f"{digits.triple(corrected.value, corrected.low, corrected.high)} (optimism {optimism_text})."
+        f"{shorten_name(selection.best)} is the best of {len(selection.candidates)} candidates: "
+        f"apparent {shorten_name(selection.measure)} {digits(apparent.value)}. Corrected for "
+        f"selection, it is {digits.triple(corrected.value, corrected.low, corrected.high)} "
+        f"(optimism {optimism_text})."
     )
 
 
@@ -369,8 +371,10 @@ def threshold_sentence(threshold: TunedThreshold) -> str:
     name = f"{shorten_name(threshold.system)}: " if threshold.system not in ("", UNNAMED) else ""
     measure = shorten_name(threshold.measure)
     begin = f"{name}the" if name else "The"
-    chosen = f"{begin} threshold for the best {shorten_name(threshold.rule)} is {_thresholds(threshold)}, chosen on "
-    chosen += f"{threshold.chosen_on}"
+    chosen = (
+        f"{begin} threshold for the best {shorten_name(threshold.rule)} is "
+        f"{_thresholds(threshold)}, chosen on {threshold.chosen_on}"
+    )
     value = numbers.rounding(
         [(v, math.nan, math.nan) for v in (threshold.tuned_there, threshold.tuned)]
     )
@@ -387,8 +391,9 @@ def threshold_sentence(threshold: TunedThreshold) -> str:
     )
     return (
         f"{chosen}. There it changes {measure} from {value(threshold.usual_there)} to "
-        f"{value(threshold.tuned_there)}, by {apparent_digits(threshold.seemed)}; on other rows from {value(threshold.usual)} to "
-        f"{value(threshold.tuned)}, by {gain_digits.triple(threshold.gain.value, threshold.gain.low, threshold.gain.high)}."
+        f"{value(threshold.tuned_there)}, by {apparent_digits(threshold.seemed)}; on other rows "
+        f"from {value(threshold.usual)} to {value(threshold.tuned)}, by "
+        f"{gain_digits.triple(threshold.gain.value, threshold.gain.low, threshold.gain.high)}."
     )
 
 

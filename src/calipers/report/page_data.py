@@ -16,19 +16,18 @@ from calipers.report.safe_names import shorten_name, unique_labels
 from calipers.report.verdict import Outcome, group_by_pair, outcome
 from calipers.results import Comparison, Curve, Difference, Evaluation, select_kinds
 
-#: So many thresholds of a system at most, the one in use among them.
+#: The largest number of thresholds of a system, including the one in use.
 MAX_THRESHOLDS = 400
-#: Of more systems the first ones are offered.
+#: The largest number of systems that are offered.
 MOST_SYSTEMS = 40
 
 
-#: What has to be known to move a threshold.
+#: Explanation of the threshold explorer.
 _ABOUT = (
-    "A score at or above the threshold is positive. Offered are the thresholds at the corners of "
-    "the drawn curve, with exact counts, and the one in use; a table of thresholds has others, "
-    "and intervals of likelihood ratios (--threshold-table, threshold_table()). Intervals are of "
-    "each threshold "
-    "by itself, as one that was fixed beforehand."
+    "Scores at or above the threshold are predicted positive. The explorer has the thresholds at "
+    "the corners of the plotted curve, with exact counts, and the one in use; a threshold table "
+    "(--threshold-table, threshold_table()) has others, and intervals of likelihood ratios. "
+    "Intervals hold for each threshold separately, as if it had been fixed in advance."
 )
 
 
@@ -73,7 +72,7 @@ def explorer(evaluation: Evaluation) -> Explorer | Lines | None:
     return Explorer(text, f"{_ABOUT}{omission_note}")
 
 
-#: Why there is nothing to move.
+#: Explanation if there is no threshold explorer.
 _WEIGHED = (
     "With weighted rows, the threshold explorer requires a threshold (--threshold, threshold=); "
     "a threshold table (--threshold-table, threshold_table()) does not."

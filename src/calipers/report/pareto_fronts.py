@@ -9,9 +9,9 @@ from calipers.report.safe_names import join_words, shorten_name
 from calipers.report.tables import KEY, NUMBER, NUMBERS, WORDS, Column, drop_empty_columns
 from calipers.results import ParetoFront, ParetoRow
 
-#: More systems than these are left to the table.
+#: The largest number of systems that are named in sentences.
 MOST_SAID = 8
-#: What the column of the front means.
+#: Explanation of the column of the front.
 DOMINANCE_NOTE = (
     "A system is dominated if another one is at least as good in both quantities and better in "
     "one, by their estimates; all others are on the Pareto front."
@@ -59,7 +59,10 @@ def dominance_text(row: ParetoRow, name: Callable[[str], str] = shorten_name) ->
     if not row.dominated_by:
         return ""
     dominating = list(map(name, row.dominated_by))
-    text = f"dominated by {join_words(dominating) if len(dominating) <= MOST_SAID else f'{len(dominating)} systems'}"
+    listed = (
+        join_words(dominating) if len(dominating) <= MOST_SAID else f"{len(dominating)} systems"
+    )
+    text = f"dominated by {listed}"
     if not row.significantly_dominated_by:
         return text
     if set(row.dominated_by) <= set(row.significantly_dominated_by):
@@ -84,7 +87,7 @@ def table(front: ParetoFront) -> list[Column]:
     cells = row_texts(front)
     order = sorted(range(len(front)), key=lambda i: (not front.all[i].on_front, front.all[i].cost))
     quality, of_quality, cost, of_cost = ([cells[i][k] for i in order] for k in range(4))
-    level = f"{numbers.format_percent(front.level)} interval"
+    level = f"{numbers.format_percent(front.level)} CI"
     columns = [
         Column("system", KEY, [shorten_name(front.all[i].system) for i in order]),
         Column(shorten_name(front.measure), NUMBER, quality),

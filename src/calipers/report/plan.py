@@ -70,8 +70,7 @@ def lines(plan: Plan) -> Iterator[str]:
     if plan.level_each != plan.level:
         yield (
             "Confidence level of each comparison: "
-            f"{numbers.format_percent(round(plan.level_each, 6))} "
-            "(Bonferroni)."
+            f"{numbers.format_percent(round(plan.level_each, 6))} (Bonferroni)."
         )
     yield from plan.notes
 

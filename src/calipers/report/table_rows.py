@@ -68,7 +68,7 @@ class DifferenceRow:
     remarks: str
 
 
-#: The heading of each column of the table of all systems together.
+#: The headings of the table of omnibus tests.
 OVERALL_HEAD = (
     "measure", "units", "Friedman F", "p", "ANOVA F", "p (ANOVA)", "ω²", "homogeneous groups",
 )  # fmt: skip
@@ -248,9 +248,9 @@ def severity_prefix(finding: Finding) -> str:
     return "" if finding.severity == "information" else f"{finding.severity.capitalize()}: "
 
 
-#: Of no more pairs of systems each is told what the same is said of.
+#: The largest number of similar findings on pairs of systems that are reported separately.
 MOST_ALIKE = 3
-#: No more findings of a kind that are about different things have a sentence each.
+#: The largest number of findings of a kind, about different aspects, with a sentence each.
 MOST_OF_A_KIND = 6
 
 
@@ -295,10 +295,11 @@ def finding_text(finding: Finding, similar: Sequence[Finding]) -> str:
         if len(subjects) > MOST_LIKEWISE
         else ""
     )
-    return f"{escape_unprintable(finding.message)} Likewise: {between.join(subjects[:MOST_LIKEWISE])}{remainder}."
+    listed = between.join(subjects[:MOST_LIKEWISE])
+    return f"{escape_unprintable(finding.message)} Likewise: {listed}{remainder}."
 
 
-#: Of more of whom the same is said the rest are counted.
+#: The largest number of systems listed for one finding; more are counted.
 MOST_LIKEWISE = 12
 
 

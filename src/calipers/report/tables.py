@@ -78,8 +78,8 @@ class Column(NamedTuple):
 
     The optional fields are for formats that have a place for them: ``explanation`` is the meaning
     of the heading, ``units`` are appended to the cells, ``titles`` are additional information on
-    them, and ``whiskers`` the drawings of a column that is ``DRAWING``. A heading that ``is_worded``
-    is a word of this package rather than a name from the data.
+    them, and ``whiskers`` the drawings of a column that is ``DRAWING``. A heading that
+    ``is_worded`` is a word of this package rather than a name from the data.
     """
 
     name: str
@@ -98,7 +98,7 @@ def drop_empty_columns(columns: Iterable[Column]) -> list[Column]:
     return [column for column in columns if any(column.cells) or any(column.whiskers)]
 
 
-#: What headings mean that do not say it all.
+#: Explanations of headings.
 EXPLANATIONS = {
     "judgments": "Bounds for incomplete judgments: the range of the value over all grades of "
     "unjudged documents; pale in the drawing",
@@ -153,7 +153,7 @@ def estimate_columns(
         ("bounds", NUMBERS, "bounds"),
         ("method", WORDS, "method", METHOD),
         (unit_label(evaluation), NUMBER, "n"),
-        ("pooled over rows", NUMBER, "pooled"),
+        ("pooled", NUMBER, "pooled"),
         ("no skill", NUMBER, "default"),
         ("optimism", NUMBERS, "optimism"),
         ("remarks", WORDS, "remarks", REMARKS),
@@ -308,11 +308,11 @@ def slice_columns(
 # --- Slices ---------------------------------------------------------------------------------------
 
 
-#: So many rows are shown; what is beyond them is in the data.
+#: The largest numbers of rows that are shown; all rows are in the data.
 MOST_IN_TEXT = 150
 MOST_ON_A_PAGE = 600
 
-#: What stands above the p-values of systems compared within slices.
+#: Heading of the p-values of systems compared within slices.
 WITHIN_P = "p (joint)"
 
 
@@ -362,10 +362,11 @@ class SliceGroup:
 
 
 def slice_groups(slices: Slices, max_rows: int) -> tuple[list[SliceGroup], int]:
-    """Return groups of slices in order, with at most ``max_rows`` rows, and the number of omitted rows.
+    """Return groups of slices in order, and the number of omitted rows.
 
-    The rows are divided equally between columns. The first measure has priority, then those by
-    which a slice differs significantly from all other rows, then all others.
+    At most ``max_rows`` rows are included, divided equally between columns. The first measure has
+    priority, then those by which a slice differs significantly from all other rows, then all
+    others.
     """
     systems = unique_labels(s.estimate.system for s in slices)
     by_column: dict[str, dict[str, list[SliceEstimate]]] = {}
@@ -461,7 +462,7 @@ def _slice_group(rows: Sequence[SliceEstimate], systems: Mapping[str, str]) -> S
 
 def _slice_remarks(s: SliceEstimate) -> str:
     estimate_remarks = remarks(s.estimate)
-    # An undefined slice has said why; a slice that has no difference has to.
+    # The remarks on an undefined estimate explain an undefined difference as well.
     if s.estimate.undefined or s.vs_rest.interval_reason is None:
         return estimate_remarks
     difference_remarks = f"difference: {remarks(s.vs_rest)}"
@@ -519,12 +520,10 @@ def cutoffs_caption(threshold_tables: ThresholdTables) -> str:
         for method, names in methods.items()
     )
     level = numbers.format_percent(threshold_tables.level)
-    intervals = f"{level} CIs ({methods_text}) are of each threshold by itself, " * bool(
-        methods_text
-    )
+    subject = f"{level} CIs ({methods_text}) hold" if methods_text else "Measures are computed"
     return (
-        f"A score at or above the threshold is positive. {intervals}"
-        f"{'taken' if methods_text else 'Each is taken'} as if it had been fixed in advance."
+        f"Scores at or above the threshold are predicted positive. {subject} for each threshold "
+        "separately, as if it had been fixed in advance."
     )
 
 
@@ -534,7 +533,7 @@ def cutoffs_caption(threshold_tables: ThresholdTables) -> str:
 _SCALE_WIDTH = 150  # in the units of the view box
 _SCALE_MARGIN = 6
 
-#: Where a drawn scale begins and ends.
+#: Limits of a drawn scale.
 Domain = tuple[float, float]
 
 
@@ -561,7 +560,7 @@ def whiskers(
     domain = _domain(estimates, definition)
     if domain is None:
         return [None] * len(estimates)
-    # Two digits of the span say where the scale ends; the exact numbers stand beside it.
+    # Two digits of the range label the ends of the scale; the exact numbers are in the table.
     decimals = max(0, min(6, 1 - math.floor(math.log10(domain[1] - domain[0]))))
     if all(float(x).is_integer() for x in domain):
         decimals = 0

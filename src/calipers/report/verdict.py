@@ -134,8 +134,7 @@ def _nonsignificant_sentence(d: Difference, adjusted: str, show: Show) -> str:
             direction = "better" if (direction == "higher") == d.higher_is_better else "worse"
         return (
             f"{first} is not significantly {direction} than {second} on {show(d.display_name)}: "
-            "difference "
-            f"{_amount(d)}, {_p(d, adjusted)}."
+            f"difference {_amount(d)}, {_p(d, adjusted)}."
         )
     text = (
         f"No significant difference between {show(d.system)} and {show(d.baseline)} on "
@@ -196,9 +195,7 @@ def _identical_sentence(d: Difference, show: Show) -> str:
     return (
         f" The outputs of {show(d.system)} and {show(d.baseline)} are identical on all "
         f"{numbers.format_count(d.n, d.unit)}; differences on up to {_rare_proportion(d.n)} of "
-        f"other {d.unit} "
-        "are "
-        "not excluded."
+        f"other {d.unit} are not excluded."
     )
 
 
@@ -311,7 +308,10 @@ def adjustment_text(comparison: Comparison) -> str:
     text = f"{subject} are adjusted {_families(comparison, measures)} ({method})."
     if comparison.error_rate == _FDR:
         false_percent = numbers.format_percent(significance_level(comparison.level))
-        text += f" Up to {false_percent} of the significant differences are expected to be false discoveries."
+        text += (
+            f" Up to {false_percent} of the significant differences are expected to be false "
+            "discoveries."
+        )
     if not _has_simultaneous(comparison) and any(d.has_interval for d in comparison):
         text += " Intervals are not adjusted: each holds for one difference."
     return text
@@ -340,8 +340,7 @@ def _families(comparison: Comparison, measures: set[str]) -> str:
         )
     return (
         f"for the {number:,} pairs on {shorten_name(primary)}, the primary measure, together, and "
-        "for "
-        f"the {number * n_other_measures:,} differences on {others} together"
+        f"for the {number * n_other_measures:,} differences on {others} together"
     )
 
 

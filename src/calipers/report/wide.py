@@ -33,15 +33,15 @@ from calipers.report.verdict import (
 )
 from calipers.results import LAYOUTS, NAN, Comparison, Difference, Estimate, Evaluation
 
-#: Of no more systems than these a caption names each.
+#: The largest number of systems that a caption names.
 FEW_NAMED = 6
-#: Where a method is used is counted, where it would take more to name it.
+#: The largest length of a list of where a method is used; longer ones are counted.
 LONGEST = 120
-#: More remarks than these are counted.
+#: The largest number of remarks; more are counted.
 MOST_REMARKS = 6
-#: What a page calls the answer that is the same for all units.
+#: Heading of the value of the best constant prediction.
 CONSTANT = "no skill"
-#: How the values of all rows together are told from those averaged over folds.
+#: Suffix of pooled values, which distinguishes them from means over folds.
 POOLED = ", pooled"
 
 
@@ -59,10 +59,10 @@ class WideCell:
 class WideLayout:
     """Table with a row per system (or pair of systems) and a column per measure.
 
-    The first column is ``row_heading``. ``values`` explain the numbers, ``key`` the marks, ``tests`` the
-    tests, and ``remarks`` what is missing. If rows are ``ranked``, each has a row of ``signs`` too,
-    unless the tests are one-sided. ``below`` are additional rows with their names: pooled values of
-    cross-validated systems, and values of the best constant prediction.
+    The first column is ``row_heading``. ``values`` explain the numbers, ``key`` the marks,
+    ``tests`` the tests, and ``remarks`` what is missing. If rows are ``ranked``, each has a row of
+    ``signs`` too, unless the tests are one-sided. ``below`` are additional rows with their names:
+    pooled values of cross-validated systems, and values of the best constant prediction.
     """
 
     row_heading: str
@@ -421,7 +421,7 @@ def _tests(comparison: Comparison | None) -> Iterator[str]:
 
 
 BETTER, WORSE = "†", "‡"
-#: What a mark says of a system beside the baseline, or of a difference.
+#: Marks of systems that are significantly better or worse than the baseline, and of differences.
 MARKS = {
     Outcome.BETTER: BETTER,
     Outcome.HIGHER: BETTER,
@@ -431,7 +431,7 @@ MARKS = {
 #: In a row of signs: better than the other, worse, not significant, and itself.
 SIGNS = {BETTER: "+", WORSE: "-", "": "·"}
 ITSELF, UNKNOWN = "\\", "?"
-#: Where letters would be too many: it marks systems that do not differ significantly from the best.
+#: Mark of systems that do not differ significantly from the best, if there are too many letters.
 AS_BEST = "="
 MOST_SETS = 3
 MOST_WIDE = 12
@@ -566,13 +566,13 @@ def sign_rows(differences: Iterable[Difference], order: Sequence[str]) -> list[s
 # --- Wide tables as text and as CSV ---------------------------------------------------------------
 
 
-#: How wide a table may be where nothing says how wide the paper is.
+#: The largest width of a table if that of the output is unknown.
 WIDTH = 120
 #: Between two columns.
 _GAP = 3
 BEST = "*"
 #: The heading of rows of signs, before the last rank.
-SIGNS_HEADING = "beside 1–"
+SIGNS_HEADING = "against 1–"
 
 
 def is_wide(result: Evaluation | Comparison, layout: str | None) -> bool:

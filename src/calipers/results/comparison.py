@@ -167,7 +167,7 @@ class Comparison(JsonSerializable, TidyResult):
     per_unit: PerUnit | None = field(default=None, repr=False, metadata=DETAILS)
     provenance: Mapping[str, Any] = field(default_factory=dict, repr=False)
     requested_names: Mapping[str, str] = field(default_factory=dict, repr=False, metadata=BRIEF)
-    # What the evaluation says of how its numbers were made, which names are read by.
+    # The provenance of the evaluation, by which names are interpreted.
     origin: Mapping[str, Any] = field(
         default_factory=dict, repr=False, compare=False, metadata=TRANSIENT
     )

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from calipers.report.charts import Chart
 
 
-#: What each way to write a confusion matrix divides its cells by.
-NORMALISED = {"truth": "the row of the true class", "prediction": "the predicted", "all": "all"}
+#: Ways to normalise a confusion matrix, and the total by which cells are divided.
+NORMALISED = {"truth": "the true class", "prediction": "the predicted class", "all": "all rows"}
 
 
 class ConfusionBase(JsonSerializable):

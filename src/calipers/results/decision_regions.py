@@ -57,8 +57,8 @@ class DecisionRegions(JsonSerializable):
             "out": f"below {self.rule_out:.6g}",
         }
         return "\n".join(
-            f"{name:>4}: {score_ranges[name]}, {proportion:.1%} of the rows, {self.positives[name]:.1%} of "
-            "them positive"
+            f"{name:>4}: {score_ranges[name]}, {proportion:.1%} of the rows, "
+            f"{self.positives[name]:.1%} of them positive"
             for name, proportion in self.proportions.items()
             if proportion > 0
         )

@@ -17,20 +17,20 @@ from calipers.results.serialization import (
     Level,
 )
 
-#: The name of a system that was given without one.
+#: The name of a system without a name.
 UNNAMED = "system"
-#: The only set of raters, where it has none.
+#: The name of the only set of raters.
 ALL_RATERS = "raters"
 
 #: What each reason for a missing interval means.
 NO_INTERVAL = {
     "area_at_its_limit": "the area is 0 or 1",
     "degenerate_replicates": "more than 5% of the bootstrap replicates have no value",
-    "undefined_replicates": "of tables as likely as the rows make them some have no value",
-    "replicates_on_one_side": "all bootstrap replicates lie on one side of the value, or nearly so",
-    "largest_of_rows": "how much larger errors can be than the largest seen cannot be known",
-    "two_pairs": "two pairs of points decide, and nothing says how other points would lie",
-    "no_spread": "nothing varies: all units, or all replicates, have one value",
+    "undefined_replicates": "the measure is undefined for some posterior draws",
+    "replicates_on_one_side": "nearly all bootstrap replicates are on one side of the value",
+    "largest_of_rows": "errors beyond the largest observed one cannot be estimated",
+    "two_pairs": "the value depends on two pairs of points only",
+    "no_spread": "all units, or all replicates, have the same value",
     "too_few_rows": "fewer than two rows",
     "one_class": "the rows are all of one class",
     "too_few_units": "fewer than two units",
@@ -39,20 +39,20 @@ NO_INTERVAL = {
     "nothing_differs": "the two systems do not differ on any unit",
     "empty_complement": "there are no other rows to compare with",
     "undefined_value": "the value itself is undefined",
-    "conventional_value": "the value stands by agreement where there is none",
-    "not_requested": "no interval was asked for",
+    "conventional_value": "undefined; its value was set by the option undefined=",
+    "not_requested": "no interval was requested",
     "no_analytic_interval": "there is no analytic interval for this measure",
-    "one_pass": "the input can be read only once, and this interval takes a second look",
-    "no_interval_of_test": "no interval belongs to this test",
-    "known_constant": "known beforehand; nothing is estimated",
-    "exact_count": "a count of what is there; nothing is estimated",
-    "p_value": "a test's statistic or p-value is no estimate of anything",
+    "one_pass": "needs a second pass, but the input can be read only once",
+    "no_interval_of_test": "this test has no interval",
+    "known_constant": "known in advance; nothing is estimated",
+    "exact_count": "an exact count; nothing is estimated",
+    "p_value": "a test statistic or p-value is not an estimate",
     "too_few_for_quantile": "too few units lie beyond the quantile",
     "of_system": "one number for the whole system; nothing is estimated",
-    "no_rows_behind": "of how many rows the points are is not known",
-    "one_value_an_item": "one value an item leaves nothing to resample",
+    "no_rows_behind": "the number of rows behind the points is unknown",
+    "one_value_an_item": "each item has one value; there is nothing to resample",
     "too_few_folds": "fewer than two folds have a value",
-    "no_mean_of_losses": "nested cross-validation takes means of a loss per row, and this is none",
+    "no_mean_of_losses": "nested cross-validation needs a mean of losses per row",
 }
 
 
@@ -94,8 +94,8 @@ class Estimate(JsonSerializable):
     lower_bound, upper_bound : float
         Bounds of the value over all possible judgments of the unjudged documents, if they were
         requested.
-    bounds_kind : {"exact", "bound"} or None
-        Whether these bounds are sharp (``"exact"``) or may be wider than necessary (``"bound"``).
+    bounds_kind : {"sharp", "outer"} or None
+        Whether these bounds are sharp (``"sharp"``) or may be wider than necessary (``"outer"``).
     threshold : float
         Threshold at which a measure of scores is attained, if its value belongs to one threshold;
         +∞ if no row is predicted positive there.
@@ -136,7 +136,7 @@ class Estimate(JsonSerializable):
     optimism_low: float = field(default=NAN, metadata=BRIEF)
     optimism_high: float = field(default=NAN, metadata=BRIEF)
     pooled: float = field(default=NAN, metadata=BRIEF)
-    # The name that the measure was asked for by, where that is another one.
+    # The name by which the measure was requested, if it is not the canonical one.
     requested_name: str = field(default="", repr=False, compare=False, metadata=TRANSIENT)
 
     @property
@@ -263,7 +263,7 @@ class Difference(JsonSerializable):
     p_noninferiority: float = NAN
     p_equivalence: float = NAN
     margin_test: str | None = None
-    # As of an estimate.
+    # As in Estimate.
     requested_name: str = field(default="", repr=False, compare=False, metadata=TRANSIENT)
 
     @property
@@ -284,7 +284,7 @@ class Difference(JsonSerializable):
     def __str__(self) -> str:
         from calipers.report.verdict import sentence
 
-        # What a p-value is adjusted for is known to the comparison only.
+        # Only the comparison knows what p-values are adjusted for.
         return sentence(self, adjusted="" if self.p == self.p_adjusted else "adjusted ")
 
     __repr__ = __str__

@@ -58,7 +58,7 @@ _COLUMNS = (
     *("n", "n_total", "unit", "undefined", "no_skill"),
 )
 _POSSIBLE = ("lower_bound", "upper_bound", "bounds_kind")
-#: Columns that are there where any estimate has them.
+#: Columns of tidy rows that are included if any estimate has them.
 _OPTIONAL_COLUMNS = (
     "threshold",
     "out_of_bag",
@@ -186,7 +186,7 @@ class Evaluation(JsonSerializable, TidyResult):
     costs: Evaluation | None = field(default=None, metadata=BRIEF)
     pareto_fronts: tuple[ParetoFront, ...] = field(default=(), metadata=BRIEF)
     tuned_thresholds: tuple[TunedThreshold, ...] = field(default=(), metadata=BRIEF)
-    # The statistics that the numbers came from; only calipers.evaluate looks inside.
+    # The statistics that the numbers were computed from; only calipers.evaluate uses them.
     sources: Any = field(default=None, repr=False, metadata=TRANSIENT)
 
     def __post_init__(self) -> None:
@@ -329,7 +329,7 @@ class Evaluation(JsonSerializable, TidyResult):
                     replace(estimate, requested_name=requested_name) if requested_name else estimate
                 )
         raise KeyError(
-            f"{(system, measure)!r} is not here; systems: {', '.join(self.systems)}; "
+            f"there is no estimate {(system, measure)!r}; systems: {', '.join(self.systems)}; "
             f"measures: {', '.join((*self.measures, *(self.costs.measures if self.costs else ())))}"
         )
 
@@ -416,8 +416,8 @@ class Evaluation(JsonSerializable, TidyResult):
         tables = LabelTables(t for t in self.label_tables if t.of in ("class", "label"))
         if not tables:
             raise lookup_error(
-                "there is no table of classes: it is of 3 to 100 classes, or of labels a row may "
-                "have several of; of two classes the evaluation itself has all measures"
+                "there is no table of classes; it requires 3 to 100 classes, or multilabel "
+                "predictions (with two classes the evaluation itself has all measures)"
             )
         if system is not None:
             return tables[match_name("system", system, (table.system for table in tables))]

@@ -40,7 +40,7 @@ class Definition(JsonSerializable):
     reference: str = ""
 
 
-#: How much a finding matters, the gravest first.
+#: Severities of findings, the most severe first.
 SEVERITIES = ("warning", "caution", "information")
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-#: What is counted of each line of a table, by what the line is of.
+#: Headings of the sizes of lines, by what the lines are.
 COUNTED = {
     "label": "rows",
     "class": "rows",

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from calipers.report.charts import Chart
 
 
-#: What may be said of a capacity beside the best one.
+#: Regions of capacities other than the best one.
 UNDERFITS, OVERFITS, WORSE = "underfits", "overfits", "worse"
-#: Where training sets of a decomposition come from.
+#: Sources of the training sets of a decomposition.
 GENERATED, DISJOINT, BOOTSTRAP = "generator", "disjoint subsets", "bootstrap of one training set"
 
 
@@ -478,9 +478,9 @@ def _find_row(rows: tuple[R, ...], value: Any, parameter: str) -> R:
     matches = [row for row in rows if row.value == str(value)]
     if not matches:
         if not parameter:
-            raise KeyError(f"{value!r} is not here: no parameter was varied, and the row has ''")
+            raise KeyError(f"there is no row {value!r}: no parameter was varied, and the row is ''")
         available_values = ", ".join(row.value for row in rows)
-        raise KeyError(f"{parameter} {value!r} is not here, only {available_values}")
+        raise KeyError(f"there is no {parameter} {value!r}, only {available_values}")
     return matches[0]
 
 
@@ -583,13 +583,13 @@ class Selection(JsonSerializable, TidyResult):
             if candidate.name == key:
                 return candidate
         names = ", ".join(candidate.name for candidate in self.candidates)
-        raise KeyError(f"{key!r} is not here; candidates: {names}")
+        raise KeyError(f"there is no candidate {key!r}; candidates: {names}")
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Yield duplicate names, and a ``best`` that is not among the candidates."""
         names = [candidate.name for candidate in self.candidates]
         if len(set(names)) < len(names):
-            yield "candidates", "two have the same name"
+            yield "candidates", "two candidates have the same name"
         if self.best not in names:
             yield "best", f"is {self.best!r}, expected one of the candidates"
 

@@ -41,7 +41,7 @@ def match_name(kind: str, name: str, candidates: Iterable[str]) -> str:
     raise InputError(f"no {kind} {name!r}; {hint}{there_are}")
 
 
-#: What is said of a chart of nothing.
+#: Message if there are no charts.
 NOTHING = "there is nothing to draw"
 
 
@@ -50,7 +50,7 @@ def lookup_error(message: str) -> InputError:
     return InputError(message)
 
 
-#: What measures are called that people asked for by other names than the canonical ones.
+#: Display names of measures that were requested by other names than the canonical ones.
 DisplayNames = Mapping[str, str]
 
 
@@ -75,7 +75,7 @@ def find_measure(
     from calipers.measures.definition import format_name
 
     measures, conventions = tuple(candidates), provenance.get("conventions")
-    # As they were asked for, then as full names.
+    # By requested names, then by full names.
     defaults: tuple[dict[str, Any], ...] = (
         dict(conventions) if isinstance(conventions, Mapping) else {},
         {},
@@ -101,8 +101,8 @@ def find_measure(
             full_names.get(candidate, candidate) for candidate in dict.fromkeys(matches)
         )
         raise InputError(
-            f"{name!r} means two of the measures, one as they were asked for and one by its full "
-            f"name; write {alternatives}"
+            f"{name!r} is ambiguous: it is the requested name of one measure and the full name of "
+            f"another; write {alternatives}"
         )
     return matches[0] if matches else None
 

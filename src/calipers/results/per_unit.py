@@ -45,7 +45,7 @@ class PerUnit(JsonSerializable, TidyResult):
     values : mapping of str to mapping of str to ndarray
         ``values[system][measure]`` are the values on the units.
     bounds : mapping of str to mapping of str to tuple of ndarray
-        ``possible[system][measure]`` are the lower and upper bounds of the values over all possible
+        ``bounds[system][measure]`` are the lower and upper bounds of the values over all possible
         judgments of the unjudged documents, if they were requested.
     undefined : mapping
         ``undefined[system][measure][reason]`` are the indices into ``ids`` of the units whose value
@@ -270,7 +270,7 @@ def _cells(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[tuple[str, str, str]
     for i, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise type_error_message(f"[{i}]", "an object", row)
-    # A list of rows has no number of its schema; names of schema 1 are no names of units.
+    # A list of rows does not state its schema; names of schema 1 are not names of units.
     codec = codec_for(PerUnitRow)
     rows = [rename_parameters(codec.upgrade(row)) for row in rows]
     field_names = {f.name for f in fields(PerUnitRow)}

@@ -63,7 +63,7 @@ class Plan(JsonSerializable, TidyResult):
         Precision and power with other numbers of units.
     n_assured : int or None
         Number of units that reach the requested half-width with probability
-        ``wanted["assurance"]``.
+        ``targets["assurance"]``.
     pilot : int or None
         Number of units of the pilot, if there is one.
     n_conservative : int or None

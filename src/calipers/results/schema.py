@@ -43,7 +43,7 @@ from calipers.results.serialization import (
 from calipers.results.slices import SliceDifference, SliceEstimate, Slices
 from calipers.results.threshold_table import ThresholdTable, ThresholdTables
 
-#: What the key ``result`` may say, and the class of each.
+#: Values of the key ``result``, and the class of each.
 KINDS = {
     result_name(cls): cls
     for cls in (
@@ -71,7 +71,7 @@ KINDS = {
     )
 }
 
-#: Files of before the key ``result`` are told by a key that no other kind has.
+#: Files without the key ``result`` are identified by a key that no other kind has.
 _TOLD_BY = {
     "systems": "evaluation",
     "differences": "comparison",
@@ -126,12 +126,12 @@ def _result(data: Any) -> Any:
         return tuple(Plan.read(row, f"[{i}]") for i, row in enumerate(data))
     if not isinstance(data, Mapping):
         raise error(
-            "", f"expected a result: an object, or a list of such; found {abbreviate(data)}"
+            "", f"expected a result: an object or a list of objects; found {abbreviate(data)}"
         )
     matches = (name for key, name in _TOLD_BY.items() if key in data)
     name = stated_result(data) if "result" in data else next(matches, None)
     if name is None:
-        raise error("result", f"is missing; it says of which kind a result is: {', '.join(KINDS)}")
+        raise error("result", f"is missing; expected one of {', '.join(KINDS)}")
     if not isinstance(name, str) or name not in KINDS:
         raise error("result", f"expected one of {', '.join(KINDS)}, found {abbreviate(name)}")
     return KINDS[name].from_dict(data)

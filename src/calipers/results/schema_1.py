@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -133,6 +134,48 @@ _KINDS: Mapping[str, str] = {
     "uneven-errors": "heteroscedastic-errors",
     "weak-class": "low-recall-class",
 }
+#: Names of the values of findings.
+_FINDING_VALUES: Mapping[str, str] = {
+    "FPR of the opposite": "FPR of the opposite predictions",
+    "RMSE on a line": "RMSE after a linear correction",
+    "accuracy against the rest": "one-vs-rest accuracy",
+    "coverage of the highest fifth": "coverage in the highest quintile",
+    "coverage of the lowest fifth": "coverage in the lowest quintile",
+    "difference found with 80% power": "detectable difference (80% power)",
+    "groups of one grade": "groups with a single grade",
+    "independent rows": "effective sample size",
+    "largest share": "largest proportion of the variance",
+    "lowest": "lowest mean Jaccard index",
+    "mean error of the highest fifth": "mean absolute error in the highest quintile",
+    "mean error of the lowest fifth": "mean absolute error in the lowest quintile",
+    "mean residual of the highest fifth": "mean residual in the highest quintile",
+    "mean residual of the lowest fifth": "mean residual in the lowest quintile",
+    "of normal residuals": "ratio of normal residuals",
+    "points between the two": "points of this pair",
+    "recall of the opposite": "recall of the opposite predictions",
+    "recall of the rest": "recall on all other rows",
+    "repeated rows": "duplicated rows",
+    "rows looked at": "examined rows",
+    "rows that carry": "influential rows",
+    "share": "proportion",
+    "share of its right answers that are the rest": "proportion of correct decisions on other "
+    "classes",
+    "share of the answers": "proportion of the predictions",
+    "share of the other rows": "proportion of all other rows",
+    "share tied": "tied proportion",
+    "systems that are the same": "identical systems",
+    "the other way round": "converse proportion",
+    "tied share": "tied proportion",
+    "to hold": "nominal coverage",
+}
+#: The same for names that contain a class, a system, a measure or a unit.
+_FINDING_PATTERNS: Mapping[str, str] = {
+    "share judged of (.+)": r"judged fraction of \1",
+    "share (of .+|above the mean|below the mean)": r"proportion \1",
+    "(.+) of the constant (?:answer|prediction)": r"\1 of the best constant prediction",
+    "value of the (.+)": r"value on the \1",
+    "(.+) that differ": r"\1 with differences",
+}
 #: Values of fields, and keys of mappings, that have other names.
 VALUES: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("Estimate", "bounds_kind"): {"bound": "outer", "exact": "sharp"},
@@ -140,10 +183,18 @@ VALUES: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("Estimate", "undefined"): _REASONS,
     ("Difference", "interval_reason"): _REASONS,
     ("Difference", "undefined"): _REASONS,
+    ("Finding", "intervals"): _FINDING_VALUES,
     ("Finding", "kind"): _KINDS,
+    ("Finding", "values"): _FINDING_VALUES,
     ("Definition", "undefined"): _REASONS,
     ("PerUnit", "undefined"): _REASONS,
     ("PerUnitRow", "undefined"): _REASONS,
+}
+
+#: Patterns of names that are in none of :data:`VALUES`, and what they are replaced by.
+PATTERNS: Mapping[tuple[str, str], Mapping[str, str]] = {
+    ("Finding", "intervals"): _FINDING_PATTERNS,
+    ("Finding", "values"): _FINDING_PATTERNS,
 }
 
 #: Parameters of measures, as they are written in the names of measures.
@@ -158,15 +209,27 @@ def stated_result(data: Mapping[str, Any]) -> Any:
     return name
 
 
-def rename_words(data: Any, names: Mapping[str, str]) -> Any:
+def rename_words(
+    data: Any, names: Mapping[str, str], patterns: Mapping[str, str] | None = None
+) -> Any:
     """Return a text (a reason, or several) or an object with other names for its innermost keys."""
     if isinstance(data, str):
         return "; ".join(names.get(word, word) for word in data.split("; "))
     if not isinstance(data, Mapping):
         return data
     if any(isinstance(part, Mapping) for part in data.values()):
-        return {key: rename_words(part, names) for key, part in data.items()}
-    return {names.get(key, key): part for key, part in data.items()}
+        return {key: rename_words(part, names, patterns) for key, part in data.items()}
+    return {_rename_key(key, names, patterns or {}): part for key, part in data.items()}
+
+
+def _rename_key(key: str, names: Mapping[str, str], patterns: Mapping[str, str]) -> str:
+    if key in names:
+        return names[key]
+    for pattern, replacement in patterns.items():
+        match = re.fullmatch(pattern, key, re.DOTALL)
+        if match is not None:
+            return match.expand(replacement)
+    return key
 
 
 def rename_parameters(data: Any) -> Any:

@@ -31,6 +31,7 @@ import numpy.typing as npt
 from calipers.caching import cached_property
 from calipers.results.schema_1 import (
     FIELDS,
+    PATTERNS,
     VALUES,
     rename_parameters,
     rename_words,
@@ -112,10 +113,10 @@ def result_name(cls: type) -> str:
 
 SCHEMA = 2
 
-#: How systems and measures are shown: a row a system, or a row a number.
+#: Layouts of tables: a row per system, or a row per number.
 LAYOUTS = ("wide", "long")
 
-#: Which class the rows of a confusion matrix stand for.
+#: Orientations of confusion matrices: what their rows are.
 ORIENTATIONS: tuple[str, str] = ("truth-rows", "predicted-rows")
 
 
@@ -225,7 +226,7 @@ def duplicate_names(names: Sequence[str], path: str) -> Iterator[tuple[str, str]
     """Yield, as an inconsistency, a name that occurs more than once."""
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        yield path, f"{twice!r} stands there more than once"
+        yield path, f"{twice!r} occurs more than once"
 
 
 class SystemPart(Protocol):
@@ -255,12 +256,12 @@ def get_item(items: Sequence[T], key: Any, expected: str) -> T | tuple[T, ...]:
     try:
         index = operator.index(key)
     except TypeError:
-        message = f"{type(key).__name__} {key!r} names nothing here; expected {expected}"
+        message = f"{type(key).__name__} {key!r} is not a valid key; expected {expected}"
         raise TypeError(message) from None
     try:
         return items[index]
     except IndexError:
-        raise IndexError(f"there is no item {index}: there are {len(items)}") from None
+        raise IndexError(f"there is no item {index}, only {len(items)} items") from None
 
 
 def find_system(items: Iterable[S], name: str) -> S:
@@ -278,7 +279,7 @@ def find_system(items: Iterable[S], name: str) -> S:
     item_by_system = {item.system: item for item in items}
     match = match_case_insensitive(name, item_by_system)
     if match is None:
-        raise KeyError(f"{name!r} is not here; systems: {', '.join(item_by_system)}")
+        raise KeyError(f"there is no system {name!r}; systems: {', '.join(item_by_system)}")
     return item_by_system[match]
 
 
@@ -307,7 +308,7 @@ def dump_json(data: Any) -> str:
     return json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False)
 
 
-#: What is left where a text ends inside a word or a number.
+#: The end of a text that is cut inside a word or a number.
 _BEGUN = re.compile(r"t(ru?)?|f(a(ls?)?)?|n(ul?)?|[-.]|\.?[eE][-+]?")
 
 
@@ -331,19 +332,19 @@ def load_json(text: str | bytes) -> Any:
     except json.JSONDecodeError as bad:
         location = f"line {bad.lineno}, column {bad.colno}"
         if not bad.doc.strip():
-            raise error("", "no JSON: the text is empty") from None
+            raise error("", "not valid JSON: the text is empty") from None
         remaining = bad.doc[bad.pos :].rstrip()
         if not remaining or bad.msg.startswith("Unterminated") or _BEGUN.fullmatch(remaining):
-            raise error("", f"no JSON: the text ends too early ({location})") from None
-        raise error("", f"no JSON: {location}: {bad.msg}") from None
+            raise error("", f"not valid JSON: the text ends too early ({location})") from None
+        raise error("", f"not valid JSON: {location}: {bad.msg}") from None
     except UnicodeDecodeError as bad:
-        raise error("", f"no JSON: byte {bad.start + 1} is no UTF-8") from None
+        raise error("", f"not valid JSON: byte {bad.start + 1} is not UTF-8") from None
     except RecursionError:
-        raise error("", "no result: lists or objects lie too deep in one another") from None
+        raise error("", "not a result: lists or objects are nested too deeply") from None
 
 
 def _no_constant(name: str) -> Any:
-    raise error("", f'no JSON: {name} is no number; infinity is "inf", undefined is null')
+    raise error("", f'not valid JSON: {name} is not a number; infinity is "inf", undefined is null')
 
 
 def _parse_integer(digits: str) -> int:
@@ -357,7 +358,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(data) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise error("", f"the key {json.dumps(twice)} stands twice in one object")
+        raise error("", f"the key {json.dumps(twice)} occurs twice in one object")
     return data
 
 
@@ -696,7 +697,7 @@ class _Record(Codec):
 
     def __init__(self, cls: Any) -> None:
         self.cls = cls
-        #: Text that follows from the fields: written for whoever reads the file, and not read.
+        #: Texts derived from the fields: written for readers of the file, and ignored when read.
         self.derived: tuple[str, ...] = getattr(cls, "DERIVED", ())
 
     @cached_property
@@ -760,7 +761,9 @@ class _Record(Codec):
             part = self.parts.get(name)
             upgraded[name] = value if part is None else part.form.upgrade(value)
             if (class_name, name) in VALUES:
-                upgraded[name] = rename_words(value, VALUES[class_name, name])
+                upgraded[name] = rename_words(
+                    value, VALUES[class_name, name], PATTERNS.get((class_name, name))
+                )
         return upgraded
 
     def schema(self, defs: dict[str, Schema]) -> Schema:

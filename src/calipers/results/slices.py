@@ -67,7 +67,7 @@ class SliceDifference(JsonSerializable):
 
 
 _OF_ESTIMATE = ("system", "measure", "value", "low", "high", "level", "method", "n", "n_total")
-#: The columns of the table, and where each stands.
+#: The columns of the table, and how to get their values.
 _COLUMNS: Mapping[str, Callable[[SliceEstimate], Any]] = {
     **{name: attrgetter(name) for name in ("column", "slice")},
     **{name: attrgetter(f"estimate.{name}") for name in _OF_ESTIMATE},
@@ -112,7 +112,7 @@ class Slices(JsonSerializable, TidyResult):
     level: Level = 0.95
     adjustment: str = "Holm"
     differences: tuple[SliceDifference, ...] = ()
-    # What the evaluation says of how its numbers were made, which names are read by.
+    # The provenance of the evaluation, by which names are interpreted.
     origin: Mapping[str, Any] = field(
         default_factory=dict, repr=False, compare=False, metadata=TRANSIENT
     )

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-#: What a column holds: text, numbers (NaN where undefined), counts, counts that may be missing.
+#: Types of columns: text, numbers (NaN where undefined), counts, counts that may be missing.
 TEXT, NUMBER, COUNT, COUNT_OR_NONE = "text", "number", "count", "count or none"
 
 
-#: The columns that hold no numbers.
+#: The columns of other types than numbers.
 _HOLD = {
     TEXT: "system baseline measure column slice unit method difference_method test alternative "
     "adjustment margin_test undefined bounds_kind requested_name "

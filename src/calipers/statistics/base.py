@@ -20,10 +20,10 @@ IntArray: TypeAlias = "npt.NDArray[np.int64]"
 
 S = TypeVar("S", bound=Any)
 
-#: What a value counts as at least in a geometric mean: trec_eval's floor.
+#: Smallest value in a geometric mean, as in trec_eval.
 GEOMETRIC_FLOOR = 1e-5
-#: Sums over many rows are taken of so many at a time: what is made of these stays near the
-#: processor, and takes no memory.
+#: Number of rows that are summed at a time, so that intermediate arrays fit into the processor's
+#: cache and take little memory.
 BLOCK = 1 << 16
 
 

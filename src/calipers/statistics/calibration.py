@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _NEWTON_STEPS = 200
-#: A line through more levels than these begins at that of so many groups.
+#: Number of levels above which the fit of a line starts from that of groups, and their number.
 _MAX_DIRECT_LEVELS, _GROUPS = 1 << 16, 1 << 12
 #: Bounds of bins that rows reach exactly must not depend on rounding.
 _HAIR = 1e-9
@@ -43,7 +43,7 @@ class ProbabilityLevels:
     >>> p = np.array([0.2, 0.2, 0.6, 0.8])
     >>> table = ScoreTable.from_rows(np.array([False, True, False, True]), p)
     >>> levels = ProbabilityLevels.from_table(table)
-    >>> levels.share.tolist(), levels.isotonic_fit.round(4).tolist()
+    >>> levels.proportion.tolist(), levels.isotonic_fit.round(4).tolist()
     ([0.5, 0.0, 1.0], [0.3333, 0.3333, 1.0])
     """
 
@@ -79,7 +79,7 @@ class ProbabilityLevels:
         positive = table.positive[index][::-1]
         total = positive + table.negative[index][::-1]
         selection: Any = total > 0
-        if selection.all():  # a view of each will do
+        if selection.all():  # views suffice
             selection = slice(None)
         squares = total
         if table.has_weights:

@@ -34,16 +34,16 @@ class ClassScoreRows:
     --------
     >>> scores = np.array([[0.75, 0.25, 0.0], [0.25, 0.25, 0.5]])
     >>> rows = ClassScoreRows.from_scores(np.array([0, 2]), scores)
-    >>> rows.highest, rows.own, rows.other_squares
+    >>> rows.highest, rows.true_class_score, rows.other_squares
     (array([0, 2]), array([0.75, 0.5 ]), array([0.0625, 0.125 ]))
     """
 
     table: npt.NDArray[np.floating[Any]]
-    #: The class of the highest value, the first of equals.
+    #: Class of the highest value, the first one of ties.
     highest: npt.NDArray[np.intp]
-    #: The value of the class that the row is of.
+    #: Value of the true class.
     true_class_score: FloatArray
-    #: The sum of the squares of the values of all other classes.
+    #: Sum of the squared values of all other classes.
     other_squares: FloatArray
 
     @classmethod

@@ -29,7 +29,8 @@ class ClusterMoments(Statistic):
     squares : ndarray of shape (k,)
         Sum of the squared distances of its points to the mean.
     centres : ndarray of shape (k, d)
-        Points to which ``summed_distances`` has the distances; the means of all points wherever that is used.
+        Points to which ``summed_distances`` has the distances; the means of all points wherever
+        that is used.
     summed_distances : ndarray of shape (k,)
         Sum of the distances of its points to ``centres``.
 
@@ -37,7 +38,7 @@ class ClusterMoments(Statistic):
     --------
     >>> points, cluster = np.array([[0.0], [2.0], [5.0]]), np.array([0, 0, 1])
     >>> moments = ClusterMoments.from_rows(points, cluster, 2)
-    >>> moments.mean.tolist(), moments.squares.tolist(), moments.apart.tolist()
+    >>> moments.mean.tolist(), moments.squares.tolist(), moments.summed_distances.tolist()
     ([[1.0], [5.0]], [2.0, 0.0], [2.0, 0.0])
     """
 
@@ -76,7 +77,7 @@ class ClusterMoments(Statistic):
         size = np.bincount(cluster, minlength=clusters).astype(np.float64)
         mean = cluster_sums(points, cluster, clusters) / np.maximum(size, 1.0)[:, None]
         off = points - mean[cluster]
-        # The sums of what is off are what rounding left of the means.
+        # The sums of deviations are the rounding errors of the means.
         mean = mean + cluster_sums(off, cluster, clusters) / np.maximum(size, 1.0)[:, None]
         off = points - mean[cluster]
         squares = np.bincount(cluster, np.einsum("ij,ij->i", off, off), clusters)
@@ -177,8 +178,8 @@ class ClusterSeparation(Statistic):
     Examples
     --------
     >>> pairs = np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([2.0, 5.0, 1.0])
-    >>> found = ClusterSeparation.from_pairs(*pairs, 2)
-    >>> float(found.apart.min()), found.widest.tolist()
+    >>> separation = ClusterSeparation.from_pairs(*pairs, 2)
+    >>> float(separation.min_distances.min()), separation.widest.tolist()
     (5.0, [2.0, 1.0])
     """
 

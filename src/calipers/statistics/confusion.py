@@ -150,7 +150,7 @@ class ConfusionMatrix(Statistic):
         """Number of classes."""
         return int(self.counts.shape[-1])
 
-    # Sums and each class against the rest are taken once, however many measures read them.
+    # Sums and one-vs-rest matrices are computed once, however many measures use them.
 
     @cached_property
     def truth(self) -> FloatArray:
@@ -188,7 +188,7 @@ class ConfusionMatrix(Statistic):
     @property
     def squared(self) -> Self:
         """Matrix of the sums of squared weights."""
-        # Not kept where it is the matrix itself, which would then hold itself in memory.
+        # Not cached if it is the matrix itself, which would then refer to itself.
         return self if self.squares is self.counts else self._squared
 
     @cached_property
@@ -306,7 +306,7 @@ class ConfusionMatrix(Statistic):
         """
         index = self._label_index.get(label)
         if index is None:
-            raise ValueError(f"{label!r} is no class of {', '.join(self.labels)}")
+            raise ValueError(f"{label!r} is not a class of {', '.join(self.labels)}")
         each = self.one_vs_rest()
         counts = each.counts[..., index, :, :]
         squares = counts if each.squares is each.counts else each.squares[..., index, :, :]
@@ -393,7 +393,7 @@ class ConfusionMatrix(Statistic):
 
     def _redrawn(self, cells: FloatArray, replicates: int, seed: int) -> FloatArray:
         if self.has_weights:
-            raise ValueError("cells of weighted rows cannot be redrawn; resample the rows")
+            raise ValueError("cells of weighted rows cannot be resampled; resample the rows")
         generator = np.random.Generator(np.random.Philox(seed))
         sampled = generator.multinomial(round(float(self.total)), cells / cells.sum(), replicates)
         return sampled.astype(np.float64)
@@ -464,7 +464,7 @@ def _one_vs_rest(matrix: ConfusionMatrix) -> FloatArray:
         return tn, fp, fn, tp
 
     if matrix._has_whole_counts:
-        # Measures read one of the four at a time, so each lies by itself.
+        # Measures use one of the four at a time, so each is contiguous in memory.
         stacked = np.stack(parts(matrix))
         return np.moveaxis(stacked.reshape(2, 2, *stacked.shape[1:]), (0, 1), (-2, -1))
     filled = np.stack(parts(matrix._indicator()), axis=-1) > 0

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
-#: The expected information is summed over counts this many standard deviations about their mean,
-#: and so many more; what lies beyond weighs less than rounding does.
+#: The expected information is summed over counts within this number of standard deviations of their
+#: mean, plus a number of counts; all others together are less than rounding errors.
 _DEVIATIONS, _MORE = 12, 40
 
-#: So many numbers are computed at a time.
+#: Number of values that are computed at a time.
 _AT_ONCE = 2_000_000
 
 
@@ -42,7 +42,7 @@ class ContingencyTable(Statistic):
     Examples
     --------
     >>> table = ContingencyTable.from_codes(np.array([0, 0, 1]), np.array([1, 1, 0]), "ab", "xy")
-    >>> table.held.tolist(), table.class_sizes.tolist(), table.cluster_sizes.tolist()
+    >>> table.cell_counts.tolist(), table.class_sizes.tolist(), table.cluster_sizes.tolist()
     ([2.0, 1.0], [2.0, 1.0], [1.0, 2.0])
     """
 
@@ -181,7 +181,7 @@ class ContingencyTable(Statistic):
     @cached_property
     def entropies(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Entropies of classes and of clusters, and their mutual information, in nats."""
-        # Shares and not counts under the logarithm, so that little is lost to cancellation.
+        # Proportions rather than counts in the logarithm, to reduce cancellation.
         total = np.maximum(self.total, 1e-300)[..., None]
         of_class, of_cluster = self.class_sizes / total, self.cluster_sizes / total
         joint_proportions = self.cell_counts / total
@@ -232,7 +232,7 @@ class ContingencyTable(Statistic):
         at_most = self.cell_counts == self.largest[self.cluster_of]
         ties = np.bincount(self.cluster_of, at_most, len(self.clusters))[self.cluster_of]
         sizes = self.class_sizes[self.class_of], self.cluster_sizes[self.cluster_of]
-        # What there is to a cell in the sums that measures are made of.
+        # Contributions of a cell to the sums that measures are computed from.
         signature = np.stack(
             [self.cell_counts, *sizes, at_most * ties, self.largest[self.cluster_of]]
         )
@@ -245,7 +245,7 @@ class ContingencyTable(Statistic):
             cell_counts = np.tile(self.cell_counts, (len(cells), 1))
             cell_counts[np.arange(len(cells)), cells] -= 1
             table = replace(self, cell_counts=cell_counts)
-            # What chance makes falls as 1/n, but for terms that are smaller by another n.
+            # The expected information is proportional to 1/n, up to terms of order 1/n².
             table.__dict__["_chance"] = self, n / max(n - 1, 1.0)
             yield table, points[begin : begin + step]
 

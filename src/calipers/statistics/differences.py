@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
-#: How many values are above 0, equal to it and below.
+#: Numbers of values above 0, equal to 0 and below 0.
 Signs: TypeAlias = tuple[int, int, int]
 
-#: Values are equal that differ by no more of the largest.
+#: Largest difference of equal values, relative to the largest value.
 ROUNDING = 1e-9
 
 
@@ -48,10 +48,10 @@ class MajorityValue(Statistic):
 
     Examples
     --------
-    >>> one, two = np.array([0.0, 0.0, 0.5]), np.array([1.0, 1.0, 0.0, 0.0])
-    >>> both = MajorityValue.from_values(one) + MajorityValue.from_values(two)
-    >>> again = MajorityValue.from_values(one, both) + MajorityValue.from_values(two, both)
-    >>> both.is_certain, again.n_others
+    >>> a, b = np.array([0.0, 0.0, 0.5]), np.array([1.0, 1.0, 0.0, 0.0])
+    >>> first = MajorityValue.from_values(a) + MajorityValue.from_values(b)
+    >>> second = MajorityValue.from_values(a, first) + MajorityValue.from_values(b, first)
+    >>> first.is_certain, second.n_others
     (False, 3)
     """
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-#: What is known of each document.
+#: Fields with an entry for each document.
 _DOCUMENTS = ("rank", "tied_from", "tied_to")
 
 #: Levels by document.
@@ -79,7 +79,7 @@ class GroupedRankings(Statistic):
     part: IntArray
     level: FloatArray
 
-    #: What is known of each judgment.
+    #: Fields with an entry for each judgment.
     of_judgments: ClassVar[tuple[str, ...]] = ("document", "part", "level")
 
     @classmethod
@@ -279,7 +279,7 @@ class GroupedRankings(Statistic):
         """
         grade = self.level.astype(np.int64)
         if (grade != self.level).any():
-            raise ValueError(f"level {self.level[grade != self.level][0]} is no whole number")
+            raise ValueError(f"level {self.level[grade != self.level][0]} is not a whole number")
         if self.part.any():
             raise ValueError("a group has several parts: its levels are preferences, not grades")
         topic, group = self.topic_of_group, self.group_of_judgment
@@ -326,7 +326,7 @@ class GroupedRankings(Statistic):
 
 BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 
-#: Cells of the tables of pairs that are held at a time.
+#: Number of cells of the tables of pairs that are in memory at a time.
 _CELLS = 1 << 22
 
 
@@ -353,9 +353,9 @@ class PreferenceCounts:
 class PreferenceGroup:
     """Judgments of one group about the documents of a topic.
 
-    ``position`` is the position of each among the judged documents of the topic, retrieved ones first,
-    in ascending order, and ``level`` is its level. ``matrix``, for a group of several parts, tells
-    which document (row) is preferred to which (column).
+    ``position`` is the position of each among the judged documents of the topic, retrieved ones
+    first, in ascending order, and ``level`` is its level. ``matrix``, for a group of several parts,
+    has which document (row) is preferred to which (column).
     """
 
     position: IntArray
@@ -422,7 +422,7 @@ class PreferenceGroup:
         retrieved_counts = np.bincount(code[:n_retrieved], minlength=len(values))
         missed_counts = np.bincount(code[n_retrieved:], minlength=len(values))
         lower = np.cumsum(missed_counts) - missed_counts
-        # At each document of a level: how many of higher levels stand above it.
+        # For each level: number of pairs of one of its documents and a higher one above it.
         above = [
             np.cumsum(code[:n_retrieved] > v, dtype=np.int64)[code[:n_retrieved] == v].sum()
             for v in range(len(values))
@@ -581,11 +581,11 @@ def _droppable_mask(group: PreferenceGroup) -> BoolArray:
 def _truncated_preferences(
     group: PreferenceGroup, last: BoolArray, retrieved: int, n_selected: int
 ) -> tuple[int, int]:
-    """Count respected and possible preferences with only the first ``n_selected`` documents of ``last``.
+    """Count preferences with only the first ``n_selected`` documents of ``last``.
 
-    In a group of one part, trec_eval also compares those that are kept with every irrelevant
-    document, and counts a pair as respected if one is ranked above the other. That is an error, but
-    the values are defined so.
+    The result has the numbers of respected and of possible preferences. In a group of one part,
+    trec_eval also compares the selected documents with every irrelevant document, and counts a pair
+    as respected if one is ranked above the other. That is an error, but the values are defined so.
     """
     before: IntArray = np.cumsum(last) - last
     possible, respected = group.restrict(~last | (before < n_selected)).count_preferences(retrieved)
@@ -594,7 +594,7 @@ def _truncated_preferences(
         n_selected = min(n_selected, int(last.sum()))
         n_retrieved = min(n_selected, int((last & (group.position < retrieved)).sum()))
         met += n_retrieved * (n_selected - 1) - n_retrieved * (n_retrieved - 1) // 2
-        # A document that stands there twice does not stand above itself.
+        # A document that occurs twice is not ranked above itself.
         first = group.position[last][:n_selected]
         times = np.unique(first[first < retrieved], return_counts=True)[1]
         met -= int((times * (times - 1)).sum()) // 2

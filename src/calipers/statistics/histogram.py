@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
-#: More different values than these are put into bins, of which there are no more.
+#: Number of distinct values above which they are binned, and maximum number of bins.
 MOST_VALUES = 1024
 
-#: So many of the largest values are kept, where these are asked for.
+#: Number of the largest values that are stored on request.
 MOST_OF_TAIL = 1024
 
 
@@ -33,7 +33,7 @@ class Histogram(Statistic):
     ----------
     rows : int
         Number of rows.
-    least, most : float
+    min_value, max_value : float
         Smallest and largest value.
     width : float
         Width of the bins; 0 if there are none.
@@ -105,8 +105,8 @@ class Histogram(Statistic):
         min_value, max_value = float(x.min(initial=math.inf)), float(x.max(initial=-math.inf))
         none, no_cell = np.zeros(0), np.zeros(0, np.int64)
         tail = _top_values(x, n_largest)
-        result = cls(len(x), min_value, max_value, 0.0, single=False, n_largest=n_largest, mean=none,
-                   sums=none, squares=none, cell=no_cell, largest=tail)  # fmt: skip
+        result = cls(len(x), min_value, max_value, 0.0, single=False, n_largest=n_largest,
+                     mean=none, sums=none, squares=none, cell=no_cell, largest=tail)  # fmt: skip
         if not result.is_bounded:
             return result
         ones = np.ones(len(x)) if weight is None else weight
@@ -138,8 +138,9 @@ class Histogram(Statistic):
 
         Examples
         --------
-        >>> of = Histogram.from_groups(np.array([0.0, 1.0]), np.array([1.0, 5.0]), np.ones(2), 3)
-        >>> of.rows, of.mean.tolist(), of.sums.tolist()
+        >>> values, sums = np.array([0.0, 1.0]), np.array([1.0, 5.0])
+        >>> histogram = Histogram.from_groups(values, sums, np.ones(2), 3)
+        >>> histogram.rows, histogram.mean.tolist(), histogram.sums.tolist()
         (3, [0.0, 1.0], [1.0, 5.0])
         """
         result = replace(cls.from_rows(values), rows=rows)
@@ -207,7 +208,7 @@ class Histogram(Statistic):
         self, x: FloatArray, sums: FloatArray | None, squares: FloatArray | None
     ) -> Self:
         """Merge equal values; if there are many, merge the values of each bin."""
-        # Of many values a few rows tell that they are many.
+        # A few rows suffice to find that there are many distinct values.
         if len(np.unique(x[: 8 * MOST_VALUES])) <= MOST_VALUES:
             distinct, index = np.unique(x, return_inverse=True)
             if len(distinct) <= MOST_VALUES:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
-#: Of more different sets nobody counts how often each occurs.
+#: Number of distinct sets above which their frequencies are not counted.
 MAX_SETS = 1 << 18
 
 
@@ -31,8 +31,8 @@ class LabelSets(Statistic):
 
     Examples
     --------
-    >>> of = LabelSets.from_rows(np.array([[True, False], [True, True], [True, False]]))
-    >>> of.sizes, round((of + of).max_proportion, 4)
+    >>> label_sets = LabelSets.from_rows(np.array([[True, False], [True, True], [True, False]]))
+    >>> label_sets.sizes, round((label_sets + label_sets).max_proportion, 4)
     (array([3., 1., 3.]), 0.6667)
     """
 

@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
-#: The widest bin of logits, and the narrowest.
+#: Largest and smallest width of a bin of logits.
 WIDTH = 0.125
 NARROWEST = 2.0**-40
-#: Of rows in batches, bins are as narrow as so few of them allow, which a steep line needs.
+#: Maximum number of bins for rows in batches, as narrow as this allows, which a steep line needs.
 FEW_BINS = 2_048
-#: So many terms of the Taylor series about the middle of each bin are taken. What is left out of
-#: a fitted probability is below 7·(b·width/6)¹¹ (Cauchy's bound in a circle of radius 3), 5e-14 at
+#: Number of terms of the Taylor series about the middle of each bin. The remainder of a fitted
+#: probability is below 7·(b·width/6)¹¹ (Cauchy's bound in a circle of radius 3), 5e-14 at
 #: the steepest, b = STEEPEST in bins of WIDTH and proportionally more in narrower ones.
 TERMS = 11
 STEEPEST = 2.5
-#: Logits of more bins are not summed up.
+#: Number of bins above which logits are not summed.
 MOST_BINS = 1_000
-#: Steps of Newton's method from a fit of nearly the same rows.
+#: Maximum number of steps of Newton's method, from a fit of nearly the same rows.
 _STEPS = 30
 _NEAR = 1e-9
 
@@ -75,7 +75,7 @@ class LogitSums(Statistic):
         None is returned if logits are infinite or too far apart.
         """
         if weight is not None:
-            used = weight > 0  # a row of weight 0 is no row, whatever its logit
+            used = weight > 0  # a row of weight 0 is ignored, whatever its logit
             logit, positive, part, weight = logit[used], positive[used], part[used], weight[used]
         if len(logit) == 0 or not np.isfinite(logit[[logit.argmin(), logit.argmax()]]).all():
             return None
@@ -201,7 +201,7 @@ class LogitSummary(Statistic):
         """
         rows = len(probability)
         if weight is not None and not weight.all():
-            used = weight > 0  # a row of weight 0 is no row, whatever its logit
+            used = weight > 0  # a row of weight 0 is ignored, whatever its logit
             probability, positive, weight = probability[used], positive[used], weight[used]
         p = np.clip(probability, delta, 1 - delta) if delta else probability
         inside = (p > 0) & (p < 1)

@@ -72,7 +72,7 @@ class Moments(Statistic):
         if weight is None:
             n, (mean, m2, cross) = len(value), _core.value_moments(value)
             return cls(n, float(n), mean, m2, float(n), m2, cross, _n_infinite(mean, value))
-        # A row of weight 0 is no row, even where its value is infinite.
+        # A row of weight 0 is ignored, even if its value is infinite.
         rows, total, squares, mean, m2, v2, cross = _core.weighted_moments(value, weight)
         infinite = 0 if math.isfinite(mean) else _n_infinite(mean, value[weight > 0])
         return cls(rows, total, mean, m2, squares, v2, cross, infinite)
@@ -146,9 +146,9 @@ class SkewMoments(Moments):
     Examples
     --------
     >>> values = np.array([1.0, 2.0, 2.0, 9.0])
-    >>> whole = SkewMoments.from_rows(values)
-    >>> parts = SkewMoments.from_rows(values[:1]) + SkewMoments.from_rows(values[1:])
-    >>> round(whole.skewness, 6), round(parts.skewness, 6)  # 144/41^1.5
+    >>> moments = SkewMoments.from_rows(values)
+    >>> merged = SkewMoments.from_rows(values[:1]) + SkewMoments.from_rows(values[1:])
+    >>> round(moments.skewness, 6), round(merged.skewness, 6)  # 144/41^1.5
     (0.548513, 0.548513)
     """
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from calipers.statistics.base import FloatArray
 
-#: Levels that are no further apart are one, as 0.05 and (1 − 0.9)/2.
+#: Largest difference of equal levels, such as 0.05 and (1 − 0.9)/2.
 _HAIR = 1e-9
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
-#: What is known of each judged document.
+#: Fields with an entry for each judged document.
 _DOCUMENTS = ("rank", "grade", "tied_from", "tied_to")
 
 
@@ -564,7 +564,7 @@ def merge_topics(
     """
     common = set(first) & set(second)
     if common:
-        raise ValueError(f"topic {min(common)!r} stands in both parts")
+        raise ValueError(f"topic {min(common)!r} occurs in both statistics")
     topics = first + second
     order = sorted(range(len(topics)), key=lambda i: topics[i].encode("utf-8", "surrogatepass"))
     return topics, np.array(order, np.int64)

@@ -108,7 +108,7 @@ class Ratings(Statistic):
         Ratings
             Statistic of the items.
         """
-        # Equal ones of an item side by side.
+        # Sorted, so that equal ratings of an item are adjacent.
         return cls._from_sorted(np.sort(codes, axis=1), sums, categories, values)
 
     @classmethod
@@ -182,7 +182,7 @@ class Ratings(Statistic):
         distinct ways to rate an item.
         """
         if self.categories != other.categories:
-            raise ValueError("the categories of both parts differ")
+            raise ValueError("the categories of both statistics differ")
         wide = max(part.widest for part in (self, other))
         codes = np.concatenate([part._sorted(wide) for part in (self, other)])
         sums = [np.concatenate([a, b]) for a, b in zip(self._sums, other._sums, strict=True)]
@@ -327,7 +327,7 @@ def _weight_sums(rows: int, weight: FloatArray | None) -> tuple[FloatArray, ...]
     return ones, weights, np.square(weights)
 
 
-#: Of more ways to rate an item it is not kept who said what.
+#: Number of distinct rows above which the ratings of each rater are not stored.
 MOST_WAYS = 50_000
 
 
@@ -352,8 +352,8 @@ class RatingRows(Statistic):
 
     Examples
     --------
-    >>> one = RatingRows.from_rows(np.array([[0, 1], [0, 1], [1, -1]]), 2)
-    >>> (one + one).codes.tolist(), (one + one).held.tolist()
+    >>> ratings = RatingRows.from_rows(np.array([[0, 1], [0, 1], [1, -1]]), 2)
+    >>> (ratings + ratings).codes.tolist(), (ratings + ratings).item_counts.tolist()
     ([[0, 1], [1, -1]], [4.0, 2.0])
     """
 

@@ -467,8 +467,8 @@ def _run_starts(values: FloatArray) -> npt.NDArray[np.bool_]:
 class SortedValues:
     """Rows sorted by a value.
 
-    ``values`` are the distinct values, ascending, and ``value_index`` is the index of the value of each
-    row among them.
+    ``values`` are the distinct values, ascending, and ``value_index`` is the index of the value of
+    each row among them.
     """
 
     values: FloatArray

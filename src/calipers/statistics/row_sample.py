@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
-#: So many rows are kept at most, and so many values of them.
+#: Maximum number of rows, and of values of them, that are stored.
 MOST_LOOKED_AT = 100_000
 MOST_VALUES = 4_000_000
-#: So many of the largest residuals are kept.
+#: Number of the largest residuals that are stored.
 MOST_LARGEST = 10_000
 
 

@@ -178,11 +178,11 @@ class ScoreTable(Statistic):
     positive_squares: FloatArray
     negative_squares: FloatArray
     rows: int
-    #: Of merged cells (:meth:`compress`) the highest score in each, ``scores`` being the lowest;
-    #: None where every score stands by itself.
+    #: Highest score of each merged cell (:meth:`compress`), whose lowest score is in ``scores``;
+    #: None if every score has a cell of its own.
     highest: FloatArray | None = None
-    #: Without so many of their last bits the scores of a cell are equal; a score of this share of
-    #: the weight stays alone.
+    #: Number of last bits without which the scores of a cell are equal, and the proportion of the
+    #: weight above which a score is not merged.
     shift: int = 0
     heavy: float = 0.0
 
@@ -339,7 +339,7 @@ class ScoreTable(Statistic):
             return self
         from calipers import _core
 
-        # Half of them for scores that stay alone, and for what they part.
+        # Half of them for scores that are not merged, and for the cells that these separate.
         max_cells = max(cells // 2, 1)
         shift = max(self.shift, _core.score_shift(self.scores, max_cells))
         return self._merge_cells(shift, max(self.heavy, 4 / cells))
@@ -419,7 +419,7 @@ class ScoreTable(Statistic):
         ndarray of shape (n,)
             Index of the cell of each row.
         """
-        # Looked up by size, most of the table that is read is still near.
+        # Sorted, because then most of the table that is read is in the cache.
         ascending_index = np.searchsorted(self._ascending, order.score[order.rows], side="right")
         index = np.empty(len(order.rows), np.intp)
         index[order.rows] = len(self.scores) - ascending_index
@@ -576,7 +576,7 @@ def to_confusion_counts(
     tp: FloatArray, fp: FloatArray, positive: FloatArray, negative: FloatArray
 ) -> FloatArray:
     """Create confusion matrices from true and false positives, given the totals of both classes."""
-    # Each cell lies in memory by itself, since formulas take them one at a time.
+    # Each cell is contiguous in memory, since formulas use one at a time.
     cells = np.empty((2, 2, *tp.shape))
     cells[0] = negative - fp, fp
     cells[1] = positive - tp, tp
@@ -597,7 +597,7 @@ def _cumulative_sums(weight: FloatArray) -> FloatArray:
     return out
 
 
-#: So many rows are sorted at once.
+#: Number of rows that are sorted at a time.
 ENOUGH = 1 << 22
 
 

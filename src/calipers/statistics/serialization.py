@@ -24,10 +24,10 @@ from calipers.statistics.base import Statistic
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-#: What a header begins with, and how the archive is laid out.
+#: Beginning of a header, and version of the layout of the archive.
 FORMAT, VERSION = "calipers statistics", 2
 
-#: What version 1 called the classes whose names changed.
+#: Names of classes in version 1 that have changed.
 RENAMED = {
     "ClassRows": "ClassScoreRows",
     "Largest": "LargestResiduals",
@@ -44,7 +44,7 @@ RENAMED = {
     "Weighed": "WeightMoments",
 }
 
-#: What it called their fields, by the name that the class has today.
+#: Names of their fields in version 1, by the current name of the class.
 RENAMED_FIELDS: Mapping[str, Mapping[str, str]] = {
     "ClassLosses": {"lost": "losses"},
     "ClusterMoments": {"apart": "summed_distances"},
@@ -64,11 +64,11 @@ RENAMED_FIELDS: Mapping[str, Mapping[str, str]] = {
     "WeightMoments": {"least": "min_weight", "most": "max_weight"},
 }
 
-#: What is written: plain values, arrays and statistics, in dicts and lists of such.
+#: Types that are written: plain values, arrays and statistics, and dicts and lists of these.
 Tree: TypeAlias = Any
 
 _HEADER = "header.json"
-#: What a zip archive of other makes, or of random bytes, may fail with.
+#: Exceptions that other zip archives, or random bytes, may raise.
 _BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
@@ -207,7 +207,7 @@ class _Writer:
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
-        #: What has been written, by identity; held, so that no identity comes twice.
+        #: Values written so far, by identity; referenced, so that no identity is reused.
         self._known: dict[int, tuple[Any, dict[str, Any]]] = {}
 
     def encode(self, value: Tree) -> Any:
@@ -278,7 +278,7 @@ class _Reader:
     def _array(self, description: Mapping[str, Any]) -> npt.NDArray[Any]:
         with self._archive.open(description["array"]) as stream:
             while stream.read(_PIECE):
-                pass  # to its end, where the checksum is looked at before anything is believed
+                pass  # to its end, where the checksum is verified before anything is used
         with self._archive.open(description["array"]) as stream:
             array = np.lib.format.read_array(stream, allow_pickle=False)
         return np.asarray(array, np.dtype(description["dtype"]))
@@ -302,5 +302,5 @@ def _kind(name: str) -> type[Statistic]:
         return LogitSummary
     kind = getattr(statistics, name) if name in statistics.__all__ else None
     if not (isinstance(kind, type) and issubclass(kind, Statistic)):
-        raise CorruptError(f"holds {name!r}, which is no statistic")
+        raise CorruptError(f"holds {name!r}, which is not a statistic")
     return kind

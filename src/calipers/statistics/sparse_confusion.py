@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
-#: Matrices of more classes than this keep the cells that hold rows, not all K².
+#: Number of classes above which a matrix stores only its non-empty cells, not all K².
 MOST_DENSE = 100
 
 
@@ -41,7 +41,7 @@ class SparseConfusionMatrix(ConfusionMatrix):
     Examples
     --------
     >>> matrix = SparseConfusionMatrix.from_codes([0, 0, 1, 2], [0, 1, 1, 1], ("a", "b", "c"))
-    >>> matrix.held.tolist(), matrix.place.tolist(), matrix.prediction.tolist()
+    >>> matrix.cell_counts.tolist(), matrix.cell_index.tolist(), matrix.prediction.tolist()
     ([1.0, 1.0, 1.0, 1.0], [0, 1, 4, 7], [1.0, 3.0, 0.0])
     """
 
@@ -298,8 +298,8 @@ class SparseConfusionMatrix(ConfusionMatrix):
 class ConfusionReplicates(ConfusionMatrix):
     """Replicates of a matrix of many classes, by their margins and diagonals (..., K).
 
-    Most measures need only these. ``whole`` creates the matrices themselves, and ``filled`` the
-    margins of the numbers of non-empty cells, each on first access.
+    Most measures need only these. ``make_matrix`` creates the matrices themselves, and
+    ``make_filled`` the margins of the numbers of non-empty cells, each on first access.
     """
 
     def __init__(

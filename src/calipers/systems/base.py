@@ -89,19 +89,19 @@ class SystemOutput:
     settings: Settings
     weight: FloatArray | None
     clusters: ClusterIndex | None
-    #: The order of the rows in time, where that is known.
+    #: Time order of the rows, if it is known.
     order: TimeOrder | None = None
-    #: Those that are asked for, which are bootstrapped together.
+    #: Requested measures, which are bootstrapped together.
     measures: tuple[Measure, ...]
 
-    #: What its rows are.
+    #: Name of its rows, in the plural.
     unit: ClassVar[str] = "rows"
-    #: The fields that have an entry for each row, or are None.
+    #: Fields that have an entry for each row, or are None.
     columns: ClassVar[tuple[str, ...]] = ()
-    #: What the system itself says: fields, with the type of those that have an entry for each row.
+    #: Fields with the output of the system, and the type of those that have an entry for each row.
     output_fields: ClassVar[Mapping[str, Any]] = {}
-    #: For what measures read: the field that has to be there, and what messages call it. A kind
-    #: that says nothing here serves all measures of its task.
+    #: Required field by what measures read, and its name in messages. A kind of system without
+    #: entries supports all measures of its task.
     needs: ClassVar[Mapping[str, tuple[str, str]]] = {}
 
     def sample_for(self, measure: Measure) -> Sample | None:
@@ -438,8 +438,9 @@ def check_named_classes(measure: Measure, names: Sequence[str], term: str = "cla
     requested = () if kind == WEIGHTS else tuple(map(str, requested))
     for label in (*requested, *(() if measure.label is None else (measure.label,))):
         if label not in names:
+            article = "an" if term[0] in "aeiou" else "a"
             suggestion = did_you_mean(label, names)
-            raise InputError(f"{measure}: {label!r} is no {term}; {suggestion}")
+            raise InputError(f"{measure}: {label!r} is not {article} {term}; {suggestion}")
 
 
 def best_constant_value(measure: Measure, constants: Statistic) -> float:

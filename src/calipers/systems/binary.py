@@ -77,9 +77,9 @@ class BinaryOutput(base.SystemOutput):
     probability: FloatArray | None = None
     threshold: float | None = None
     clusters: ClusterIndex | None = None
-    #: The rule that chose the threshold on these rows.
+    #: Rule that chose the threshold on these rows.
     rule: ThresholdRule | None = None
-    #: Those that are asked for, which are bootstrapped together.
+    #: Requested measures, which are bootstrapped together.
     measures: tuple[Measure, ...] = ()
     order: TimeOrder | None = None
 
@@ -133,7 +133,7 @@ class BinaryOutput(base.SystemOutput):
         labels = replace(self.labels, positive=self.labels.positive[rows])
         return {**super().take_columns(rows), "labels": labels, "rule": None}
 
-    # --- What measures are formulas over ---------------------------------------------------------
+    # --- Statistics of measures ------------------------------------------------------------------
 
     @cached_property
     def counts(self) -> ClassCounts:
@@ -226,7 +226,7 @@ class BinaryOutput(base.SystemOutput):
         if measure.definition.statistic is ConfusionMatrix:
             return best_constant_value(measure, self.counts.matrix.constant())
         if measure.definition.statistic is not ScoreTable:
-            # All rows of a class lose the same.
+            # All rows of a class have the same loss.
             present_classes = np.flatnonzero(self._sizes)
             return constant_loss(
                 measure, present_classes.astype(np.float64), self._sizes[present_classes]
@@ -236,7 +236,7 @@ class BinaryOutput(base.SystemOutput):
             if measure.definition.higher_is_better is None:
                 return NAN
             positive, negative = self.table.total_positive, self.table.total_negative
-            with np.errstate(invalid="ignore"):  # a slice may be without weight
+            with np.errstate(invalid="ignore"):  # a slice may have no weight
                 prevalence = np.array([positive / (positive + negative)])
             table = replace(table, scores=prevalence)
         return float(measure.apply(table))

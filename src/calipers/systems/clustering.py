@@ -70,11 +70,11 @@ class Clustering(SystemOutput):
     metric: str = "euclidean"
     distances: Any = None
     sample_indices: IntArray | None = None
-    #: How well its clusters were found again, where that was tried.
+    #: Stability of its clusters, if it was computed.
     stability: Any = None
-    #: How many points each entry stands for; None of one.
+    #: Number of points of each entry; None if it is 1.
     point_counts: FloatArray | None = None
-    #: What points add up to, where these are gone.
+    #: Accumulated statistic of points that are not stored.
     batch_statistic: Any = None
     weight: None = None
     clusters: None = None

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from calipers.measures import Measure
     from calipers.statistics import Statistic
 
-#: So many probabilities of constant answers are looked at at a time.
+#: Number of probabilities of constant predictions that are examined at a time.
 _AT_ONCE = 4_000_000
 
 _OF_CLASS = "a probability or a score for each class"
@@ -132,8 +132,8 @@ class ClassificationProblem:
         if not absent:
             return []
         listed = ", ".join(absent[:5]) + (", …" if len(absent) > 5 else "")
-        kind = "class" if len(absent) == 1 else "the classes"
-        return [f"No row is of {kind} {listed}; averages leave out a class that nobody predicts."]
+        kind = "class" if len(absent) == 1 else "classes"
+        return [f"No row has the {kind} {listed}; averages omit classes that are never predicted."]
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +161,7 @@ class MulticlassOutput(base.SystemOutput):
     name: str
     problem: ClassificationProblem
     predicted: npt.NDArray[np.intp] | None = None
-    #: Scores or probabilities of every class.
+    #: Scores or probabilities of all classes.
     rows: ClassScoreRows | None = None
     is_probability: bool = False
     measures: tuple[Measure, ...] = ()
@@ -189,7 +189,7 @@ class MulticlassOutput(base.SystemOutput):
         """Return a system of another name with other predictions for the same rows."""
         table, codes = outputs["score"], outputs["predicted"]
         if codes is not None and not ((codes >= 0) & (codes < len(self.problem.names))).all():
-            raise ValueError("it predicts what is no class")
+            raise ValueError("its predictions have an unknown class")
         rows = None if table is None else ClassScoreRows.from_scores(self.problem.truth, table)
         fields = {"predicted": outputs["predicted"], "is_probability": outputs["is_probability"]}
         return self._with(name=name, rows=rows, **fields)
@@ -260,8 +260,8 @@ class MulticlassOutput(base.SystemOutput):
         is_multiclass = measure.has_view or d.is_multiclass
         if not is_multiclass and not averaged:
             raise InputError(
-                f"{measure} is about two classes: ask for {class_measure}, or name the positive one "
-                "(positive=…)"
+                f"{measure} is about two classes: ask for {class_measure}, or name the positive "
+                "one (positive=…)"
             )
         super().check_measure(measure)
         if measure.average is not None and not averaged:
@@ -275,7 +275,7 @@ class MulticlassOutput(base.SystemOutput):
                 "(positive=…)"
             )
 
-    # --- What measures are formulas over ---------------------------------------------------------
+    # --- Statistics of measures ------------------------------------------------------------------
 
     def binary_problem(self, measure: Measure) -> binary.BinaryOutput | None:
         """Return the binary problem of a measure of one class, or of the top label.
@@ -461,9 +461,9 @@ class MulticlassOutput(base.SystemOutput):
             )
         if self.binary_problem(measure) is not None:
             return super().constant_value(measure)
-        if d.statistic is ClassRanks:  # the constant answer lists the classes by frequency
+        if d.statistic is ClassRanks:  # the best constant prediction ranks the classes by frequency
             proportions = np.sort(self.problem.class_proportions)[::-1]
-            ranks: Any = np.arange(len(proportions))  # none of which has an equal
+            ranks: Any = np.arange(len(proportions))  # without ties
             return float((proportions * measure.losses(ranks, np.zeros_like(ranks))).sum())
         if d.skill_of is not None:
             return 0.0 if np.count_nonzero(self.problem.sizes) > 1 else NAN

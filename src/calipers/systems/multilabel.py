@@ -96,7 +96,7 @@ class MultilabelOutput(base.SystemOutput):
         """Return the labels of each row, and the names of the labels."""
         return self.truth, {"labels": list(self.labels)}
 
-    # --- What measures are formulas over ---------------------------------------------------------
+    # --- Statistics of measures ------------------------------------------------------------------
 
     def label_output(self, label: str) -> binary.BinaryOutput:
         """Return one label as a binary problem."""
@@ -219,7 +219,7 @@ class MultilabelOutput(base.SystemOutput):
         ]
         return average_of_scores(measure, terms, len(self.truth), self.settings)
 
-    # --- What the best constant answer gets ------------------------------------------------------
+    # --- The best constant prediction ------------------------------------------------------------
 
     @cached_property
     def label_proportions(self) -> FloatArray:

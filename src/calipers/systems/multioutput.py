@@ -74,7 +74,7 @@ def _average_outputs(measure: Any, moments: Sequence[Moments]) -> tuple[float | 
     value = float(weighted_output_mean(measure.among, np.array(values)))
     if not np.isfinite(value):
         return None, np.ones(len(moments))
-    # Where an output has no loss at all, there is no slope, and no row moves it.
+    # Without any loss of an output there is no derivative, and the influence of each row is 0.
     slopes = np.array(
         [loss_derivative(plain, *output) for output in zip(values, moments, strict=True)]
     )

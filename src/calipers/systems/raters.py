@@ -64,8 +64,7 @@ class Raters(SystemOutput):
     clusters: ClusterIndex | None = None
     measures: tuple[Measure, ...] = ()
     order: TimeOrder | None = None
-    #: How many items each row stands for, and the sum of the squares of what they weigh; None of
-    #: one.
+    #: Number of items of each row, and the sum of their squared weights; None if it is one item.
     item_counts: FloatArray | None = None
     weight_squares: FloatArray | None = None
 
@@ -92,7 +91,7 @@ class Raters(SystemOutput):
         names, codes = tuple(outputs["categories"]), outputs["codes"]
         values = np.asarray(outputs["values"], np.float64)
         if values.shape != (len(names),) or not ((codes >= -1) & (codes < len(names))).all():
-            raise ValueError("there are ratings of no category")
+            raise ValueError("there are ratings without a category")
         new = [k for k, category in enumerate(names) if category not in self.categories]
         categories = (*self.categories, *(names[k] for k in new))
         numbers = np.append(self.values, values[new])
@@ -100,9 +99,8 @@ class Raters(SystemOutput):
         if new:
             if np.isnan(numbers).any() or (np.diff(self.values) <= 0).any():
                 raise InputError(
-                    f"a rating was {format_value(names[new[0]])} then, which none is here; say "
-                    "with "
-                    "order= (--order) where it stands"
+                    f"the category {format_value(names[new[0]])} of the earlier ratings does not "
+                    "occur here; expected the order of all categories (order= or --order)"
                 )
             order = np.argsort(numbers)
         categories = tuple(categories[k] for k in order)

@@ -61,7 +61,7 @@ class AveragedScores:
             label_influence = output.influence(measure.plain, table)
             if label_influence is None:
                 return None
-            # Two labels that the same of few rows have are corrected for by all rows of each.
+            # Two labels of the same few rows are corrected by all rows of each.
             term = weight * (label_influence if self.is_pooled else label_influence.corrected)
             average_influence = term if average_influence is None else average_influence + term
         if average_influence is None or not self.is_pooled:

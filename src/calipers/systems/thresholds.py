@@ -29,7 +29,7 @@ from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 from calipers.statistics.scores import to_confusion_counts
 from calipers.systems.base import NAN
 
-#: A bound on one of these leaves recall to be maximised, on one of those specificity.
+#: Measure to be maximised, by the measures on which a bound determines it.
 _GUARDS = {
     "recall": ("specificity", "FPR", "precision", "FDR"),
     "specificity": ("recall", "FNR", "NPV", "FOR"),
@@ -328,8 +328,8 @@ class ChosenThreshold:
         """Return the note on the optimism of the threshold."""
         threshold = "+∞" if np.isinf(self.threshold) else f"{self.threshold:.6g}"
         text = (
-            f"{self.system}: the threshold {threshold} was chosen on the rows that it is evaluated on, "
-            f"for the best {self.rule}, so measures there are optimistic"
+            f"{self.system}: the threshold {threshold} was chosen on the rows that it is evaluated "
+            f"on, for the best {self.rule}, so measures there are optimistic"
         )
         if not self._is_needed or self.rule.measure.definition.statistic is ScoreTable:
             return f"{text}."
@@ -339,9 +339,10 @@ class ChosenThreshold:
             f"{self.out_of_bag(measure):.3f} out of bag"
             for measure in self.rule.measures
         )
+        n_resamples = self.replicates.settings.n_resamples
         return (
-            f"{text}: {comparisons} (the choice is repeated on {self.replicates.settings.n_resamples:,} "
-            "bootstrap replicates)."
+            f"{text}: {comparisons} (the choice is repeated on {n_resamples:,} bootstrap "
+            "replicates)."
         )
 
 

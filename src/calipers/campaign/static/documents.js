@@ -1,8 +1,7 @@
 "use strict";
-/* How documents are shown. Text is only ever text; HTML goes into a frame in which nothing runs, loads or leads
-   anywhere. */
+/* Display of documents. Text is always text; HTML is in a frame without scripts, resources and links. */
 
-/* An element: attributes, then what is in it. Strings become text. */
+/* Create an element: attributes, then content. Strings become text. */
 function made(name, attributes, ...inside) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes ?? {})) {
@@ -12,7 +11,7 @@ function made(name, attributes, ...inside) {
   return element;
 }
 
-/* Words that begin with a term and are hardly longer, singular or plural. */
+/* Pattern of words that begin with a term and are at most slightly longer, singular or plural. */
 function pattern(terms) {
   if (!terms.length) return null;
   const plain = terms.map((term) => term.replace(/(?<=.{3}[^s])s$|(?<=.{4})ing$/u, ""));
@@ -20,7 +19,7 @@ function pattern(terms) {
   return new RegExp(`(?<![\\p{L}\\p{N}])(?:${safe.join("|")})\\p{L}{0,3}(?![\\p{L}\\p{N}])`, "giu");
 }
 
-/* Text with what was searched for marked, as nodes of a document. */
+/* Text with highlighted terms, as nodes of a document. */
 function marked(text, terms, owner = document) {
   const found = pattern(terms), parts = owner.createDocumentFragment();
   let from = 0;
@@ -34,7 +33,7 @@ function marked(text, terms, owner = document) {
   return parts;
 }
 
-/* The mark where most different words stand near each other. */
+/* The mark with the largest number of different words nearby. */
 function best(words) {
   const marks = [...words.querySelectorAll("mark")];
   const at = marks.map((mark) => mark.getBoundingClientRect().top);
@@ -49,7 +48,7 @@ function best(words) {
 
 const KEPT = new Set(["colspan", "rowspan", "dir", "lang", "start", "alt"]);
 
-/* HTML as a frame's document: without what could run or load, though the frame's policy forbids it too. */
+/* HTML as the document of a frame, without scripts and resources, which the policy of the frame forbids as well. */
 function framed(text, terms, title) {
   const parsed = new DOMParser().parseFromString(text, "text/html");
   const gone = "script, style, link, meta, base, iframe, frame, object, embed, form, input, button, select, textarea, svg, math, template, audio, video, noscript, title";
@@ -74,7 +73,7 @@ function framed(text, terms, title) {
   return frame;
 }
 
-/* The name of an element of XML, with its attributes, as a label beside what it holds. */
+/* The name of an XML element, with its attributes, as a label next to its content. */
 function tagged(element) {
   const label = made("span", { class: "tag" }, element.tag);
   for (const [name, value] of Object.entries(element.attributes ?? {})) label.append(made("span", { class: "attribute" }, ` ${name}="${value}"`));
@@ -83,7 +82,7 @@ function tagged(element) {
 
 const STRESSED = new Map(Object.entries({ it: "em", i: "em", em: "em", emph: "em", b: "strong", bold: "strong", strong: "strong", sub: "sub", sup: "sup", tt: "code", code: "code" }));
 
-/* What stands amid text: words, what is stressed among them, and whole paragraphs such as lists. */
+/* Content within text: words, inline elements, and blocks such as lists. */
 function within(content, terms) {
   return content.map((part) => {
     if (typeof part === "string") return marked(part, terms);
@@ -96,12 +95,12 @@ function within(content, terms) {
   });
 }
 
-/* Short elements beside each other, such as the parts of a name. */
+/* Short elements next to each other, such as the parts of a name. */
 function beside(element, terms) {
   return element.content.flatMap((part) => [made("span", { class: "part" }, tagged(part), " ", ...within(part.content, terms)), " "]);
 }
 
-/* An element of XML: its name, and what it holds, as nothing but text. */
+/* An XML element: its name, and its content as plain text. */
 function structured(element, terms) {
   const { shape, content } = element;
   const heading = shape === "heading" ? { role: "heading", "aria-level": "3" } : null;
@@ -111,7 +110,7 @@ function structured(element, terms) {
   return made("div", { class: `element ${shape}` }, tagged(element), ...body);
 }
 
-/* A document as it is judged; `side` is what it is called beside another one. */
+/* A document to be judged; `side` is its name next to another one. */
 function shown(doc, terms, side, note) {
   const title = doc.title || doc.document;
   const heading = made("h2", {}, side ? made("span", { class: "side" }, side) : null, side ? " " : "", title);
@@ -142,7 +141,7 @@ function shown(doc, terms, side, note) {
   return card;
 }
 
-/* A long text begins where most of what was searched for stands; a key shows its beginning. */
+/* A long text is scrolled to the passage with most of the terms; a key shows its start. */
 function begin(card) {
   const pane = card.querySelector(".text"), words = card.querySelector(".words");
   if (!words || pane.scrollHeight < 1.5 * pane.clientHeight || getComputedStyle(pane).overflowY !== "auto") return;

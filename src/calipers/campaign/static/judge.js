@@ -3,13 +3,13 @@
   const $ = (id) => document.getElementById(id);
   const AHEAD = 64, KNOWN = 500;
   let session, outbox;
-  let queue = [];            // keys of what comes next, as the server sees it
-  let trail = [], at = -1;   // keys of what was shown, and which of them is now
-  let acts = [];             // what can be undone: {id, task, kind, before}
-  let focus = null;          // the topic that was chosen
+  let queue = [];            // keys of the next tasks, as the server knows them
+  let trail = [], at = -1;   // keys of the tasks displayed so far, and the index of the current one
+  let acts = [];             // events that can be undone: {id, task, kind, before}
+  let focus = null;          // the selected topic
   let since = 0, seen = 0, lastTopic = null, filling = false;
-  const tasks = new Map();   // what is known of each key
-  const handled = new Set(); // keys that were judged or put aside in this window
+  const tasks = new Map();   // loaded tasks by key
+  const handled = new Set(); // keys that were judged or skipped in this window
 
   const now = () => trail[at] !== undefined ? tasks.get(trail[at]) : undefined;
   const ready = () => $("desk").dataset.shown === trail[at] && now() !== undefined;
@@ -44,7 +44,7 @@
   const says = (grade) => choices().find((choice) => choice.grade === grade)?.says ?? String(grade);
   const said = (grade) => pairs() ? says(grade) : `${grade} · ${says(grade)}`;
 
-  /* What is done takes what is shown at this moment; only then comes the next. */
+  /* An action applies to the task that is displayed; the next one is displayed after it. */
   function judge(grade) {
     if (!ready()) return;
     const task = now(), before = task.current;
@@ -63,7 +63,7 @@
       const event = act("skip", task, {});
       acts.push({ id: event.id, task: task.task, kind: "skip", before: null });
       task.skipped = true;
-      tell(`${quoted(task)}: put aside`);
+      tell(`${quoted(task)}: skipped`);
     }
     handled.add(task.task);
     onward();
@@ -90,7 +90,7 @@
     return event;
   }
 
-  /* What the server says of an event. */
+  /* Handle the response of the server to an event. */
   function answered(event, status, answer) {
     const task = tasks.get(event.task);
     const later = outbox.waiting.some((each) => each.task === event.task);
@@ -111,19 +111,19 @@
   }
 
   async function conflict(event, task, answer) {
-    if (!task) { // of a window before this one
+    if (!task) { // from an earlier window
       try { await know((await get("tasks", { keys: event.task }))[0]); } catch { /* it is no longer pooled */ }
       task = tasks.get(event.task);
     }
     if (task && answer.current !== undefined) task.current = answer.current;
     if (trail[at] === event.task) show();
     const what = task ? quoted(task) : "This document";
-    if (event.kind === "undo") return notice(`${what} was judged anew in another window; nothing was undone.`);
-    if (answer.current?.grade === event.grade) return; // which comes to the same
-    const stands = answer.current
+    if (event.kind === "undo") return notice(`${what} was judged again in another window; nothing was undone.`);
+    if (answer.current?.grade === event.grade) return; // the same grade
+    const state = answer.current
       ? `was judged “${said(answer.current.grade)}” in another window at ${new Date(answer.current.time).toLocaleTimeString()}`
-      : "was taken back in another window";
-    notice(`${what} ${stands}. Your “${said(event.grade)}” was not saved.`, `Save “${said(event.grade)}”`, () => {
+      : "was withdrawn in another window";
+    notice(`${what} ${state}. Your “${said(event.grade)}” was not saved.`, `Save “${said(event.grade)}”`, () => {
       if (!task) return;
       const again = act(event.kind, task, { grade: event.grade, replaces: task.current?.id ?? null });
       acts.push({ id: again.id, task: task.task, kind: event.kind, before: task.current });
@@ -132,30 +132,30 @@
     }, answer.current ? `Keep “${said(answer.current.grade)}”` : "Leave it");
   }
 
-  /* --------------------------------------------------------------------------------- where one goes */
+  /* ------------------------------------------------------------------------------------- navigation */
 
   const next = () => queue.find((key) => !handled.has(key) && key !== trail[trail.length - 1]);
 
-  /* To the next that nothing was done about: of those that were shown, else of those that were not. */
+  /* Go to the next open task: of those displayed before, else a new one. */
   function onward() {
     do at += 1; while (at < trail.length && handled.has(trail[at]));
     if (at >= trail.length) {
       at = trail.length;
       const key = next();
-      if (key !== undefined) trail.push(key); // else it is the end, or more is to come
+      if (key !== undefined) trail.push(key); // else all is done, or more has to be loaded
     }
     show();
     fill();
   }
 
   function back() {
-    if (at <= 0) return tell("There is nothing before this");
+    if (at <= 0) return tell("This is the first document");
     at -= 1;
     show();
     fill();
   }
 
-  /* Show one that was shown, or was put aside; what is shown now comes after it. */
+  /* Display an earlier or skipped task; the current one comes after it. */
   function visit(key) {
     const before = trail.lastIndexOf(key);
     if (before >= 0) at = before;
@@ -180,7 +180,7 @@
     onward();
   }
 
-  /* Fetch what comes next before it is asked for. */
+  /* Load the next tasks in advance. */
   async function fill() {
     if (filling) return;
     filling = true;
@@ -200,7 +200,7 @@
     } finally { filling = false; }
   }
 
-  /* What is to be judged has changed under way: begin with what is known. */
+  /* The tasks have changed on the server: continue with those that are loaded. */
   async function forget() {
     trail = trail.filter((key) => tasks.has(key));
     ({ queue, progress: session.progress } = await get("queue"));
@@ -216,7 +216,7 @@
       if (response.ok) doc.address = URL.createObjectURL(await response.blob());
     }));
     const waiting = outbox.waiting.filter((event) => event.task === task.task && event.kind !== "note");
-    for (const event of waiting) { // told before this window was opened, and not yet known there
+    for (const event of waiting) { // recorded before this window was opened, and not yet on the server
       if (event.kind === "skip") task.skipped = true;
       else if (event.kind !== "undo") task.current = { id: event.id, grade: event.grade };
       else if (event.replaces === task.current?.id) task.current = null;
@@ -230,7 +230,7 @@
     }
   }
 
-  /* ---------------------------------------------------------------------------------- what is shown */
+  /* ---------------------------------------------------------------------------------------- display */
 
   function blank(text) {
     $("desk").dataset.shown = "";
@@ -273,7 +273,7 @@
     $("topic-title").textContent = topic.title;
     $("description").hidden = !topic.description || topic.description === topic.title;
     $("more").hidden = !topic.narrative;
-    $("structure").textContent = topic.structure.length ? `Asked for: ${topic.structure.join(" · ")}` : "";
+    $("structure").textContent = topic.structure.length ? `Target elements: ${topic.structure.join(" · ")}` : "";
     $("keywords").textContent = topic.keywords ? `Keywords: ${topic.keywords}` : "";
     $("topics").value = topic.topic;
     $("topic").scrollTop = 0;
@@ -285,7 +285,7 @@
     const done = saved.done, all = done + saved.left + saved.skipped;
     const left = saved.left + saved.skipped;
     const parts = [pairs() && left ? `${done} judged, at most ${left} to go` : `${done} of ${all} judged`];
-    if (saved.skipped) parts.push(`${saved.skipped} put aside`);
+    if (saved.skipped) parts.push(`${saved.skipped} skipped`);
     if (saved.seconds !== null && left) parts.push(duration(saved.seconds));
     $("progress").textContent = parts.join(" · ");
     $("bar").setAttribute("aria-valuemax", all);
@@ -312,8 +312,8 @@
     $("end").hidden = false;
     const none = done + left + skipped === 0;
     $("end-title").textContent = none ? "Nothing to judge" : skipped ? "Almost done" : "All done, thank you";
-    $("end-text").textContent = none ? "Nothing is pooled of your topics."
-      : `You judged ${done}.` + (skipped ? ` ${skipped} you put aside.` : " Everything is saved.");
+    $("end-text").textContent = none ? "No documents of your topics are pooled."
+      : skipped ? `You judged ${done} and skipped ${skipped}.` : `You judged ${done}. Everything is saved.`;
     $("end-aside").hidden = !skipped;
     $("end-list").hidden = !done;
     if (document.activeElement === document.body) $("end").focus();
@@ -340,8 +340,8 @@
     }[state];
     $("saved").dataset.state = state;
     $("saved-text").textContent = text;
-    $("saved").title = state === "waiting" ? "The server cannot be reached. What you judge is kept in this browser and saved as soon as it can be."
-      : state === "locked" ? "Open your link once more in this browser; then all is saved." : "";
+    $("saved").title = state === "waiting" ? "The server cannot be reached. Judgments are stored in this browser and saved as soon as possible."
+      : state === "locked" ? "Open your link again in this browser to save everything." : "";
   }
 
   function failed(error) {
@@ -352,7 +352,7 @@
   function closed() {
     if (session) return saved("locked", outbox.waiting.length);
     $("closed").hidden = false;
-    $("closed-text").textContent = "This page needs the link that you were given: it tells who judges. Open it once in this browser; if it is lost or no longer good, ask for a new one.";
+    $("closed-text").textContent = "Open the link that you were given in this browser: it identifies you. If it is lost or no longer valid, ask for a new one.";
   }
 
   /* -------------------------------------------------------------------------------------- dialogs */
@@ -368,7 +368,7 @@
       if (dialog.returnValue !== "save" || text === task.note) return;
       act("note", task, { note: text });
       task.note = text;
-      tell(`${quoted(task)}: ${text ? "note saved" : "note taken away"}`);
+      tell(`${quoted(task)}: ${text ? "note saved" : "note deleted"}`);
       if (trail[at] === task.task) show();
     };
     dialog.showModal();
@@ -377,7 +377,7 @@
 
   async function list() {
     let found;
-    try { found = await get("list"); } catch { return tell("The list is on the server, which cannot be reached"); }
+    try { found = await get("list"); } catch { return tell("The list cannot be loaded: the server cannot be reached"); }
     const group = (title, lines) => lines.length ? [made("h3", {}, `${title} (${lines.length})`), made("ul", {}, ...lines.map((line) => {
       const topic = session.topics.find((each) => each.topic === line.topic);
       const button = made("button", { type: "button" },
@@ -387,8 +387,8 @@
       button.addEventListener("click", () => { $("list").close(); tasks.delete(line.task); visit(line.task); });
       return made("li", {}, button);
     }))] : [];
-    const parts = [...group("Put aside", found.aside), ...group("Judged", found.judged)];
-    $("listed").replaceChildren(...(parts.length ? parts : [made("p", {}, "Nothing yet.")]));
+    const parts = [...group("Skipped", found.aside), ...group("Judged", found.judged)];
+    $("listed").replaceChildren(...(parts.length ? parts : [made("p", {}, "No judgments yet.")]));
     $("list").showModal();
   }
 
@@ -423,7 +423,7 @@
     if (!event.repeat) does(); // a key that is held down judges once
   }
 
-  /* The keys that scroll do so with the document wherever nothing else has the focus. */
+  /* Keys that scroll the document, unless something else has the focus. */
   function scroll(event) {
     const pane = document.querySelector(".document .text");
     if (document.activeElement !== document.body || !pane || getComputedStyle(pane).overflowY !== "auto") return;
@@ -434,7 +434,7 @@
     pane.scrollBy({ top: by });
   }
 
-  /* Keys pressed within a frame stay there: a click brings them back, the Tab key may go in and out. */
+  /* Keys pressed in a frame do not reach the page: after a click it loses the focus, with the Tab key it may keep it. */
   let tabbed = 0;
   function kept() {
     setTimeout(() => {
@@ -460,11 +460,11 @@
       return button;
     }));
     $("help-how").textContent = pairs()
-      ? "Read what the topic asks for, then both documents, and say which of them answers it better."
-      : "Read what the topic asks for, then the document, and say how relevant it is. A grade saves and goes on.";
+      ? "Read the topic, then both documents, and choose the more relevant one."
+      : "Read the topic, then the document, and grade its relevance. A grade is saved, and the next document is shown.";
     const keys = [...choices().filter((each) => each.key !== null).map(({ key, says: text }) => [key, text]),
-      ["u", "undo the last judgment"], ["s", "put it aside; you come back to it later"], ["n", "write a note"],
-      ["b", "go back to the one before"], ["l", "list what you judged and put aside"], ["f", "long text: best passage, or the start"], ["?", "this help"]];
+      ["u", "undo the last judgment"], ["s", "skip the document, and return to it later"], ["n", "write a note"],
+      ["b", "go back to the previous document"], ["l", "list your judgments and skipped documents"], ["f", "long text: best passage, or the start"], ["?", "this help"]];
     $("help-keys").replaceChildren(...keys.flatMap(([key, text]) => [made("dt", {}, made("kbd", {}, key)), made("dd", {}, text)]));
   }
 
@@ -506,8 +506,8 @@
     }
   }
 
-  try { $("keys").checked = localStorage.getItem("calipers keys") !== "off"; } catch { /* then as usual */ }
-  $("keys").addEventListener("change", () => { try { localStorage.setItem("calipers keys", $("keys").checked ? "on" : "off"); } catch { /* for now */ } });
+  try { $("keys").checked = localStorage.getItem("calipers keys") !== "off"; } catch { /* the default */ }
+  $("keys").addEventListener("change", () => { try { localStorage.setItem("calipers keys", $("keys").checked ? "on" : "off"); } catch { /* for this window only */ } });
   $("topics").addEventListener("change", () => { choose($("topics").value); $("topics").blur(); });
   $("end-aside").addEventListener("click", aside);
   $("end-list").addEventListener("click", list);

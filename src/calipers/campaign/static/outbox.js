@@ -1,11 +1,11 @@
 "use strict";
-/* What was done and is not yet known to be on the server's disk. It is kept in this browser, and told in its
-   order, again and again, until the server says that it has it; telling twice records once. */
+/* Events that are not yet known to be on the server's disk. They are stored in this browser and sent in order,
+   repeatedly, until the server confirms them; an event that is sent twice is recorded once. */
 class Outbox {
   constructor(prefix, address, answered, changed) {
     Object.assign(this, { prefix, address, answered, changed });
     this.state = "saved";
-    this.kept = true; // whether this browser keeps things
+    this.kept = true; // whether this browser can store events
     this.last = 0;
     this.waiting = this.stored().sort((a, b) => a.made - b.made);
     this.wake = () => {};
@@ -17,7 +17,7 @@ class Outbox {
     this.run();
   }
 
-  /* What is left from before, of this window or another one: harmless to tell again. */
+  /* Events of earlier or other windows; sending them again is harmless. */
   stored() {
     const found = [];
     try {
@@ -40,7 +40,7 @@ class Outbox {
 
   drop(event) {
     this.waiting = this.waiting.filter((each) => each !== event);
-    try { localStorage.removeItem(this.prefix + event.id); } catch { /* it was not kept */ }
+    try { localStorage.removeItem(this.prefix + event.id); } catch { /* it was not stored */ }
   }
 
   told() {
@@ -66,7 +66,7 @@ class Outbox {
         });
         answer = await response.json();
         status = response.status;
-      } catch { /* nobody there, or no answer of ours: once more */ }
+      } catch { /* the server cannot be reached, or the response is not ours: try again */ }
       const final = status === 200 || [400, 409, 413, 415, 422].includes(status);
       if (final) {
         this.drop(event);

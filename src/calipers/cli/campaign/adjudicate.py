@@ -23,16 +23,19 @@ if TYPE_CHECKING:
 @text_option(
     "--decide",
     "FILE",
-    "A table (CSV, JSON Lines, Parquet) of decisions, with columns topic, document, grade and "
-    "perhaps note: record them.",
+    "Table (CSV, JSON Lines, Parquet) of decisions to record, with the columns topic, document, "
+    "grade and optionally note.",
     type=InputFile(),
 )
-@text_option("--by", "NAME", "Who decides; not one of the assessors.")
+@text_option("--by", "NAME", "Adjudicator who decides; not one of the assessors.")
 @option_with_default(
-    "--apart", 1, "List documents whose grades are so far apart.", type=click.IntRange(1, 10**6)
+    "--apart",
+    1,
+    "Minimum difference between the highest and the lowest grade.",
+    type=click.IntRange(1, 10**6),
 )
-@flag_option("--all show_all", "List what is decided already, too.")
-@flag_option("--programs", "Take the grades of programs for those of people.")
+@flag_option("--all show_all", "Also list documents that are decided already.")
+@flag_option("--programs", "Treat the grades of programs like those of persons.")
 @written_options
 def command(
     file: str, decide: str | None, by: str | None, apart: int, show_all: bool, **options: Any

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 @flag_option("--by-assessor", "Also show the tables of assessors and of pairs, with Cohen's kappa.")
 @flag_option(
     "--orders",
-    "Show too what it does to the order of systems, and how alike assessors judge what they judged "
-    "twice.",
+    "Also show the effect on the ranking of systems, and the intra-assessor agreement.",
 )
 @measure_options
 @output_options
@@ -45,11 +44,11 @@ def command(
     orders: bool,
     **options: Any,
 ) -> None:
-    """Measure inter-assessor agreement on documents with two or more judgments.
+    """Measure inter-assessor agreement and its effect on systems.
 
-    Intervals generalise to other documents. An additional interval generalises to other topics; it
-    is wider if assessors interpret narratives differently. Agreement is undefined without documents
-    that two assessors judged.
+    Agreement is measured on the documents with two or more judgments; without any it is undefined.
+    Intervals generalize to other documents. An additional interval generalizes to other topics; it
+    is wider if assessors interpret narratives differently.
 
     \b
     Example:
@@ -76,7 +75,9 @@ def command(
             if name in assessors or not assessors
         }
         if len(grades) < 2:
-            raise InputError(f"{file}: judgments are of {len(grades)} assessors; two or more agree")
+            raise InputError(
+                f"{file}: judgments are of {len(grades)} assessors; expected two or more"
+            )
         measures = options.pop("measures")
         evaluation = assessor_agreement.agreement(
             grades, **({"measures": measures} if measures else {}), **options
@@ -96,8 +97,9 @@ def _print(
     measure = f"Krippendorff-alpha(scale={options['scale']!r})"
     topic_level = topic_level_agreement(grades, measure, level=options["level"])
     click.echo(
-        f"\nFor topics like these ({topic_level.topics} have a document that two judged): Krippendorff's "
-        f"alpha {format_cell(topic_level.value)} [{format_cell(topic_level.low)}, {format_cell(topic_level.high)}]"
+        f"\nInterval for other topics ({topic_level.topics} have a document that two judged): "
+        f"Krippendorff's alpha {format_cell(topic_level.value)} [{format_cell(topic_level.low)}, "
+        f"{format_cell(topic_level.high)}]"
         + (f" ({topic_level.caution})" if topic_level.caution else "")
     )
     if evaluation:
@@ -114,9 +116,9 @@ def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
     )
     if repeat_agreement:
         _print_section(
-            "Documents that assessors judged twice",
+            "Intra-assessor agreement",
             format_table(
-                ("assessor", "graded alike", "low", "high", "documents"),
+                ("assessor", "identical grades", "low", "high", "documents"),
                 [(name, *values) for name, values in repeat_agreement.items()],
             ),
         )
@@ -129,7 +131,7 @@ def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
         grades, final, rankings, measures=measures, level=level
     )
     _print_section(
-        "Order of systems by each assessor",
+        "Ranking of systems by each assessor",
         format_table(
             ("assessor", "topics", "measure", "tau", "tau_AP", "pairs lost", "reversed"),
             [
@@ -143,9 +145,9 @@ def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
         grades, final, rankings, measures=measures, level=level
     )
     _print_section(
-        "Order with assessors drawn by topic",
+        "Ranking of systems by random assessors of each topic",
         format_table(
-            ("measure", "tau", "low", "high", "tau_AP", "orders", "pairs turned"),
+            ("measure", "tau", "low", "high", "tau_AP", "rankings", "pairs reversed"),
             [
                 (o.measure, o.tau, o.tau_low, o.tau_high, o.tau_ap, o.distinct,
                  f"{len(o.reversed)}/{o.pairs}")

@@ -19,13 +19,20 @@ if TYPE_CHECKING:
 @click.command("assessors", cls=Command)
 @click.argument("file", metavar="FILE.campaign", type=InputFile())
 @click.argument("names", metavar="[NAME]...", nargs=-1)
-@text_option("--participant", "P", "The group that they are of, whose own documents others judge.")
-@flag_option("--adjudicator", "They decide where assessors differ, and see what those said.")
-@flag_option("--program", "What judges is a program, whose judgments are imported.")
+@text_option(
+    "--participant",
+    "P",
+    "Group that the assessors belong to; others judge the documents that only it found.",
+)
+@flag_option(
+    "--adjudicator",
+    "Adjudicators, who see the grades of the assessors and decide if these disagree.",
+)
+@flag_option("--program", "Programs, whose judgments are imported.")
 @repeatable_option(
     "--detail details",
     "KEY=VALUE",
-    "Of a program: what it was, such as model=… or prompt=…; repeatable.",
+    "Detail of a program, such as model=… or prompt=…; repeatable.",
 )
 def command(
     file: str,
@@ -47,9 +54,9 @@ def command(
       calipers campaign assessors digits.campaign gpt --program --detail model=gpt-5
     """
     if not names and (participant or adjudicator or program or details):
-        raise click.UsageError("say who: NAME")
+        raise click.UsageError("give one or more NAMEs")
     if program and adjudicator:
-        raise click.UsageError("a program is no adjudicator")
+        raise click.UsageError("a program is not an adjudicator")
     if details and not program:
         raise click.UsageError("--detail goes with --program")
     parsed_details = dict(_pair(detail) for detail in details)

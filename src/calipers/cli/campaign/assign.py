@@ -19,23 +19,25 @@ if TYPE_CHECKING:
 
 @click.command("assign", cls=Command)
 @click.argument("file", metavar="FILE.campaign", type=InputFile())
-@option_with_default("--times", 1, "By how many each topic is judged.", type=click.IntRange(1, 100))
+@option_with_default(
+    "--times", 1, "Number of assessors of each topic.", type=click.IntRange(1, 100)
+)
 @option_with_default(
     "--overlap",
     0,
-    "So many topics, evenly spread, are judged by one more, to measure agreement.",
+    "Number of topics, evenly spread, with one more assessor, to measure agreement.",
     type=click.IntRange(0, 10**6),
 )
 @repeatable_option(
-    "--twice", "TOPIC", "This topic is judged by one more; repeatable, instead of --overlap."
+    "--twice", "TOPIC", "Topic with one more assessor; repeatable, in place of --overlap."
 )
 @repeatable_option(
     "--conflict conflicts",
     "NAME=TOPIC",
-    "This assessor or participant does not judge this topic; repeatable.",
+    "Assessor or participant, and a topic not to be judged by them; repeatable.",
 )
-@flag_option("--replace", "Assign anew.")
-@flag_option("--dry-run", "Only say who would judge what.")
+@flag_option("--replace", "Replace the existing assignment.")
+@flag_option("--dry-run", "Show the assignment without recording it.")
 @written_options
 def command(
     file: str,
@@ -57,7 +59,7 @@ def command(
     """
     kind, path = format_and_file(options, DATA, "the assignment")
     if overlap and twice:
-        raise click.UsageError("--overlap chooses topics, and --twice names them; give one")
+        raise click.UsageError("--overlap and --twice exclude each other; give one")
     conflicts_by_topic = _conflicts(conflicts)
     from calipers.campaign import operations
     from calipers.campaign.store import Campaign
@@ -90,7 +92,7 @@ def command(
     if assignment.gap:
         lines += [
             "",
-            f"The largest load and what is only one's own may be {assignment.gap:.0f} lower.",
+            f"A better assignment may exist; its objective is at most {assignment.gap:.0f} lower.",
         ]
     write_result(asdict(assignment), lines, kind, path)
     if not is_dry_run:

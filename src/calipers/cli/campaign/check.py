@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @text_option(
     "--depth",
     "K",
-    "Down to which rank runs were pooled, or 'all'.  [default: as the pools were made]",
+    "Rank down to which runs were pooled, or 'all'.  [default: as the pools were made]",
     type=Depth(),
 )
 @rule_option
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 @option_with_default("--seed", 0, "Seed of the samples.", type=click.IntRange(0, 2**31 - 1))
 @written_options
 def command(file: str, **options: Any) -> None:
-    """Assess the reliability and discriminative power of the test collection.
+    """Assess the reliability and power of the test collection.
 
     Leave-one-group-out: the change of a system's value and rank if the documents that only its
     participant found are not judged. Sparse judgments: the effect of 1, 2 and 5 known relevant
     documents per topic on the ranking of systems, by measure. Discriminative power: the number of
     topics needed to separate systems, and the topics that do not separate any.
 
-    Pairs of systems are tested by the randomised Tukey HSD: "lost" pairs are no longer significant,
+    Pairs of systems are tested by the randomized Tukey HSD: "lost" pairs are no longer significant,
     "reversed" ones are significant in the other direction.
 
     \b
@@ -68,17 +68,18 @@ def command(file: str, **options: Any) -> None:
 def _lines(report: Any) -> Iterator[str | Table]:
     yield f"{report.judged} judged documents of {report.topics} topics, {report.relevant} relevant"
     yield from report.warnings
-    yield from ("", "Without what only one participant found:", "")
+    yield from ("", "Without the documents that only one participant found:", "")
     yield format_table(
-        ("participant", "measure", "documents", "relevant", "value", "without", "rank", "without",
-         "tau", "tau_AP", "pairs lost", "reversed"),
+        ("participant", "measure", "documents", "relevant", "value", "value without", "rank",
+         "rank without", "tau", "tau_AP", "pairs lost", "reversed"),
         [
             (result.group, c.measure, result.documents, result.relevant, *best.values,
              *(f"{rank:g}" for rank in best.ranks), c.tau, c.tau_ap, len(c.lost), len(c.reversed))
-            for result in report.left_out for c, best in ((c, _best(c, result.runs)) for c in result.changes)
+            for result in report.left_out
+            for c, best in ((c, _best(c, result.runs)) for c in result.changes)
         ],
     )  # fmt: skip
-    yield "(Value and rank are those of the participant's best run.)"
+    yield "(Values and ranks are those of the best run of the participant.)"
     yield from ("", "With few relevant documents of each topic known:", "")
     yield format_table(
         ("measure", "known", "tau", "tau_AP", "pairs", "lost", "reversed", "mean", "with all"),
@@ -96,8 +97,8 @@ def _lines(report: Any) -> Iterator[str | Table]:
             "pairs",
             "significant",
             "MDD (80% power)",
-            "half need",
-            "4 of 5 need",
+            "topics (1/2 of pairs)",
+            "topics (4/5 of pairs)",
         ),
         [
             (s.measure, s.topics, s.pairs, s.separated, s.detectable, *s.needed)
@@ -108,7 +109,7 @@ def _lines(report: Any) -> Iterator[str | Table]:
     if silent:
         yield ""
         yield format_table(
-            ("topic", "says nothing", "mean"), [(o.topic, o.kind, o.mean) for o in silent]
+            ("topic", "does not separate", "mean"), [(o.topic, o.kind, o.mean) for o in silent]
         )
 
 

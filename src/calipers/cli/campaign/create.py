@@ -11,26 +11,26 @@ from calipers.cli.process import write_stderr
 
 @click.command("create", cls=Command)
 @click.argument("file", metavar="FILE.campaign", type=NamedPath(dir_okay=False))
-@text_option("--name", "NAME", "What the collection is called.  [default: as the file]")
+@text_option("--name", "NAME", "Name of the collection.  [default: as the file]")
 @text_option(
     "--goal",
     "GOAL",
-    "What systems are to be good at: top-K, such as top-10, or 'high recall'. It sets the usual "
-    "depth of pools and the usual measures.",
+    "Goal of the systems: top-K, such as top-10, or 'high recall'. It determines the default depth "
+    "of pools and the default measures.",
     default="top-10",
     show_default=True,
 )
 @repeatable_option(
     "--grade grades",
     "N=MEANING",
-    "A grade that assessors can give, such as '2=relevant'; repeatable.  [default: 0=not relevant, "
+    "Grade and its meaning, such as '2=relevant'; repeatable.  [default: 0=not relevant, "
     "1=marginally relevant, 2=relevant, 3=highly relevant]",
 )
 @repeatable_option(
     "-m --measure measures",
     "NAME",
-    "What participants are measured by, the one that decides first; repeatable.  [default: those "
-    "of the goal]",
+    "Measure of the participants, the primary measure first; repeatable.  [default: those of the "
+    "goal]",
 )
 def command(
     file: str, name: str | None, goal: str, grades: tuple[str, ...], measures: tuple[str, ...]
@@ -71,7 +71,7 @@ def _grades(specs: tuple[str, ...]) -> dict[int, str] | None:
             equals = ""
         if not equals or not meaning.strip():
             raise click.UsageError(
-                f"--grade {spec!r}: expected a number and what it means: 2=relevant"
+                f"--grade {spec!r}: expected a number and its meaning, as in 2=relevant"
             )
         if grade in meaning_by_grade:
             raise click.UsageError(f"--grade: {grade} is given twice")

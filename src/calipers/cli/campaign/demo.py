@@ -9,15 +9,15 @@ import click
 from calipers.cli.files import Command, OutputFolder
 from calipers.cli.process import write_stderr
 
-#: What the folder holds, in the order in which a campaign needs it.
+#: Contents of the folder, in the order in which a campaign needs them.
 FILES = {
     "topics.xml": "12 topics with narratives, as INEX wrote them (topics.txt: as TREC did)",
     "runs": "6 runs of 3 groups: workshop, library and school",
     "notes.jsonl": "244 short notes to be judged",
     "pictures": "6 posters and sketches to be judged",
-    "judgments": "what three assessors say, and a program",
-    "decided.csv": "what somebody decides where they differ",
-    "README.md": "how all of it was made",
+    "judgments": "judgments of three assessors, and of a program",
+    "decided.csv": "decisions of an adjudicator where they disagree",
+    "README.md": "how everything was made",
 }
 
 
@@ -42,7 +42,7 @@ def command(folder: str) -> None:
 
     target = Path(folder)
     if (target.is_symlink() or target.exists()) and (not target.is_dir() or any(target.iterdir())):
-        raise InputError(f"{folder}: is there already; expected a new folder, or an empty one")
+        raise InputError(f"{folder}: exists already; expected a new folder, or an empty one")
     with as_file(files("calipers.data") / "demo" / "campaign") as source:
         for file in sorted(path for path in source.rglob("*") if path.is_file()):
             copy = target / file.relative_to(source)

@@ -21,12 +21,12 @@ from calipers.cli.process import write_stderr
 )
 @text_option("--title", "COL", "Column of titles.  [default: title, name, headline]")
 @flag_option("--all every", "Add every document of the sources, not only those that are pooled.")
-@flag_option("--partial", "Add what is there, though pooled documents are missing.")
-@flag_option("--replace", "Take the new content of documents that are there already.")
+@flag_option("--partial", "Add the documents found, even if pooled documents are missing.")
+@flag_option("--replace", "Replace documents that exist already.")
 def command(
     file: str, sources: tuple[str, ...], *, every: bool, partial: bool, replace: bool, **names: str
 ) -> None:
-    """Add the content of the pooled documents, so that assessors can read them.
+    """Add the content of the pooled documents for the assessors.
 
     A SOURCE is a folder in which each file is a document (its id is the file name, with or without
     the extension), a table with one row per document (JSON Lines, TSV, CSV, Parquet or Feather), or

@@ -37,11 +37,14 @@ if TYPE_CHECKING:
 @text_option(
     "--prefs",
     "FILE",
-    "Preferences, as TREC writes them, or as a table of these.",
+    "Preferences: TREC text, or by the extension a table.",
     type=OutputFile(),
 )
 @text_option(
-    "--judgments", "FILE", "Every judgment with who, when and how long; a table.", type=OutputFile()
+    "--judgments",
+    "FILE",
+    "Table of all judgments with assessor, time and duration.",
+    type=OutputFile(),
 )
 @text_option(
     "--topics",
@@ -52,14 +55,10 @@ if TYPE_CHECKING:
 @click.option(
     "--topics-format",
     type=click.Choice(["inex", "trec", "xml", "tsv", "csv", "json", "jsonl", "parquet"]),
-    help="Format of the topics.  [default: by the extension; .xml is INEX where all are CO or CAS]",
+    help="Format of the topics.  [default: by the extension; .xml is INEX if all are CO or CAS]",
 )
-@text_option(
-    "--runs", "FOLDER", "The runs, each as a TREC file in this folder.", type=OutputFolder()
-)
-@text_option(
-    "--tables", "FOLDER", "Everything, as tidy tables in this folder.", type=OutputFolder()
-)
+@text_option("--runs", "FOLDER", "Folder for the runs, each as a TREC file.", type=OutputFolder())
+@text_option("--tables", "FOLDER", "Folder for all data as tidy tables.", type=OutputFolder())
 @click.option(
     "--tables-format",
     type=click.Choice(["parquet", "csv", "tsv", "jsonl", "feather"]),
@@ -67,9 +66,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="Format of the tables. The content of documents is in Parquet and Feather only.",
 )
-@text_option("--assessor", "NAME", "Grades and preferences of this assessor alone.")
+@text_option("--assessor", "NAME", "Export only the grades and preferences of this assessor.")
 @rule_option
-@flag_option("--force", "Write over files that exist.")
+@flag_option("--force", "Overwrite existing files.")
 def command(file: str, *, force: bool, **options: Any) -> None:
     """Export judgments, topics, runs and tables for other tools.
 
@@ -94,7 +93,7 @@ def command(file: str, *, force: bool, **options: Any) -> None:
     with Campaign.open(file, readonly=True) as campaign:
         exports_by_path = {**_files(campaign, options), **_folders(campaign, options)}
     if not exports_by_path:
-        raise click.UsageError("say what to write: --qrels, --sampled, --prefs, --judgments, "
+        raise click.UsageError("give one or more of --qrels, --sampled, --prefs, --judgments, "
                                "--topics, --runs or --tables")  # fmt: skip
     _write(exports_by_path, force=force)
 
@@ -111,7 +110,7 @@ def _files(campaign: Campaign, options: Mapping[str, Any]) -> dict[str, tuple[st
         content, omitted = format_topics(
             all_topics, options["topics_format"] or detect_format(path, all_topics)
         )
-        notes = [f"has no place for {', '.join(omitted)}, which is left out"] if omitted else []
+        notes = [f"cannot store {', '.join(omitted)}, which is omitted"] if omitted else []
         return export.ExportFile(content, tuple(notes))
 
     makers: dict[str, Callable[[str], ExportFile]] = {
@@ -152,7 +151,7 @@ def _write(exports_by_path: Mapping[str, tuple[str, ExportFile]], *, force: bool
 
     for path in exports_by_path:
         if path != DASH and Path(path).is_file() and not force:
-            raise click.UsageError(f"{path} exists; --force writes over it")
+            raise click.UsageError(f"{path} exists; --force overwrites it")
     targets = [(option, path) for path, (option, _) in exports_by_path.items() if path != DASH]
     for option, path in targets:
         if option in ("--runs", "--tables"):

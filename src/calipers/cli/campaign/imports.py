@@ -14,26 +14,26 @@ from calipers.cli.process import write_stderr
 @click.command("import", cls=Command)
 @click.argument("file", metavar="FILE.campaign", type=InputFile())
 @click.argument("judgments", metavar="JUDGMENTS", type=InputFile())
-@text_option("--assessor", "NAME", "Who judged, where JUDGMENTS does not say.")
+@text_option("--assessor", "NAME", "Assessor, if JUDGMENTS does not name one.")
 @click.option(
     "--kind",
     type=click.Choice(["qrels", "prefs", "table"]),
-    help="What JUDGMENTS holds, where that cannot be told from it.",
+    help="Content of JUDGMENTS, if it cannot be detected.",
 )
-@flag_option("--program", "A program judged, such as a language model, and no person.")
+@flag_option("--program", "The assessor is a program, such as a language model, not a person.")
 @repeatable_option(
     "--detail details",
     "KEY=VALUE",
-    "What is known of a new assessor, such as model=… or date=…; repeatable.",
+    "Detail of a new assessor, such as model=… or date=…; repeatable.",
 )
-@text_option("--participant", "NAME", "The group that new assessors belong to.")
-@flag_option("--only-known", "Leave out topics that the campaign does not have.")
+@text_option("--participant", "NAME", "Group that new assessors belong to.")
+@flag_option("--only-known", "Skip topics that the campaign does not have.")
 @flag_option(
     "--missing",
-    "Take only what is still to be judged: pooled documents, in topics of the assessor's, that "
-    "the same assessor has not judged.",
+    "Import only what is still to be judged: pooled documents of topics assigned to the assessor, "
+    "which the same assessor has not judged.",
 )
-@flag_option("--replace overwrite", "Take the file's grade where it differs from one that stands.")
+@flag_option("--replace overwrite", "Replace existing grades that differ from those of the file.")
 def command(file: str, judgments: str, details: tuple[str, ...], **options: Any) -> None:
     """Import existing judgments: all of a file, or none.
 

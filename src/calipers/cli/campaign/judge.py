@@ -22,38 +22,39 @@ if TYPE_CHECKING:
     from calipers.campaign.store import Campaign
     from calipers.campaign.workflow import DisplaySettings
 
-#: What is judged, and in what order; kept in the campaign.
+#: Options of the presentation, which are stored in the campaign.
 _DISPLAY_OPTIONS = combine_options(
     text_option(
         "--order",
         "ORDER",
-        "Order: random (different for each assessor) or pool (that of the pooling method); "
-        "a pool whose order the judgments make has its own.  [default: as before; random at first]",
+        "Order of documents: random (different for each assessor) or pool (that of the pooling "
+        "method). A pool with an adaptive order is judged in that order.  [default: as before; "
+        "random at first]",
         type=click.Choice(["random", "pool"]),
     ),
     text_option(
         "--seed",
         "N",
-        "Fixes the random order.  [default: as before; 0 at first]",
+        "Seed of the random order.  [default: as before; 0 at first]",
         type=click.IntRange(0, 2**63 - 1),
     ),
     text_option(
         "--repeats",
         "SHARE",
-        "Share of documents that are shown a second time, unannounced, which says how far "
-        "assessors agree with themselves.  [default: as before; 0.05 at first]",
+        "Proportion of documents that are displayed a second time, unannounced, to measure "
+        "intra-assessor agreement.  [default: as before; 0.05 at first]",
         type=click.FloatRange(0, 1),
     ),
     click.option(
         "--preferences/--grades",
         default=None,
-        help="Two documents side by side: which is better? Or one by one, for a grade.  [default: "
-        "as before; grades at first]",
+        help="Judge pairs of documents by preference, or single documents by grade.  [default: as "
+        "before; grades at first]",
     ),
     text_option(
         "--among",
         "GRADE",
-        "With --preferences: only documents that the assessor graded so or higher.",
+        "With --preferences: only documents that the assessor gave this grade or a higher one.",
         type=int,
     ),
 )
@@ -62,17 +63,13 @@ _SERVER_OPTIONS = combine_options(
     option_with_default(
         "--port",
         8321,
-        "Port of the page; 0 takes any that is free. Keep it: what a browser could not save yet "
-        "waits for this address.",
+        "Port of the page; 0 chooses a free one. Keep it: unsaved judgments in a browser belong to "
+        "this address.",
         type=click.IntRange(0, 65535),
     ),
-    option_with_default(
-        "--host", "127.0.0.1", "Address to listen at; the page is reached there alone."
-    ),
-    text_option(
-        "--url", "URL", "The address at which others reach the page, such as https://judge.org."
-    ),
-    flag_option("--new-links", "End all links that were given out before."),
+    option_with_default("--host", "127.0.0.1", "Address to listen on."),
+    text_option("--url", "URL", "Public address of the page, such as https://judge.org."),
+    flag_option("--new-links", "Revoke all earlier links."),
     flag_option("--open opens", "Open the first link in the browser."),
 )
 
@@ -82,7 +79,7 @@ _SERVER_OPTIONS = combine_options(
 @repeatable_option(
     "-a --assessor assessors",
     "NAME",
-    "Who judges; repeatable. Somebody new is added, and judges all topics, unless topics are "
+    "Assessor who judges; repeatable. New ones are added, and judge all topics, unless topics are "
     "assigned.  [default: every person of the campaign]",
 )
 @_DISPLAY_OPTIONS
@@ -97,10 +94,10 @@ def command(
     opens: bool,
     **display_options: Any,
 ) -> None:
-    """Serve the page on which assessors judge the pooled documents of FILE.campaign.
+    """Serve the judging page for the pooled documents of FILE.campaign.
 
-    Each assessor has a link with a secret token: whoever opens it judges in that name. The page is
-    served to this computer only, unless --host is given. Ctrl-C stops the server; judging can be
+    Each assessor has a link with a secret token: whoever opens it judges as that assessor. The page
+    is served to this computer only, unless --host is given. Ctrl-C stops the server; judging can be
     resumed later with the same links. Judgments that the page shows as saved are on the disk.
 
     Keys of the page: 0 to 3 (or the number of grades) judge, save and go to the next document; u
@@ -125,13 +122,14 @@ def command(
     check_installed()
     _check_address(host, url)
     with Campaign.open(file) as campaign:
-        with campaign.write():  # whoever is new stays only where there is something to judge
+        with campaign.write():  # new assessors are added only if there is something to judge
             names = _select_assessors(campaign, assessors)
             settings = _update_settings(get_settings(campaign), display_options)
             sessions = SessionManager(campaign, names, settings)
             if not sessions.documents:
                 raise InputError(
-                    f"{file}: nothing is pooled of their topics; calipers campaign pool"
+                    f"{file}: no documents of their topics are pooled; calipers campaign pool adds "
+                    "them"
                 )
         listener = open_socket(host, port)
         origins = list_origins(host, listener.getsockname()[1], url)
@@ -144,10 +142,12 @@ def command(
             click.echo(f"{name}\t{link}")
         if any(o.startswith("http:") and not _is_local(o) for o in origins):
             write_stderr(
-                "note: links and judgments cross the network as plain text; HTTPS needs a proxy"
+                "note: links and judgments are sent unencrypted over the network; use a proxy for "
+                "HTTPS"
             )
         write_stderr(
-            "Give each assessor their own link. Ctrl-C stops; judging goes on where it was."
+            "Give each assessor their own link. Ctrl-C stops the server; judging can be resumed "
+            "later."
         )
         if opens:
             click.launch(links[0])
@@ -159,7 +159,7 @@ def command(
 def _check_address(host: str, url: str | None) -> None:
     """Check that the address at which browsers reach the page is known."""
     if url is None and host in ("", "0.0.0.0", "::"):
-        raise click.UsageError(f"--host {host}: say with --url under which address others reach it")
+        raise click.UsageError(f"--host {host}: give the public address with --url")
     parts = urlsplit(url or "http://localhost")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
         raise click.UsageError(f"--url {url!r}: expected an address such as https://judge.org")
@@ -195,21 +195,20 @@ def _select_assessors(campaign: Campaign, requested: tuple[str, ...]) -> list[st
         if (assessor.kind, assessor.role) == ("person", "assessor")
     ]
     if not names:
-        raise click.UsageError("the campaign has no assessors yet: say who with --assessor NAME")
+        raise click.UsageError("the campaign has no assessors yet; give --assessor NAME")
     for name in names:
         assessor = assessors.get(name)
         if assessor is None:
             if campaign.assignments():
                 raise InputError(
-                    f"assessor {name!r} has no topics, which are assigned here; "
-                    f"{did_you_mean(name, assessors)}"
+                    f"assessor {name!r} has no assigned topics; {did_you_mean(name, assessors)}"
                 )
             campaign.add_assessor(Assessor(name))
         elif assessor.kind == "program":
             raise InputError(f"assessor {name!r} is a program, whose judgments are imported")
         elif assessor.role == "adjudicator":
             raise InputError(
-                f"assessor {name!r} is an adjudicator, who sees what others said: "
-                "calipers campaign adjudicate"
+                f"assessor {name!r} is an adjudicator, who sees the grades of others: use calipers "
+                "campaign adjudicate"
             )
     return names

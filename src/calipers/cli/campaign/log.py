@@ -19,14 +19,14 @@ _DATA = ("json", "csv", "parquet")
 
 @click.command("log", cls=Command)
 @click.argument("file", metavar="FILE.campaign", type=InputFile())
-@text_option("--assessor", "NAME", "Only what this assessor did.")
-@text_option("--topic", "ID", "Only about this topic.")
-@text_option("--document", "ID", "Only about this document.")
+@text_option("--assessor", "NAME", "List only events of this assessor.")
+@text_option("--topic", "ID", "List only events of this topic.")
+@text_option("--document", "ID", "List only events of this document.")
 @lambda command: format_options(command, _DATA, report=False)
 def command(
     file: str, assessor: str | None, topic: str | None, document: str | None, **options: Any
 ) -> None:
-    """List all recorded events with their authors, times and previous values.
+    """List all recorded events with authors, times and previous values.
 
     Events are never changed or deleted: a withdrawn grade remains, with the author of the
     withdrawal.
@@ -52,7 +52,7 @@ def command(
 
         write_output(format_table(build_table(AuditEntry._fields, rows), "log.parquet"), path)
     else:
-        write_result(rows, [_table(entries) if entries else "nothing yet"], kind, path)
+        write_result(rows, [_table(entries) if entries else "no events yet"], kind, path)
 
 
 def _table(entries: Any) -> Table:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from calipers.campaign.store import Campaign
     from calipers.report.blocks import Table
 
-#: Depths whose pools are counted.
+#: Depths for which the size of the pool is reported.
 _STEPS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200)
 
 ORDERS = (
@@ -39,45 +39,47 @@ ORDERS = (
 @text_option(
     "--depth",
     "K",
-    "Pool the first K documents of every run, or 'all' that it retrieved.  [default: 10 or 100, by "
-    "the goal]",
+    "Pool the first K documents of every run, or 'all' documents.  [default: 10 or 100, by the "
+    "goal]",
     type=Depth(),
 )
 @text_option(
     "--take",
     "N",
-    "Pool the N documents of each topic that weigh most, by the weights of --by.",
+    "Pool the N documents of each topic with the highest weights (see --by).",
     type=click.IntRange(1, MAX_INT),
 )
-@choice_option("--by", ("rrf", "rbp"), "Weights of ranks: 1/(60 + rank), or 0.2 · 0.8^(rank − 1).")
-@number_option("--parameter", "X", "Instead of 60, or of 0.8.")
+@choice_option("--by", ("rrf", "rbp"), "Weight of a rank: 1/(60 + rank), or 0.2 · 0.8^(rank − 1).")
+@number_option("--parameter", "X", "Value in place of 60 (rrf) or 0.8 (rbp).")
 @choice_option(
     "--order",
     ORDERS,
-    "In which order documents are judged: that of the pool, or one that the judgments make, so "
-    "that relevant documents come early. What is judged then is no sample.",
+    "Order in which documents are judged: that of the pool, or an adaptive one, in which relevant "
+    "documents come early. Documents judged in an adaptive order are not a random sample.",
 )
 @option_with_default(
     "--burn-in",
     10,
-    "With an --order that judgments make: so many documents of a topic come first by their best "
-    "ranks, from which a judge learns the topic.",
+    "With an adaptive --order: number of documents of a topic that come first, in the order of "
+    "their best ranks, so that assessors get to know the topic.",
     type=click.IntRange(0, MAX_INT),
 )
 @text_option(
     "--most",
     "N",
-    "With such an --order: judge no more documents of a topic.",
+    "With an adaptive --order: maximum number of documents of a topic to judge.",
     type=click.IntRange(1, MAX_INT),
 )
 @option_with_default(
-    "--seed", 0, "Seed of the draws of --order thompson.", type=click.IntRange(0, 2**31 - 1)
+    "--seed", 0, "Seed of the random draws of --order thompson.", type=click.IntRange(0, 2**31 - 1)
 )
-@flag_option("--replace", "Forget the pools so far, as long as nothing is judged.")
-@flag_option("--dry-run", "Only say what would be pooled.")
+@flag_option(
+    "--replace", "Delete the existing pools, which is possible as long as nothing is judged."
+)
+@flag_option("--dry-run", "Show the pool without recording it.")
 @written_options
 def command(file: str, **options: Any) -> None:
-    """Pool documents to judge: for each topic, the union of the runs' top documents.
+    """Pool the top documents of the runs, to be judged.
 
     A further pool adds documents to the existing one. The output includes the growth of the pool
     with depth, and the unique contribution of each participant.
@@ -91,7 +93,7 @@ def command(file: str, **options: Any) -> None:
     """
     kind, path = format_and_file(options, DATA, "the pool")
     if options["take"] and options["depth"]:
-        raise click.UsageError("--depth and --take are two ways of pooling; give one")
+        raise click.UsageError("--depth and --take exclude each other; give one")
     from calipers.campaign import operations, pooling
     from calipers.campaign.store import Campaign
 
@@ -112,7 +114,7 @@ def command(file: str, **options: Any) -> None:
         write_stderr(f"no run retrieved anything for topic {', '.join(added.empty_topics)}")
     if not is_dry_run:
         write_stderr(
-            f"next: calipers campaign documents {file} FOLDER (what is judged has to be shown)"
+            f"next: calipers campaign documents {file} FOLDER (assessors need the content)"
         )
 
 
@@ -173,8 +175,8 @@ def pool_tables(data: dict[str, Any]) -> Iterator[str | Table]:
         if name != "topics":
             yield ""
             yield {
-                "growth": "Pools of other depths, all topics together:",
-                "groups": "What each participant has, and what nobody else has:",
+                "growth": "Size of the pool by depth, over all topics:",
+                "groups": "Documents of each participant, and those that only it found:",
             }[name]
             yield ""
         yield format_table(head, [[row[column] for column in head] for row in data[name]])

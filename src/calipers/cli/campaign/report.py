@@ -19,16 +19,16 @@ from calipers.report import writers
 @click.argument("file", metavar="FILE.campaign", type=InputFile())
 @click.argument("page", metavar="FILE.html", type=OutputFile(dash=False))
 @measure_option
-@option_with_default("--level", 0.95, "Level of intervals and tests.", type=SHARE)
+@option_with_default("--level", 0.95, "Confidence level of intervals and tests.", type=SHARE)
 @option_with_default(
-    "--draws", 20, "How often sparse judgments are drawn.", type=click.IntRange(1, 10_000)
+    "--draws", 20, "Number of samples of sparse judgments.", type=click.IntRange(1, 10_000)
 )
-@option_with_default("--seed", 0, "Seed of the draws.", type=click.IntRange(0, 2**31 - 1))
+@option_with_default("--seed", 0, "Seed of the samples.", type=click.IntRange(0, 2**31 - 1))
 @click.option(
     "--format",
     "format_",
     type=Format(()),
-    help="Format of the document; by the suffix of the file, else an HTML page.",
+    help="Format of the document (default: by the suffix of the file, else an HTML page).",
 )
 @flag_option("--open opens", "Open the page in the browser.")
 def command(
@@ -57,7 +57,7 @@ def command(
     suffix = Path(page).suffix.lower()
     document_format = format_ or writers.format_for_suffix(suffix)
     if document_format is None and page.lower().endswith(NO_PAGES):
-        raise click.UsageError(f"{page!r} is no name of an HTML page, or of a document")
+        raise click.UsageError(f"{page!r} is not the name of an HTML page or a document")
     kind = document_format or "html"
     if opens and kind != "html":
         raise click.UsageError("--open goes with an HTML page")

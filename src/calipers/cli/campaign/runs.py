@@ -17,10 +17,10 @@ from calipers.cli.process import write_stderr
 @text_option(
     "--participant",
     "NAME",
-    "Who hands these runs in: the group, person or team whose systems made them.",
+    "Participant (group, person or team) who submitted these runs.",
     required=True,
 )
-@text_option("--name", "NAME", "What the run is called, where it is one.  [default: as the file]")
+@text_option("--name", "NAME", "Name of the run, if there is only one.  [default: as the file]")
 def command(file: str, runs: tuple[str, ...], participant: str, name: str | None) -> None:
     """Add the runs of a participant: TREC run files, JSON or tables.
 
@@ -32,7 +32,7 @@ def command(file: str, runs: tuple[str, ...], participant: str, name: str | None
       calipers campaign runs digits.campaign pixels.run edges.run --participant basel
     """
     if name is not None and len(runs) > 1:
-        raise click.UsageError(f"--name is for one run, and there are {len(runs)}")
+        raise click.UsageError(f"--name applies to one run, but there are {len(runs)}")
     from calipers.campaign.runs import add_runs
     from calipers.campaign.store import Campaign
 
@@ -51,7 +51,7 @@ def _lines(file: str, added: Any) -> list[str]:
     counts = f"{format_count(len(run.scores), 'topics')}, {format_count(documents, 'documents')}"
     lines = [f"{file}: {run.run} of {run.participant}: {counts}"]
     if added.unanswered:
-        lines.append(f"  {run.run} answers nothing for topics {format_names(added.unanswered)}")
+        lines.append(f"  {run.run} has no documents for topics {format_names(added.unanswered)}")
     if added.unknown:
         lines.append(
             f"  {run.run}: {format_count(len(added.unknown), 'topics')} that the campaign does not "
@@ -59,5 +59,5 @@ def _lines(file: str, added: Any) -> list[str]:
             f"{format_names(added.unknown)}"
         )
     if added.same:
-        lines.append(f"  {run.run} says the same as {added.same}")
+        lines.append(f"  {run.run} has the same content as {added.same}")
     return lines

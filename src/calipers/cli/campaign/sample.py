@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 @repeatable_option(
     "--stratum strata",
     "DEPTH=DRAW",
-    "A stratum, down to that best rank, from where the one before ends; DRAW is 'all', how many "
-    "of its documents are drawn in each topic (20), or which share (0.2, and 2 documents at "
-    "least). Repeatable, by rising depths.",
+    "Stratum of documents with best ranks down to DEPTH, after the previous stratum; DRAW is "
+    "'all', the number of documents to sample in each topic (20), or their proportion (0.2, and at "
+    "least 2 documents). Repeatable, by ascending depths.",
     required=True,
 )
-@option_with_default(
-    "--seed", 0, "The same seed draws the same documents.", type=click.IntRange(0, 2**31 - 1)
+@option_with_default("--seed", 0, "Seed of the sample.", type=click.IntRange(0, 2**31 - 1))
+@flag_option(
+    "--replace", "Delete the existing pools, which is possible as long as nothing is judged."
 )
-@flag_option("--replace", "Forget the pools so far, as long as nothing is judged.")
-@flag_option("--dry-run", "Only say how many documents would be judged.")
+@flag_option("--dry-run", "Show the numbers of documents without recording the sample.")
 @written_options
 def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
     """Draw a stratified sample of documents to judge.
@@ -75,8 +75,8 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
             write=not options["dry_run"],
         )  # fmt: skip
     rows: list[dict[str, Any]] = [
-        {"topic": topic, "stratum": name, "documents": len(item.documents), "drawn": len(item.sampled),
-         "inclusion": item.inclusion}
+        {"topic": topic, "stratum": name, "documents": len(item.documents),
+         "drawn": len(item.sampled), "inclusion": item.inclusion}
         for topic, topic_strata in sample.topics.items() for name, item in topic_strata.items()
     ]  # fmt: skip
     head = "topic", "stratum", "documents", "drawn", "inclusion"
@@ -85,7 +85,7 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
         "",
     ]
     n_pooled, n_sampled = (sum(int(row[item]) for row in rows) for item in ("documents", "drawn"))
-    lines.append(f"{n_pooled} documents pooled, {n_sampled} drawn to be judged")
+    lines.append(f"{n_pooled} documents pooled, {n_sampled} sampled to be judged")
     write_result({"settings": settings, "strata": rows}, lines, kind, path)
     if added.empty_topics:
         write_stderr(f"no run retrieved anything for topic {', '.join(added.empty_topics)}")
@@ -106,6 +106,8 @@ def _parse_strata(strata: tuple[str, ...]) -> tuple[list[int], dict[str, int | f
         if not equals:
             raise click.UsageError(f"--stratum {spec!r}: expected 10=all, 50=0.3 or 100=20")
         if depths and end <= depths[-1]:
-            raise click.UsageError(f"--stratum {spec!r}: its depth is no deeper than {depths[-1]}")
+            raise click.UsageError(
+                f"--stratum {spec!r}: expected a depth greater than {depths[-1]}"
+            )
         depths.append(end)
     return depths, numbers

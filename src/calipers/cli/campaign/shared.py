@@ -15,26 +15,26 @@ from calipers.evaluation.task import MAX_INT
 if TYPE_CHECKING:
     from calipers.report.blocks import Block, Table
 
-#: What results are besides documents.
+#: Data formats of results, in addition to documents.
 DATA = ("json",)
 
 #: The names of ``campaign.adjudication.RULES``; the first is the default of all commands.
 RULES = ("majority", "lowest", "median", "highest", "first")
 
-#: Which grade a document gets where several were given.
+#: Option of the rule that combines grades.
 rule_option = choice_option(
     "--rule",
     RULES,
-    "Which grade to take where persons differ and no adjudicator has decided; of equally many the "
-    "lower one.",
+    "Grade of documents on which persons disagree and no adjudicator has decided; ties go to the "
+    "lower grade.",
 )
 
 
-#: What participants are measured by.
+#: Option of the measures of participants.
 measure_option = repeatable_option(
     "-m --measure measures",
     "NAME",
-    "A measure; repeatable.  [default: those named by create, else those of the goal]",
+    "Measure; repeatable.  [default: those named by create, else those of the goal]",
 )
 
 

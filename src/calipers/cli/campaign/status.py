@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("file", metavar="FILE.campaign", type=InputFile())
 @written_options
 def command(file: str, **options: Any) -> None:
-    """Report the contents and the progress of a campaign, by assessor and by topic.
+    """Report the contents and the progress of a campaign.
 
     It can be run while assessors judge.
 
@@ -54,7 +54,7 @@ def _lines(status: CampaignStatus) -> Iterator[str | Table]:
     )
     proportion = f" ({status.judged / status.to_judge:.0%})" if status.to_judge else ""
     unpooled_note = (
-        f"; beside these {format_count(status.beside, 'documents')} judged" if status.beside else ""
+        f"; in addition {format_count(status.beside, 'documents')} judged" if status.beside else ""
     )
     judged = f"{status.judged} judged{proportion}{unpooled_note}"
     yield f"{status.pooled} pooled, {status.to_judge} to judge, {judged}"

@@ -12,7 +12,7 @@ from calipers.cli.process import write_stderr
 @click.command("topics", cls=Command)
 @click.argument("file", metavar="FILE.campaign", type=InputFile())
 @click.argument("topics", metavar="TOPICS...", nargs=-1, required=True, type=InputFile())
-@text_option("--author", "PARTICIPANT", "Who wrote these topics, where they do not say themselves.")
+@text_option("--author", "PARTICIPANT", "Author of topics that do not name one.")
 def command(file: str, topics: tuple[str, ...], author: str | None) -> None:
     """Add topics to a campaign, from one or more files: all of them or none.
 
@@ -40,6 +40,5 @@ def command(file: str, topics: tuple[str, ...], author: str | None) -> None:
     if bare:
         write_stderr(
             f"{format_count(len(bare), 'topics')} without description and narrative: "
-            f"{format_names(bare)}; "
-            "assessors will have to guess what is relevant"
+            f"{format_names(bare)}; assessors need them to know what is relevant"
         )

@@ -46,7 +46,7 @@ def command(table: str, **options: Any) -> None:
       calipers learn check-split patients.csv --truth progression --part part
       calipers learn check-split clicks.parquet --truth clicked --group user --test 0.2
     """
-    kind, path = format_and_file(options, ("json",), "what was found")
+    kind, path = format_and_file(options, ("json",), "the result")
     from calipers.data.tables import add_location, column
     from calipers.learning.split import split
     from calipers.learning.split_checks import check_split
@@ -96,6 +96,6 @@ def _document(result: SplitCheck) -> Iterator[Block]:
 
     yield Heading("Check of a split", 1)
     items = [finding_item(finding) for finding in result.findings]
-    yield Findings(items) if items else Lines(["Nothing was found."])
-    yield Lines([mark_literal(f"Looked for {', '.join(result.checked)}.")])
+    yield Findings(items) if items else Lines(["No problems were found."])
+    yield Lines([mark_literal(f"Checks: {', '.join(result.checked)}.")])
     yield Notes(list(map(mark_literal, result.notes)))

@@ -36,7 +36,7 @@ from calipers.learning.parameters import GROUP, POSITIVE, TIME, WEIGHT
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Columns of one name each.
+#: Options that name one column each.
 _COLUMNS = ("fold", "repetition", "part", "group", "time", "weight")
 
 _fitted_options = combine_options(

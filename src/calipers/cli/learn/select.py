@@ -82,9 +82,11 @@ def command(table: str, truth: str, **options: Any) -> None:
     rows = read_input_table(table).rows
     estimators = list(map(parse_estimator, options.pop("estimator")))
     if len(estimators) < 2:
-        raise click.UsageError("there is one --estimator, expected two or more to choose among")
+        raise click.UsageError("there is one --estimator, expected two or more to select from")
     if len(dict(estimators)) < len(estimators):
-        raise click.UsageError("two estimators have one name: say another, as in --estimator a=…")
+        raise click.UsageError(
+            "two estimators have the same name; rename one, as in --estimator a=…"
+        )
     options["threshold"] = parse_threshold(options["threshold"])
     features = options.pop("features")
     with add_location(table), options_in_errors():

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from calipers.results.learning import LearningResult
 
-#: What is fitted.
+#: Options of what is fitted.
 fitted_options = combine_options(
     text_option("--truth", "COL", "Column of the target.", required=True),
     text_option(
@@ -85,7 +85,7 @@ def divided_options(folds: int, repeats: int) -> Option:
 
 tuned_options = combine_options(argument_option(THRESHOLD), argument_option(INNER))
 
-#: What else is known of rows, and what is measured.
+#: Options of columns and measures.
 split_options = combine_options(
     *map(argument_option, (GROUP, TIME, WEIGHT, POSITIVE)),
     text_option("-m --measure", "NAME", "Measure (default: MSE or error rate).",
@@ -213,7 +213,7 @@ def select_features(
     non_numeric = [name for name in columns if not is_number(name)]
     if non_numeric:
         raise click.UsageError(
-            f"column {non_numeric[0]!r} holds no numbers; name columns that do by --features"
+            f"column {non_numeric[0]!r} is not numeric; name numeric columns by --features"
         )
     if not columns:
         raise click.UsageError("no column is left for features")
@@ -248,7 +248,7 @@ def _parameters(arguments: str, text: str) -> dict[str, Any]:
     for part in filter(None, map(str.strip, arguments.split(","))):
         name, equals, value = map(str.strip, part.partition("="))
         if not equals:
-            raise click.UsageError(f"--estimator {text!r}: {part!r} is no name=value")
+            raise click.UsageError(f"--estimator {text!r}: {part!r} is not name=value")
         words = {"none": None, "true": True, "false": False}
         try:
             parameters[name] = words[value.lower()] if value.lower() in words else json.loads(value)

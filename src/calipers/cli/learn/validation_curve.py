@@ -18,7 +18,7 @@ from calipers.cli.learn.shared import (
 )
 from calipers.cli.options import text_option
 
-#: More than in Python: here all that is wanted is the answer.
+#: More repetitions than in Python, because the command is run only for the result.
 REPEATS = 5
 
 

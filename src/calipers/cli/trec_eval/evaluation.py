@@ -102,11 +102,11 @@ def _evaluated_topics(
             continue
         reason = problem
         if not retrieved_mask[i] and not options.complete:
-            reason = "not among the results; -c evaluates it all the same"
+            reason = "not in the results; -c evaluates it nevertheless"
         elif needs_judgments and reason is None:
             reason = judged.unusable.get(i)
-            # The original cannot begin with a topic without judgments, and stumbles over any
-            # whose highest judgment is below -1.
+            # The original fails if the first topic has no judgments, and for any topic whose
+            # highest judgment is below -1.
             if highest is not None and highest[i] < (-1 if evaluated else 0):
                 reason = "all its judgments are negative"
         if reason is not None:

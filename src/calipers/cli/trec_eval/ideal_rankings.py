@@ -12,7 +12,7 @@ import numpy as np
 from calipers.statistics import FloatArray, JudgedRankings
 from calipers.statistics.rankings import IdealRankings, segment_offsets
 
-#: Beyond that the order of grades that nothing has is not worth its time.
+#: Highest grade up to which grades without documents are ordered, as more of them take too long.
 HIGHEST = 10_000
 
 Levels = tuple[tuple[int, float], ...]
@@ -23,8 +23,9 @@ class UnstableIdealRanking(JudgedRankings):
     """Rankings whose ideal rankings are those of trec_eval.
 
     It sorts grades by gain, but treats gains that differ by less than 1 as equal and keeps their
-    previous order: grades with a gain of their own (``assigned_gains``), then the others, from 0 on. The
-    ideal ranking begins with the last of them and ends at the first one without a positive gain.
+    previous order: grades with a gain of their own (``assigned_gains``), then the others, from 0
+    on. The ideal ranking begins with the last of them and ends at the first one without a positive
+    gain.
     """
 
     assigned_gains: Levels = ()

@@ -14,7 +14,7 @@ from calipers.data.grouped_judgments import Lines, judge_groups, read_groups
 from calipers.data.trec import read_qrels, read_run
 from calipers.statistics import GroupedRankings, JudgedRankings
 
-#: The formats of judgments that hold groups, and what their lines hold.
+#: Formats of judgments with groups, and the columns of their lines.
 GROUPED: dict[str, Lines] = {"qrels_jg": "qrels", "prefs": "prefs", "qrels_prefs": "groups"}
 FORMATS = ("qrels", *GROUPED)
 
@@ -39,9 +39,11 @@ def read_inputs(options: Options) -> JudgedResults:
     judgments = f"./{judgments}" if judgments == STDIN else judgments
     results = STDIN if results.startswith("-") else results
     if options.judgments_format not in FORMATS:
-        raise ProgramExit(2, f"{options.judgments_format!r} is no format of judgments: {FORMATS}")
+        raise ProgramExit(
+            2, f"{options.judgments_format!r} is not a format of judgments: {FORMATS}"
+        )
     if options.results_format != "trec_results":
-        raise ProgramExit(2, f"{options.results_format!r} is no format of results: trec_results")
+        raise ProgramExit(2, f"{options.results_format!r} is not a format of results: trec_results")
     run_options = {"float32": options.conventions < 10, "depth": options.depth, "lenient": True}
     run = _NO_RESULTS if _holds_no_results(results) else results
     try:
@@ -58,7 +60,7 @@ def read_inputs(options: Options) -> JudgedResults:
     return judged
 
 
-#: A run of a topic that nobody has judged.
+#: Run of a topic without judgments.
 _NO_RESULTS: Mapping[str, Mapping[str, float]] = {"\0": {"\0": 0.0}}
 
 
@@ -100,7 +102,7 @@ def _read_groups(
 ) -> JudgedResults:
     groups = read_groups(judgments, lines=lines, lenient=True)
     if groups.topic_errors and lines == "qrels":
-        # Of these the original reads no further.
+        # The original stops reading at these.
         raise next(iter(groups.topic_errors.values()))
     run = judge_groups(_name(results), results, groups, ascending=lines != "qrels", **run_options)
     return JudgedResults(

@@ -11,12 +11,13 @@ from typing import Any
 
 from calipers.cli.trec_eval.c_parsing import ProgramExit, parse_float, parse_int
 
-#: Makes, from a name and the text of its parameters (``None``: those that are usual), the names
-#: that are printed and the parameters behind each; ``None`` for such that cannot be evaluated.
+#: Function that parses the name and the text of the parameters of a measure (``None``: the default
+#: ones) and returns the printed names, each with its parameters (``None`` if it cannot be
+#: evaluated).
 Reader = Callable[[str, "str | None"], "list[tuple[str, dict[str, Any] | None]]"]
 
 
-#: Beyond any grade.
+#: A number greater than any grade.
 NO_GRADE = 1 << 40
 
 
@@ -135,8 +136,8 @@ class TrecMeasure:
     which are summed over topics. ``relevant`` states which documents are relevant at a level below
     0: judged ones; or also others (``"all"``), because grades are only compared with the level,
     except that the first in the ranking are excluded where hits are counted from its end
-    (``"last"``). ``since`` is the first version with the measure, and ``custom_description`` is the description
-    of a measure that is not numeric.
+    (``"last"``). ``since`` is the first version with the measure, and ``custom_description`` is the
+    description of a measure that is not numeric.
     """
 
     measure: str = ""
@@ -204,7 +205,8 @@ TABLE: dict[str, TrecMeasure] = {
     "P": ranking_measure("P", DEPTHS),
     "relstring": TrecMeasure(
         read=float_list_reader("10", _length),
-        custom_description="The judgments of the first documents (10), a character each: 0 to 9, > for more,\n"
+        custom_description="The judgments of the first documents (10), a character each: 0 to 9, "
+        "> for more,\n"
         "- for a document that is not judged, . for one that is pooled but not judged.",
     ),
     "recall": ranking_measure("R", DEPTHS),

@@ -27,7 +27,7 @@ LONG = {
     "Output_old_results_format=": "-o",
     "Zscore=": "-Z",
 }
-#: Versions whose conventions there are, by what a user may call them.
+#: Versions with conventions of their own, by the names that users may give.
 CONVENTIONS = {"9": 9, "9.0.8": 9, "10": 10, "10.0": 10}
 
 

@@ -49,7 +49,7 @@ OF_COUNTS = ("accuracy", "balanced-accuracy", "macro-F1", "weighted-F1", "MCC", 
 OF_PROBABILITIES = ("log-loss", "Brier")
 OF_RANKS = ("top-5-accuracy",)
 
-#: With more classes than this the best five are worth a look.
+#: With more classes than this, top-5 measures are shown as well.
 MANY_CLASSES = 10
 
 
@@ -130,7 +130,7 @@ class MulticlassProblem(ClassificationProblem):
             if all(system.supports(reads) for system in systems.values())
         ]
 
-    # --- What an evaluation has beside estimates -------------------------------------------------
+    # --- What an evaluation has in addition to estimates ------------------------------------------
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
         """Return the classes, the rule for ties of the highest score, and undefined values."""

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 #: The usual measures of points that can be added up.
 OF_POINTS = ("simplified-silhouette", "Davies-Bouldin", "Calinski-Harabasz", "WCSS")
 
-#: Classes and clusters meet in so many ways at most.
+#: Maximum number of non-empty cells of a contingency table.
 MOST_CELLS = 2_000_000
 
 #: What the number of points of a combination is called, which no column is.
@@ -155,8 +155,7 @@ def evaluate_cells(
         ).summarize()
     if columns.extra_columns and notes and noise == "drop":
         raise InputError(
-            "cost: noise='drop' leaves out points, and costs of those that are left take all rows "
-            "in memory (engine='memory')"
+            "cost: with noise='drop', costs of the remaining points require engine='memory'"
         )
     problem = ClusteringProblem(noise if notes else None, engine=engine.kind)
     evaluation = evaluate_systems(
@@ -205,8 +204,8 @@ def _check(measures: Sequence[Measure], engine: Engine, metric: str, baseline: B
         )
     if metric != "euclidean":
         raise InputError(
-            f"metric is {metric!r}: centres are Euclidean, and distances of any two points take "
-            "all of them in memory"
+            f"metric is {metric!r}: centers are Euclidean, and distances between points require "
+            "engine='memory'; expected 'euclidean'"
         )
     for measure in measures:
         reads = measure.definition.reads
@@ -214,11 +213,11 @@ def _check(measures: Sequence[Measure], engine: Engine, metric: str, baseline: B
         if reads == "pairs" or needs_pairs or (reads == "distances" and measure.label is not None):
             raise InputError(
                 f"{measure} takes all points in memory, which engine={engine.kind!r} does not "
-                f"have; {', '.join(OF_POINTS)} are of centres"
+                f"have; {', '.join(OF_POINTS)} take only centers"
             )
         if reads != "partitions" and not engine.is_rereadable:
             raise InputError(
-                f"{engine.name}: {measure} takes several looks at the points, and these can be "
+                f"{engine.name}: {measure} requires several passes over the points, which can be "
                 "read only once"
             )
 
@@ -292,11 +291,13 @@ class _CombinationLimit:
 
     def __call__(self, cells: _LabelCombinations) -> _LabelCombinations:
         if cells.rows.table.num_rows > MOST_CELLS:
-            raise InputError(f"labels: classes and clusters meet in more than {MOST_CELLS:,} ways")
+            raise InputError(
+                f"labels: the contingency table has more than {MOST_CELLS:,} non-empty cells; "
+                "expected fewer classes or clusters"
+            )
         if cells.rows.buffer.nbytes > self.memory / 2:
             raise InputError(
-                "labels: classes and clusters meet in more ways than the memory holds; allow more "
-                "with memory="
+                "labels: the contingency table exceeds the memory limit; allow more with memory="
             )
         return cells
 

@@ -198,7 +198,7 @@ class MultilabelProblem(Problem):
         counts = parse("macro-F1", "counts")
         return [(name, counts) for name, system in systems.items() if system.predicted is not None]
 
-    # --- What an evaluation has beside estimates -------------------------------------------------
+    # --- What an evaluation has in addition to estimates ------------------------------------------
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
         """Return the labels, the thresholds at which rows have them, and undefined values."""
@@ -391,7 +391,7 @@ def _systems(
             check_length(indicators, repeats.rows, display_name)
             systems[name] = replace(system, predicted=repeats(indicators), thresholds=None)
     if threshold is not None and not any(kind != "predicted" for kind, _ in outputs):
-        raise InputError("threshold= is about scores or probabilities, and there are none")
+        raise InputError("threshold= requires scores or probabilities, and there are none")
     return systems
 
 
@@ -410,7 +410,9 @@ def _threshold(
         for key in by_label:
             if key not in labels:
                 hint = did_you_mean(key, (*labels, *sorted(systems)))
-                raise InputError(f"threshold for {key!r}, which is no label and no system; {hint}")
+                raise InputError(
+                    f"threshold for {key!r}, which is neither a label nor a system; {hint}"
+                )
         if default is not None:
             by_label = dict.fromkeys(labels, default) | by_label
     elif (
@@ -419,7 +421,8 @@ def _threshold(
         or getattr(threshold, "ndim", 1) != 1
     ):
         raise InputError(
-            f"threshold is {format_value(threshold)}, expected a finite number, or one for each label"
+            f"threshold is {format_value(threshold)}, expected a finite number, or one for each "
+            "label"
         )
     else:
         if len(threshold) != len(labels):
@@ -436,7 +439,7 @@ def _check_measure(measure: Measure, labels: tuple[str, ...]) -> None:
     d = measure.definition
     of_labels = d.task == "classification" and d.statistic is not ClassRanks
     if not of_labels and d.task != "multilabel":
-        raise InputError(f"{measure} is no measure of several labels a row")
+        raise InputError(f"{measure} is not a measure of multilabel predictions")
     check_named_classes(measure, labels, "label")
     if measure.label is not None:
         return
@@ -452,6 +455,8 @@ def _check_measure(measure: Measure, labels: tuple[str, ...]) -> None:
     if not averaged:
         raise InputError(f"{measure}: {measure.plain} has no average; ask for {label_measure}")
     if measure.average in PAIRWISE:
-        raise InputError(f"{measure}: labels exclude nothing, so that there are no pairs")
+        raise InputError(
+            f"{measure}: labels do not exclude each other, so there are no pairs to average"
+        )
     if mean and measure.average != "macro":
-        raise InputError(f"{measure}: every label has every row; ask for {macro}")
+        raise InputError(f"{measure}: all labels have the same rows; ask for {macro}")

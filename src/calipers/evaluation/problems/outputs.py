@@ -196,6 +196,6 @@ def _unit_notes(measures: Sequence[Measure]) -> Iterator[str]:
     if unit_measures:
         has, it = ("has", "it is") if len(unit_measures) == 1 else ("have", "they are")
         yield (
-            f"{', '.join(unit_measures)} {has} the units of the outputs: where these differ, {it} decided by "
-            "the output of the largest numbers. macro-R2 has no unit."
+            f"{', '.join(unit_measures)} {has} the units of the outputs: where these differ, {it} "
+            "decided by the output of the largest numbers. macro-R2 has no unit."
         )

@@ -59,10 +59,12 @@ class SoftLabelProblem(Problem):
         ``unused`` holds the arguments that must not be given with such a truth.
         """
         for name in (name for name, value in unused.items() if value is not None):
-            raise InputError(f"truth: is a distribution a row, which goes without {name}=")
+            raise InputError(
+                f"truth: is a distribution per row, which cannot be combined with {name}="
+            )
         if probability is None:
             raise InputError(
-                "truth: is a distribution a row, which takes probability= of each class"
+                "truth: is a distribution per row, which requires probability= of each class"
             )
         return cls(class_names(truth, labels))
 

@@ -93,10 +93,11 @@ def omitted_reason(systems: Mapping[str, BinaryOutput]) -> tuple[str, ...]:
     if not certain:
         return ()
     listed_names = ", ".join(certain[:5]) + (", …" if len(certain) > 5 else "")
-    reason = f"Calibration slope and intercept are not shown: some probabilities are 0 or 1 ({listed_names}),"
-    return (
-        f"{reason} which have no logit; 'calibration-slope(delta=1e-6)' moves them by that much.",
+    note = (
+        "Calibration slope and intercept are not shown: some probabilities are 0 or 1 "
+        f"({listed_names}), which have no logit; 'calibration-slope(delta=1e-6)' clips them."
     )
+    return (note,)
 
 
 #: A number, a rule, or either for each system.
@@ -108,7 +109,7 @@ Threshold: TypeAlias = (
 _OF_ACCURACY = ("accuracy", "error-rate")
 
 ABOUT_TWO = (
-    "positive= and threshold= are about two classes: name a positive class and leave out labels= "
+    "positive= and threshold= apply to two classes: name a positive class and leave out labels= "
     "(or name two there), or leave out both"
 )
 
@@ -126,7 +127,7 @@ def make_binary_systems(
     if predicted is None and score is None and probability is None:
         raise InputError("nothing to evaluate: give predicted=, score= or probability=")
     if threshold is not None and score is None and probability is None:
-        raise InputError("threshold= is about scores or probabilities, and there are none")
+        raise InputError("threshold= requires scores or probabilities, and there are none")
     systems: dict[str, BinaryOutput] = {}
     rows = len(labels.positive)
 
@@ -210,9 +211,10 @@ def tune_for_accuracy(
     measure_names = " and ".join(measure.display_name for measure in accuracies)
     suffix = "" if len(systems) == 1 else f" of {format_names(list(tuned))}"
     note = (
-        f"No threshold was given, so {measure_names}{suffix} {'is' if len(accuracies) == 1 else 'are'} at the "
-        "threshold of the best accuracy on these same rows, which is too good for other rows; "
-        "threshold= takes one that was chosen before."
+        f"No threshold was given, so {measure_names}{suffix} "
+        f"{'is' if len(accuracies) == 1 else 'are'} at the threshold of the best accuracy on these "
+        "same rows, which is optimistic for other rows; threshold= takes one that was chosen "
+        "before."
     )
     return {**systems, **tuned}, (note,)
 
@@ -233,7 +235,9 @@ def _threshold(
 def _check_thresholds(threshold: Any, systems: Mapping[str, BinaryOutput]) -> None:
     unknown = sorted(set(threshold) - set(systems)) if isinstance(threshold, Mapping) else []
     if unknown:
-        raise InputError(f"threshold for {unknown[0]!r}, which is no system: {', '.join(systems)}")
+        raise InputError(
+            f"threshold for {unknown[0]!r}, which is not a system; expected {', '.join(systems)}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,7 +334,7 @@ class BinaryProblem(ClassificationProblem):
         """Return the systems, at the threshold of the best accuracy if they need one."""
         return tune_for_accuracy(systems, measures)
 
-    # --- What an evaluation has beside estimates -------------------------------------------------
+    # --- What an evaluation has in addition to estimates ------------------------------------------
 
     def leading(self, sample: Sample) -> Sequence[Estimate]:
         """Return the thresholds that a rule chose on the rows, as estimates."""
@@ -358,7 +362,7 @@ class BinaryProblem(ClassificationProblem):
         if labels.positive.all() or not labels.positive.any():
             present_class, absent_class = self.names[:: -1 if labels.positive.all() else 1]
             reason = f"All rows are of class {present_class}, none of {absent_class}"
-            notes = (f"{reason}: measures that need both have no value.",)
+            notes = (f"{reason}: measures that need both are undefined.",)
         return (
             *notes,
             *(omitted_reason(sample.rows) if has_defaults(options.measures) else ()),
@@ -396,7 +400,7 @@ class BinaryProblem(ClassificationProblem):
         cuts = self.threshold.values() if isinstance(self.threshold, Mapping) else [self.threshold]
         if any(isinstance(cut, str | ThresholdRule) for cut in cuts):
             raise InputError(
-                "threshold: a rule chooses it among all rows, which takes engine='memory'; a "
+                "threshold: a rule chooses it among all rows, which requires engine='memory'; a "
                 "stream takes a number"
             )
         output_columns, values = columns.output_columns, np.array([0.25, 0.75])
@@ -427,9 +431,9 @@ class BinaryProblem(ClassificationProblem):
         bare, accuracies = select_unthresholded(systems, measures)
         if bare:
             raise InputError(
-                f"{accuracies[0]} of scores without a threshold is at the best one, which is chosen "
-                "among all rows and takes engine='memory'; a stream takes a number as threshold=, "
-                "and has max-accuracy"
+                f"{accuracies[0]} of scores without a threshold is at the best one, which is "
+                "chosen among all rows and requires engine='memory'; a stream takes a number as "
+                "threshold=, and has max-accuracy"
             )
         super().check_stream(systems, measures)
 

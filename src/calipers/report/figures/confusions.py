@@ -16,9 +16,9 @@ from calipers.report.figures.vega import Spec
 from calipers.report.safe_names import shorten_name, unique_labels
 from calipers.results import ORIENTATIONS, ConfusionBase, Evaluation
 
-#: More classes than these make no picture: the cells would be smaller than a letter.
+#: The largest number of classes that are drawn: with more, cells would be smaller than a letter.
 MOST_DRAWN = 60
-#: Up to so many classes their counts are written into the cells.
+#: The largest number of classes with counts in the cells.
 WRITTEN = 12
 
 
@@ -52,7 +52,7 @@ def caption(
 ) -> str:
     """Return the caption of a heat map, with a note if its order is not the one ``before``."""
     side = "row" if orientation == ORIENTATIONS[0] else "column"
-    parts = [summary(confusion), f"Colour: proportion of the true class, by {side}."]
+    parts = [summary(confusion), f"Color: proportion of the true class, by {side}."]
     if (confusion.low == confusion.low).any():
         level = numbers.format_percent(confusion.level)
         parts.append(f"On a page, pointing at a cell shows its {level} CI.")

@@ -54,7 +54,7 @@ def curve_chart(
     if sum(map(len, labels)) > vega.LEGEND_LINE:
         legend["columns"] = 1 if max(map(len, labels)) > vega.LEGEND_LINE // 3 else 3
     by_name = plane.is_plane(curves) and len(curves) <= plane.MOST_NAMED
-    shown_legend = None if by_name else legend  # whose names stand beside them
+    shown_legend = None if by_name else legend  # its labels are next to the curves
     hue = vega.category("system", scale=vega.scale(labels, vega.PALETTE), legend=shown_legend)
     dashes = [list(dash) for dash in vega.DASHES]
     dash = vega.category("system", scale=vega.scale(labels, dashes), legend=shown_legend)
@@ -92,7 +92,7 @@ def is_point(curve: Curve) -> bool:
     return curve.shape == "point"
 
 
-#: Of more lines of chance than these nobody could say whose they are.
+#: The largest number of chance lines: more could not be assigned to their curves.
 _MOST_CHANCE = 3
 
 
@@ -281,7 +281,7 @@ def _reference_layers(curves: Sequence[Curve], x: Spec, y: Spec) -> list[Spec]:
     return layers
 
 
-#: Drawn where there is one system only: several would not be told apart.
+#: Drawn only if there is one system: those of several would look the same.
 _THRESHOLD_LINE = "threshold in use"
 
 
@@ -290,7 +290,7 @@ def keep_data_order(x: Spec) -> Spec:
     return {**x, "sort": None}
 
 
-#: Of more points on a line dots would hide it.
+#: The largest number of points that are drawn as dots: more would hide the line.
 _MOST_DOTS = 25
 
 

@@ -20,16 +20,16 @@ from calipers.report.wide import is_ranked, order_systems, primary_measure
 from calipers.results import Curve, Evaluation, curve_kinds, select_kinds
 from calipers.results.name_lookup import match_case_insensitive
 
-#: Of more systems those that lead are drawn.
+#: The largest number of systems that are drawn: the best ones.
 MOST_CURVES = 12
-#: So many points of a curve stand beside its chart.
+#: Number of points of a curve in the table of its chart.
 _POINTS = 11
 
-#: What ROC curves are called where there are points only: they come behind the curves.
+#: Title of the ROC chart if it has only points, which come after curves.
 _POINTS_ONLY = "Predicted labels in the ROC plane"
 
-#: What curves are computed of: scores of two classes, or of one of several against the rest;
-#: probabilities; predicted numbers or quantiles; rankings of topics; the points of clusterings.
+#: Sources of curves: scores of two classes, or of one of several against all others; probabilities;
+#: predicted numbers or quantiles; rankings of topics; the points of clusterings.
 SOURCES = ("scores", "probabilities", "numbers", "quantiles", "rankings", "clusters")
 
 
@@ -197,8 +197,7 @@ class CurveChart(ChartDefinition):
         if any(len(c.simultaneous_low) for c in curves):
             parts.append(
                 f"Paler: {level} simultaneous band ({shorten_name(first.simultaneous_method)}), "
-                "which is "
-                "conservative."
+                "which is conservative."
             )
         parts += _points_caption([c for c in curves if is_point(c)], len(curves), level)
         parts += plane.caption(curves) if plane.is_plane(curves) else []
@@ -206,9 +205,8 @@ class CurveChart(ChartDefinition):
             parts.append("Dashed: chance.")
         if any(math.isfinite(c.threshold_in_use) for c in curves):
             if self.has_upright_threshold:
-                parts.append(
-                    f"Upright line: the threshold in use, {threshold_text(first.threshold_in_use)}."
-                )
+                threshold = threshold_text(first.threshold_in_use)
+                parts.append(f"Vertical line: the threshold in use, {threshold}.")
             elif any(c.operating_point for c in curves):
                 parts.append("Dot: the threshold in use.")
         return " ".join([*parts, *drawn_within(curves)])
@@ -285,7 +283,7 @@ def leading_curves(evaluation: Evaluation, curves: Sequence[Curve]) -> tuple[Seq
         return curves, ""
     leading = order_systems(evaluation)[:MOST_CURVES]
     primary = shorten_name(primary_measure(evaluation))
-    note = f"The first {MOST_CURVES} of {len(curves)} systems by {primary}. "
+    note = f"The best {MOST_CURVES} of {len(curves)} systems by {primary}. "
     return [c for c in curves if c.system in leading], note
 
 
@@ -297,7 +295,7 @@ def _points_caption(points: Sequence[Curve], n_curves: int, level: str) -> Itera
     boxes = list(dict.fromkeys(shorten_name(c.method) for c in points if len(c.low)))
     subject = "systems that predict labels"
     if points[0].series:
-        subject = "what is predicted of each class or label, against the rest"
-    boxes_text = f", in boxes of the {level} CIs of each rate by itself" if boxes else ""
+        subject = "predicted labels of each class or label, against all others"
+    boxes_text = f"; boxes: {level} CI of each rate" if boxes else ""
     methods_text = f" ({' and '.join(boxes)})" if boxes else ""
     yield f"{dots}: {subject}{boxes_text}{methods_text}."

@@ -19,9 +19,9 @@ from calipers.report.table_rows import difference_rows
 from calipers.report.verdict import outcome
 from calipers.results import Comparison, Definition, Difference
 
-#: More rows than these have a chart a measure, or are left to the tables.
+#: The largest number of rows in a chart; more are in a chart per measure, or in tables only.
 MOST_DIFFERENCES = 60
-#: Measures have charts of their own until so many differences are drawn in all.
+#: The largest number of differences in the charts of all measures.
 MOST_DRAWN = 100
 
 _HEAD = ("measure", "systems", "difference", "interval", "p", "verdict")
@@ -207,8 +207,8 @@ def _within_margins(comparison: Comparison, title: str) -> Figure:
         label=" ".join(comparison_headlines(comparison)),
         caption=f"Differences{less}. Shaded: the margins, ±{first.margin:g}. Whiskers: "
         f"{numbers.format_percent(comparison.level)} CIs; a filled dot marks an interval within "
-        "the "
-        f"margins, which is stricter than the equivalence test, whose intervals are at {equivalence_level}.",
+        "the margins, which is stricter than the equivalence test, whose intervals are at "
+        f"{equivalence_level}.",
         spec=margins_chart(difference_by_label),
         head=(*_HEAD, "p (non-inferiority)", "p (equivalence)"),
         rows=tuple(

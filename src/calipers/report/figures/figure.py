@@ -16,13 +16,13 @@ from calipers.report.safe_names import shorten_name
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-#: The numbers beside a chart: the heading, and the rows.
+#: The table of a chart: the heading and the rows.
 Numbers = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 
-#: So many charts of the same kind, one a system or a measure, are all in sight.
+#: The largest number of charts of the same kind (of systems or measures) that are all visible.
 SIDE_BY_SIDE = 2
-#: Where a reader chooses among more than so many, those behind the first few have neither a picture
-#: nor a table of numbers before they are chosen: of 100 topics these would be half of the page.
+#: The largest number of charts in a selector that all have an image and a table; of more, only the
+#: first few have them before they are selected: of 100 topics these would be half of the page.
 MOST_PICTURES, FIRST_PICTURES = 30, 3
 
 

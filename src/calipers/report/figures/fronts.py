@@ -14,9 +14,9 @@ from calipers.report.safe_names import shorten_name, unique_labels
 from calipers.results import Evaluation, ParetoFront, ParetoRow
 
 KIND = "Pareto"
-#: Costs that span more decades are drawn on a logarithmic scale.
+#: Costs that span more decades than this are drawn on a logarithmic scale.
 DECADES = 2
-#: More systems are told by the pointer and the table alone.
+#: The largest number of systems with names in the chart; more have tooltips and the table.
 MOST_NAMED = 25
 _WIDTH, _HEIGHT = 400, 320
 
@@ -45,8 +45,8 @@ def _figure(front: ParetoFront) -> Figure:
         "the Pareto front: the best quality at each cost. Pale: dominated systems."
     )
     has_missing_limits = any(math.isnan(row.cost_low) for row in front if _is_finite(row))
-    bars = f"Bars: {numbers.format_percent(front.level)} intervals" + (
-        "; costs without whiskers are constant or have no interval." if has_missing_limits else "."
+    bars = f"Bars: {numbers.format_percent(front.level)} CIs" + (
+        "; costs without bars are constant or have no interval." if has_missing_limits else "."
     )
     return Figure(
         title=f"Quality and cost: {shorten_name(front.cost_measure)}",
@@ -54,8 +54,8 @@ def _figure(front: ParetoFront) -> Figure:
         caption=" ".join([explanation, bars, *missing]),
         spec=front_chart(front),
         head=(
-            *("system", shorten_name(front.measure), "interval"),
-            *(shorten_name(front.cost_measure), "interval", "Pareto front"),
+            *("system", shorten_name(front.measure), "CI"),
+            *(shorten_name(front.cost_measure), "CI", "Pareto front"),
         ),
         rows=tuple(
             (names[row.system], *cell, pareto_fronts.dominance_text(row))

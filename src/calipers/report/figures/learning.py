@@ -22,15 +22,15 @@ from calipers.results.learning import (
 )
 
 _WIDTH, _HEIGHT = 460, 320
-#: Values that span more than this are drawn on a logarithmic scale, down to this share of the
-#: smallest that has to be seen.
+#: Values that span more than this are drawn on a logarithmic scale, down to this proportion of the
+#: smallest one that has to be visible.
 _WIDE, _BELOW = 12.0, 100.0
 _KINDS = {
     ValidationCurve: "validation curve",
     LearningCurve: "learning curve",
     BiasVariance: "bias and variance",
 }
-#: The colours of regions.
+#: The colors of regions.
 _SHADES = {UNDERFITS: vega.PALETTE[4], OVERFITS: vega.PALETTE[3]}
 _SHOWN_PARTS = ("error", "bias²", "bias² + noise", "bias", "variance", "noise")
 

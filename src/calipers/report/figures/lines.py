@@ -9,7 +9,7 @@ from calipers.report.figures import vega
 from calipers.report.figures.vega import Spec, json_number
 from calipers.report.safe_names import unique_labels
 
-#: So many whole numbers all have a tick.
+#: The largest number of integers that all have a tick.
 _MOST_TICKS = 15
 
 #: The rows of a line: its name, x and y.

@@ -14,10 +14,10 @@ from calipers.report.safe_names import shorten_name, unique_labels
 from calipers.report.verdict import outcome
 from calipers.results import Comparison, Definition, Difference
 
-#: More systems have no place in a matrix, and those of more than a few take the whole width.
+#: The largest number of systems in a matrix; with more than a few it takes the whole width.
 MOST_SYSTEMS = 16
 _NARROW = 6
-#: How strong a colour is by its p-value.
+#: The p-values from which colors are stronger.
 _STRONG = (0.001, 0.01)
 
 
@@ -38,14 +38,15 @@ def pair_figures(
     }
     fitting = select_fitting(two_sided)
     for measure, group in fitting:
-        counts_text = f"{sum(outcome(d).is_significant for d in group)} of {sum(outcome(d).is_tested for d in group)}"
+        outcomes = [outcome(d) for d in group]
+        n_significant = sum(o.is_significant for o in outcomes)
+        counts_text = f"{n_significant} of {sum(o.is_tested for o in outcomes)}"
         figure = Figure(
             title=f"Every pair: {shorten_name(measure)}",
-            label=f"{shorten_name(measure)} of every pair of {len(systems)} systems: {counts_text} pairs "
-            "differ "
-            "significantly.",
-            caption=f"Row minus column. Coloured: significant differences ({counts_text}), blue if the "
-            "row is better; the smaller the p-value, the stronger the colour.",
+            label=f"{shorten_name(measure)} of every pair of {len(systems)} systems: {counts_text} "
+            "pairs differ significantly.",
+            caption=f"Row minus column. Colored: significant differences ({counts_text}), blue if "
+            "the row is better; the smaller the p-value, the stronger the color.",
             spec=pairs_chart(group),
             head=(),
             rows=(),

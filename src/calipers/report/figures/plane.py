@@ -13,9 +13,9 @@ from calipers.report.figures.vega import Spec, json_number
 from calipers.report.safe_names import shorten_name
 from calipers.results import Curve
 
-#: Of more points the names would lie one over the other.
+#: The largest number of points with names; more would overlap.
 MOST_NAMED = 12
-#: What the column of the distance is called.
+#: Heading of the column of distances.
 DISTANCE = "distance to the diagonal"
 
 
@@ -53,9 +53,8 @@ def caption(curves: Sequence[Curve]) -> list[str]:
     below = [shorten_name(c.series or c.system) for c in curves if is_below_diagonal(c)]
     if below:
         sentences.append(
-            f"Open circle: {opposite_name(below[0])} is {below[0]}, which lies below the diagonal, "
-            "with "
-            "its predictions reversed; a dashed line joins the two."
+            f"Open circle: {opposite_name(below[0])} is {below[0]}, which is below the diagonal, "
+            "with its predictions reversed; a dashed line joins the two."
         )
     return sentences
 
@@ -92,7 +91,8 @@ def layers(
     ]
     feet = [
         {
-            "x": json_number(point["x"], 4), "y": json_number(point["y"], 4), "system": point["system"],
+            "x": json_number(point["x"], 4), "y": json_number(point["y"], 4),
+            "system": point["system"],
             "x2": json_number((point["x"] + point["y"]) / 2, 4),
             "y2": json_number((point["x"] + point["y"]) / 2, 4),
         }

@@ -19,7 +19,7 @@ from calipers.report.safe_names import shorten_name, unique_labels
 from calipers.report.verdict import homogeneous_groups_text, overall_sentence, significance_level
 from calipers.results import Comparison, Definition, OmnibusTest
 
-#: More measures have no diagram, nor more than so many systems in all; more no place in one.
+#: The largest number of measures with a diagram, of systems in all diagrams, and in one.
 MOST_MEASURES = 12
 MOST_IN_ALL = 120
 MOST_RANKED = 40
@@ -48,8 +48,7 @@ def _figure(o: OmnibusTest) -> Figure:
     bars = (
         " Bars join systems that Nemenyi's test at "
         f"{numbers.format_percent(significance_level(o.level))} does not find significantly "
-        "different, which does not "
-        "imply that they are equal."
+        "different, which does not imply that they are equal."
         if math.isfinite(o.critical_difference)
         else ""
     )
@@ -57,8 +56,8 @@ def _figure(o: OmnibusTest) -> Figure:
     return Figure(
         title=f"Mean ranks: {shorten_name(o.measure)}",
         label=f"{sentence}{known}",
-        caption=f"{sentence} Mean ranks over {numbers.format_count(o.n, shorten_name(o.unit))}, 1 the "
-        f"best.{bars}",
+        caption=f"{sentence} Mean ranks over {numbers.format_count(o.n, shorten_name(o.unit))}; "
+        f"rank 1 is the best.{bars}",
         spec=critical_difference_chart(ranks, o.critical_difference),
         head=("system", "mean rank", f"mean {shorten_name(o.measure)}"),
         rows=tuple(

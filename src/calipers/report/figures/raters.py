@@ -17,7 +17,7 @@ from calipers.report.figures.vega import Spec
 from calipers.report.safe_names import shorten_name, unique_labels
 from calipers.results import Evaluation, LabelTable
 
-#: More raters have no place in a matrix.
+#: The largest number of raters in a matrix.
 MOST_DRAWN = 16
 
 
@@ -70,8 +70,8 @@ def _pairs(each: LabelTable, pairs: LabelTable) -> Figure:
         order = known[np.argsort(value[known], kind="stable")]
         lowest, highest = index_pairs[order[0]], index_pairs[order[-1]]
         extremes = (
-            f"Agreement is lowest between {names[lowest[0]]} and {names[lowest[1]]}, most alike "
-            f"{names[highest[0]]} and {names[highest[1]]}."
+            f"Agreement is lowest between {names[lowest[0]]} and {names[lowest[1]]}, highest "
+            f"between {names[highest[0]]} and {names[highest[1]]}."
         )
     else:
         extremes = "No pair has a value."
@@ -80,9 +80,8 @@ def _pairs(each: LabelTable, pairs: LabelTable) -> Figure:
         title="Pairs of raters",
         label=f"{shorten_name(measure)} of every pair of {len(names)} raters. {extremes}",
         caption=f"{shorten_name(measure)} of every pair of raters; values of 0 or below have the "
-        "lightest "
-        f"colour. {extremes} On a page, pointing at a cell shows its "
-        f"{numbers.format_percent(pairs.level)} interval.",
+        f"lightest color. {extremes} On a page, pointing at a cell shows its "
+        f"{numbers.format_percent(pairs.level)} CI.",
         spec=shade_cells(cells, ("rater", names), ("other", names), tips, ".1f"),
         head=("pair", shorten_name(measure)),
         rows=tuple(
@@ -119,13 +118,13 @@ def _categories(each: LabelTable) -> Figure:
         for i, k in np.ndindex(counts.shape)
     ]
     tips = vega.tooltip(
-        ("rater", "rater"), ("category", "category"), ("count", "ratings"), ("shares", "share")
+        ("rater", "rater"), ("category", "category"), ("count", "ratings"), ("shares", "proportion")
     )
     return Figure(
         title="Categories by rater",
-        label=f"Number of ratings of each of {len(names)} raters are of each of {len(kinds)} "
+        label=f"Number of ratings of each of {len(names)} raters in each of {len(kinds)} "
         "categories.",
-        caption="Number of ratings of each rater by category. Colour: proportion of the ratings "
+        caption="Number of ratings of each rater by category. Color: proportion of the ratings "
         "of the rater. Raters who agree have similar rows.",
         spec=shade_cells(
             [dict(cell) for cell in cells], ("rater", names), ("category", kinds), tips

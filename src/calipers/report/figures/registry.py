@@ -10,7 +10,7 @@ from calipers.plugins import Registry
 from calipers.report.figures.figure import Figure
 from calipers.results import Comparison, Definition, Evaluation
 
-#: What stands on a page behind each other: what is of the evaluation, of its comparison, of units.
+#: Sections of a page in order: charts of the evaluation, of its comparison, and of units.
 SECTIONS = ("evaluation", "comparison", "units")
 
 
@@ -159,7 +159,7 @@ def register_chart(*charts: ChartDefinition, replace: bool = False) -> None:
     """
     for chart in charts:
         if not isinstance(chart, ChartDefinition):
-            raise TypeError(f"{chart!r} is no chart; expected an object of ChartDefinition")
+            raise TypeError(f"{chart!r} is not a chart; expected a ChartDefinition")
         if chart.section not in SECTIONS:
             expected = ", ".join(SECTIONS)
             raise ValueError(

@@ -16,18 +16,18 @@ from calipers.report.safe_names import escape_unprintable, shorten_name, unique_
 from calipers.report.verdict import group_by_pair
 from calipers.results import Comparison, Difference, Evaluation, PerUnit
 
-#: The most bars that a chart draws; more are thinned, evenly over the sorted units.
+#: The largest number of bars in a chart; of more units some are drawn, evenly spaced.
 MOST_BARS = 400
-#: So many fit in half the width of a page.
+#: The largest number of bars in half the width of a page.
 FEW_BARS = 100
-#: So many pairs have a chart in the page of an evaluation.
+#: The largest number of pairs with a chart in the page of an evaluation.
 MOST_PAIRS = 3
-#: In the page of a comparison so many bars are drawn in all, in so many charts at most.
+#: The largest numbers of bars and of charts in the page of a comparison.
 MOST_IN_ALL = 1800
 MOST_CHARTS = 18
 #: The differences of more units than these are not drawn.
 MOST_UNITS = 50_000
-#: Rows of numbers beside a chart, where it stands alone and where it is one of many.
+#: Number of rows in the table of a chart, if it is the only one, and if it is one of many.
 MOST_ROWS = 60
 FEW_ROWS = 24
 
@@ -96,7 +96,7 @@ def _figure(per_unit: PerUnit, d: Difference, max_rows: int) -> Figure:
     digits = numbers.Rounding(numbers.MAX_DECIMALS)
     return Figure(
         kind="units",
-        title=f"{name} by {units.removesuffix('s')}: {system} less {baseline}",
+        title=f"{name} by {units.removesuffix('s')}: {system} minus {baseline}",
         label=sentence,
         caption=f"{sentence}{thin} Dashed: the difference over all {units}.",
         spec=unit_chart(rows, d.value, d.higher_is_better),
@@ -128,7 +128,7 @@ def unit_differences(per_unit: PerUnit, measure: str, system: str, baseline: str
 
 
 def extremes(rows: list[Row], max_rows: int) -> list[Row]:
-    """Return at most ``max_rows`` of ``rows``: half of them from the start and half from the end."""
+    """Return at most ``max_rows`` rows, half of them from the start and half from the end."""
     return rows if len(rows) <= max_rows else rows[: max_rows // 2] + rows[-(max_rows // 2) :]
 
 

@@ -15,12 +15,12 @@ from typing import Any
 
 Spec = dict[str, Any]
 
-#: Okabe and Ito's colours, which colour-blind readers tell apart, without yellow and black: one
+#: Okabe and Ito's colors, which color-blind readers can distinguish, without yellow and black: one
 #: is too pale on white, the other vanishes on a dark page.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-#: One more than there are colours, so that a colour that comes again has another pattern.
+#: One more than there are colors, so that a repeated color has another pattern.
 DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (12, 4), (10, 2, 2, 2, 2, 2), (1, 3))
-#: The letters of a name in a chart, and those that fit beside each other under it.
+#: The largest length of a name in a chart, and of all names in one line of its legend.
 LABEL = 32
 LEGEND_LINE = 36
 
@@ -194,7 +194,7 @@ def sample_evenly(rows: list[Any], max_rows: int) -> list[Any]:
     return [rows[round(i * step)] for i in range(max_rows)]
 
 
-# --- Names beside points, each on the side where there is most room -------------------------------
+# --- Names next to points, each on the side where there is most room ------------------------------
 
 
 #: Pixels of a letter, and of a line of text.

@@ -64,21 +64,21 @@ if TYPE_CHECKING:
     from calipers.report.figures.figure import Figure
     from calipers.report.tables import Whisker
 
-#: Around a right-to-left name in a sentence, so that it leaves the numbers beside it alone.
+#: Isolates a right-to-left name in a sentence, so that it does not reorder numbers next to it.
 _ISOLATE = "\u2068\u2069"
 _NONE = "'none'"
-#: More headlines than these are folded.
+#: The largest number of headlines that are not folded.
 MOST_HEADLINES = 6
-#: Longer tables are folded, where it is said what their rows are.
+#: The largest number of rows of a table that is not folded.
 MOST_ROWS = 60
-#: A result that takes more characters than these, packed, is not in its page.
+#: The largest size in characters of a compressed result that is included in its page.
 MOST_PACKED = 1_000_000
-#: A page with fewer sections needs no table of contents.
+#: The smallest number of sections with a table of contents.
 FEW_SECTIONS = 3
 _LONGEST = 60
 _ARROW = re.compile(r"^(.*) ([↑↓])$", re.DOTALL)
 _DIRECTIONS = {"↑": "higher is better", "↓": "lower is better"}
-#: Verdicts that tell two systems apart, and what they look like.
+#: CSS classes of significant verdicts.
 _SIDES = {"better": "up", "higher": "up", "worse": "down", "lower": "down"}
 
 

@@ -36,7 +36,8 @@ class Typst(Writer):
         self, head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]
     ) -> Iterator[str]:
         yield from ("#table(", f"  columns: {len(head)},")
-        yield f"  align: ({''.join('right, ' if is_right else 'left, ' for is_right in right).rstrip()}),"
+        sides = "".join("right, " if is_right else "left, " for is_right in right).rstrip()
+        yield f"  align: ({sides}),"
         yield f"  table.header({', '.join(f'[{cell}]' for cell in head)}),"
         yield from (f"  {', '.join(f'[{cell}]' for cell in row)}," for row in rows)
         yield ")"
