@@ -283,7 +283,7 @@ class TopicScores:
         return {
             "zero": zero,
             "settings": self.settings,
-            "kept": self.topic_indices,
+            "topic_indices": self.topic_indices,
             "importance": self.importance,
             "clusters": self.clusters,
             "order": self.order,
