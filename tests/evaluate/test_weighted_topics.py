@@ -343,7 +343,7 @@ def test_joint_p_values_by_all_deals() -> None:
         found = made[f"s{b}", f"s{a}", "y"]
         joint = np.mean(largest >= t * (1 - 1e-9))
         assert found.p_adjusted == pytest.approx(max(joint, found.p), abs=1e-12)
-    assert found.method == "simultaneous, joint randomisation"
+    assert found.method == "simultaneous, max-t by permutation"
 
 
 def test_differences_of_geometric_means_by_the_weighted_bayesian_bootstrap() -> None:
@@ -627,7 +627,7 @@ def test_topics_of_which_none_has_a_value() -> None:
     """Neither a warning nor a number."""
     qrels, runs = data()
     ev = cal.retrieval(qrels, runs, measures=["AP"], rel=5, weight=WEIGHT)
-    for adjust in ("joint", "tukey", "holm"):
+    for adjust in ("max-t", "tukey", "holm"):
         assert all(np.isnan(d.value) for d in ev.compare(adjust=adjust))
 
 

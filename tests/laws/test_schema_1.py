@@ -125,3 +125,18 @@ def test_reasons_have_other_names_wherever_they_are() -> None:
     document["definitions"][0]["undefined"] = {"nothing_found": "nothing retrieved is relevant"}
     first = cal.from_json(json.dumps(document)).definitions[0]
     assert [*first.undefined] == ["no_relevant_retrieved"]
+
+
+def test_methods_have_the_names_of_today() -> None:
+    """Names of adjustments, intervals and tests; numbers and other texts stay as they were."""
+    from calipers.results.schema_1 import METHOD_WORDS, rename_method
+
+    for old, new in METHOD_WORDS.items():
+        assert rename_method(f"{old}, but few clusters") == f"{new}, but few clusters"
+        assert rename_method(new) == new
+    document = json.loads(json.dumps(DOCUMENTS["compared topics"]))
+    document["adjustment"] = "joint"
+    document["differences"][0]["method"] = "simultaneous, joint randomisation, bootstrap-t"
+    comparison = cal.from_json(json.dumps(document))
+    assert comparison.adjustment == "max-t"
+    assert comparison.differences[0].method == "simultaneous, max-t by permutation, bootstrap-t"

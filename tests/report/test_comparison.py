@@ -268,7 +268,7 @@ def test_false_discovery_rate_is_called_so(four: Comparison) -> None:
 
 
 def test_one_sided_p_is_called_so() -> None:
-    assert p_heading(compared(alternative="better")) == "one-sided p (joint)"
+    assert p_heading(compared(alternative="better")) == "one-sided p (max-t)"
 
 
 def test_a_one_sided_test_decides_its_own_side_only() -> None:

@@ -128,11 +128,11 @@ def test_the_primary_measure_leads(outcomes: str, first: str, others: str) -> No
         for i, kind in enumerate(outcomes)
     ]
     for primary in (None, "m0"):
-        comparison = Comparison(tuple(found), adjustment="joint", primary=primary)
+        comparison = Comparison(tuple(found), adjustment="max-t", primary=primary)
         [said] = headlines.comparison_headlines(comparison)
         assert said.startswith(first)
         assert headlines.other_measures(comparison) == others
-    turned = Comparison(tuple(found), adjustment="joint", primary=f"m{len(outcomes) - 1}")
+    turned = Comparison(tuple(found), adjustment="max-t", primary=f"m{len(outcomes) - 1}")
     assert f" on m{len(outcomes) - 1}" in headlines.comparison_headlines(turned)[0]
 
 
@@ -149,7 +149,7 @@ def several(values: dict[str, float], apart: float, baseline: str | None = None)
                        high=gap + apart, p_adjusted=0.01 if abs(gap) > apart else 0.5)
             for (s, b), gap in gaps.items()
         ),
-        adjustment="joint", primary="AP", baseline=baseline,
+        adjustment="max-t", primary="AP", baseline=baseline,
     )  # fmt: skip
 
 

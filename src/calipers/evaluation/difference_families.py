@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from calipers.statistics import FloatArray
 
 #: The ways that are a test and an adjustment in one.
-JOINT, TUKEY = "joint", "tukey"
+MAX_T, TUKEY = "max-t", "tukey"
 
 #: No test is asked at a level above.
 _CERTAIN = 1 - 1e-9
 
 #: What intervals that hold together are called, by what makes them.
-BY_DEALS = "simultaneous, joint randomisation"
+BY_DEALS = "simultaneous, max-t by permutation"
 BY_INFLUENCE = "simultaneous, max-t"
 BY_RANGE = "simultaneous, randomised Tukey HSD"
 BY_RATE = "false coverage rate"
@@ -133,7 +133,7 @@ class TestFamily:
         """Return the differences adjusted by a method, by measure."""
         if len(self.all) < 2 or way == "none":
             rows = self.unadjusted
-        elif way == JOINT:
+        elif way == MAX_T:
             rows = self._jointly()
         elif way == TUKEY:
             rows = self._adjust_by_range()

@@ -81,7 +81,7 @@ paired t | Student t: Student 1908
 
 #: As :data:`TESTS`, of intervals.
 INTERVALS = _parse_entries("""
-simultaneous, joint randomisation: Westfall and Young 1993
+simultaneous, max-t by permutation: Westfall and Young 1993
     The difference ± a quantile of the largest standardised difference when values are permuted
     among the systems of each unit: all intervals hold simultaneously.
 simultaneous, max-t: Hothorn, Bretz and Westfall 2008
@@ -144,7 +144,7 @@ normal: Wald 1943
 """)
 
 ADJUSTMENTS = _parse_entries("""
-joint: Westfall and Young 1993
+max-t: Westfall and Young 1993
     The probability under the null hypothesis that the largest standardised difference is at
     least as large as this one: controls the familywise error rate.
 Holm: Holm 1979

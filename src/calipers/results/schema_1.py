@@ -144,6 +144,14 @@ VALUES: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("Definition", "undefined"): _REASONS,
     ("PerUnit", "undefined"): _REASONS,
     ("PerUnitRow", "undefined"): _REASONS,
+    ("Comparison", "adjustment"): {"joint": "max-t"},
+}
+
+#: Fields whose values are names of methods, which are made of several words.
+METHOD_FIELDS = frozenset({"adjustment", "margin_test", "method", "simultaneous_method", "test"})
+#: Words in names of methods by what they were, from the special to the general.
+METHOD_WORDS: Mapping[str, str] = {
+    "simultaneous, joint randomisation": "simultaneous, max-t by permutation",
 }
 
 #: Parameters of measures, as they are written in the names of measures.
@@ -155,6 +163,20 @@ def stated_result(data: Mapping[str, Any]) -> Any:
     name = data.get("result")
     if isinstance(name, str) and data.get("schema", 1) == 1:
         return RESULTS.get(name, name)
+    return name
+
+
+def rename_method(name: Any) -> Any:
+    """Return the name of a method as it is today.
+
+    Examples
+    --------
+    >>> rename_method("simultaneous, joint randomisation, bootstrap-t")
+    'simultaneous, max-t by permutation, bootstrap-t'
+    """
+    if isinstance(name, str):
+        for old, new in METHOD_WORDS.items():
+            name = name.replace(old, new)
     return name
 
 

@@ -31,7 +31,9 @@ import numpy.typing as npt
 from calipers.caching import cached_property
 from calipers.results.schema_1 import (
     FIELDS,
+    METHOD_FIELDS,
     VALUES,
+    rename_method,
     rename_parameters,
     rename_words,
     stated_result,
@@ -761,6 +763,8 @@ class _Record(Codec):
             upgraded[name] = value if part is None else part.form.upgrade(value)
             if (class_name, name) in VALUES:
                 upgraded[name] = rename_words(value, VALUES[class_name, name])
+            if name in METHOD_FIELDS:
+                upgraded[name] = rename_method(upgraded[name])
         return upgraded
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
