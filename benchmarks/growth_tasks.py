@@ -203,7 +203,7 @@ TASKS = {
         SYSTEMS,
         "calipers compare retrieval {path} -m AP -m nDCG@10 -m P@10",
         (5, 10, 20, 40),
-        "m²·t·R: each of R = 10,000 randomisations deals the signs of t topics to all pairs at once",
+        "m²·t·R: each of R = 10,000 randomizations deals the signs of t topics to all pairs at once",
         "a value a topic, system and measure, and an estimate a pair",
         "system",
         "pair of systems",

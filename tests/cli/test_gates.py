@@ -204,7 +204,9 @@ def test_checks_that_are_not_there() -> None:
 
 def test_former_values_are_accepted_in_a_file() -> None:
     text = CHECKS.format(head="check").partition("[check.bad]")[2]
-    Path("calipers.toml").write_text(f'[check.bad]{text}adjust = "joint"\n')
+    former = 'adjust = "joint"\ninterval = "studentised"\n'
+    current = 'adjust = "max-t"\ninterval = "studentized"\n'
+    Path("calipers.toml").write_text(f"[check.bad]{text}{former}")
     found = check().stdout
-    Path("calipers.toml").write_text(f'[check.bad]{text}adjust = "max-t"\n')
+    Path("calipers.toml").write_text(f"[check.bad]{text}{current}")
     assert found == check().stdout

@@ -86,7 +86,7 @@ def test_the_difference_is_that_of_the_means_by_hand() -> None:
 
 @pytest.mark.parametrize("measure", ["AP", "gm-AP", "micro-SetP"])
 def test_few_topics_are_dealt_anew(measure: str) -> None:
-    """The studentised difference of lots that the library drew, and of SciPy's."""
+    """The studentized difference of lots that the library drew, and of SciPy's."""
     ev = evaluated(undefined="zero", slices={"kind": dict.fromkeys(of_kind("faq"), "faq")})
     assert ev.per_unit is not None
     assert ev.slices is not None

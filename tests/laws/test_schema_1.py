@@ -127,6 +127,25 @@ def test_reasons_have_other_names_wherever_they_are() -> None:
     assert [*first.undefined] == ["no_relevant_retrieved"]
 
 
+def test_measures_have_the_names_of_today() -> None:
+    old = DOCUMENTS["costs"]
+    new = cal.from_json(json.dumps(old))
+    measures = [e.measure for e in new.costs]
+    assert {"mean-cost[ms]", "median-cost[ms]", "p95-cost[ms]"} <= {*measures}
+    assert new.costs.comparison.primary == "mean-cost[ms]"
+    assert {d.measure for d in new.costs.definitions} == {*measures}
+    assert [front.cost_measure for front in new.pareto_fronts][:1] == ["mean-cost[ms]"]
+    values = {
+        "schema": 1, "result": "per-unit", "unit": "topics", "ids": ["1"],
+        "values": {"volume": {"volume": [0.5], "cost-p99[volume]": [1.0]}},
+        "undefined": {}, "possible": {},
+    }  # fmt: skip
+    units = cal.from_json(json.dumps(values))
+    # Systems and costs may be called as measures were.
+    assert units.values.keys() == {"volume"}
+    assert units.values["volume"].keys() == {"detection-prevalence", "p99-cost[volume]"}
+
+
 def test_methods_have_the_names_of_today() -> None:
     """Names of adjustments, intervals and tests; numbers and other texts stay as they were."""
     from calipers.results.schema_1 import METHOD_WORDS, rename_method

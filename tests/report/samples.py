@@ -103,7 +103,7 @@ def _paired(
     half = 1.96 * d.std() / np.sqrt(len(d))
     return Difference(
         measure, system, baseline, d.mean(), d.mean() - half, d.mean() + half, method="bootstrap-t",
-        p=p / 2, p_adjusted=p, test="paired randomisation", effect_size=d.mean() / d.std(),
+        p=p / 2, p_adjusted=p, test="paired randomization", effect_size=d.mean() / d.std(),
         wins=int((d > 0).sum()), ties=int((d == 0).sum()), losses=int((d < 0).sum()),
         n=len(d), unit="topics", higher_is_better=True,
     )  # fmt: skip
@@ -113,7 +113,7 @@ def difference(**changes: object) -> Difference:
     """A clear difference, but for ``changes``."""
     fields: dict[str, Any] = {
         "measure": "nDCG@10", "system": "dense", "baseline": "bm25", "value": 0.021, "low": 0.011,
-        "high": 0.032, "p": 0.0001, "p_adjusted": 0.0003, "test": "paired randomisation", "n": 50,
+        "high": 0.032, "p": 0.0001, "p_adjusted": 0.0003, "test": "paired randomization", "n": 50,
         "unit": "topics", "higher_is_better": True,
     }  # fmt: skip
     return Difference(**(fields | changes))

@@ -216,7 +216,7 @@ def test_every_test_is_explained() -> None:
     same = cal.classification(truth, dict.fromkeys("ab", truth), n_resamples=200, measures="F1")
     made += [sites.compare(), same.compare()]
     units = cal.from_values(values(), unit="units", n_resamples=200)
-    made += [units.compare(test=t, margin=0.1) for t in ("t", "wilcoxon", "sign", "randomisation")]
+    made += [units.compare(test=t, margin=0.1) for t in ("t", "wilcoxon", "sign", "randomization")]
     made += [units.compare(adjust=a) for a in ("tukey", "bonferroni", "benjamini-hochberg")]
     made += [
         cal.compare_splits({"a": x, "b": x[::-1] * 1.1}, design=design)

@@ -21,7 +21,7 @@ from calipers.statistics import FloatArray
 #: What is measured unasked, by the goal of a campaign.
 MEASURES = ("AP", "nDCG@10", "P@10", "RR")
 
-#: Deals of the randomised Tukey HSD; its p-values are no smaller than one in so many.
+#: Deals of the randomized Tukey HSD; its p-values are no smaller than one in so many.
 DEALS = 2000
 
 
@@ -61,7 +61,7 @@ class SystemTopicScores:
         """Compute the p-value of each pair, adjusted for their number: randomized Tukey HSD."""
         if len(self.systems) < 2 or not (~np.isnan(self.values)).all(axis=1).any():
             return np.ones((len(self.systems), len(self.systems)))
-        [test] = omnibus.randomised_tukey(self.values, DEALS, 0, self.level)
+        [test] = omnibus.randomized_tukey(self.values, DEALS, 0, self.level)
         return test.p
 
     @cached_property

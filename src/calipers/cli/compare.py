@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from calipers.results import Comparison, Evaluation
 
 TESTS = (
-    *("auto", "t", "wilcoxon", "sign", "randomisation", "bootstrap", "normal", "delong"),
+    *("auto", "t", "wilcoxon", "sign", "randomization", "bootstrap", "normal", "delong"),
     *("mcnemar", "mid-p", "diebold-mariano"),
 )
 ALTERNATIVES = ("two-sided", "better", "worse", "greater", "less")
@@ -65,7 +65,7 @@ QUESTIONS = added_parameters(
             "--adjust",
             ADJUST,
             "Multiplicity adjustment of p-values and intervals. max-t is the single-step "
-            "max-t method; tukey is the randomised HSD test.",
+            "max-t method; tukey is the randomized HSD test.",
         ),
         repeatable_option(
             "--margin margins",

@@ -39,7 +39,7 @@ from calipers.results import Comparison, Difference, Evaluation, OmnibusTest
 #: What accounts for the number of differences; the first two are a test and an adjustment in one.
 WAYS: Mapping[str, tuple[str, str]] = {
     MAX_T: ("max-t", FAMILY_WISE),
-    TUKEY: ("randomised Tukey HSD", FAMILY_WISE),
+    TUKEY: ("randomized Tukey HSD", FAMILY_WISE),
     **{name: (way.name, way.controls) for name, way in ADJUSTMENTS.items()},
 }
 
@@ -78,7 +78,7 @@ def compare(
         Reference system. By default all pairs are compared, the later minus the earlier.
     test : str, default='auto'
         ``"auto"``, or one test for all measures that it applies to: ``"t"``, ``"wilcoxon"``,
-        ``"sign"`` and ``"randomisation"`` on values per unit; ``"bootstrap"``; ``"normal"``, the
+        ``"sign"`` and ``"randomization"`` on values per unit; ``"bootstrap"``; ``"normal"``, the
         difference divided by its standard error; ``"mcnemar"`` and ``"mid-p"`` on accuracies;
         ``"diebold-mariano"`` on mean losses of forecasts.
     alternative : {'two-sided', 'better', 'worse', 'greater', 'less'}, default='two-sided'
@@ -89,7 +89,7 @@ def compare(
         primary measure, and all pairs of all other measures. ``"max-t"`` (the default) uses the
         null distribution of the largest difference of the family (single-step max-t); ``"holm"``
         (used instead if a test is named), ``"bonferroni"`` and ``"benjamini-hochberg"`` multiply
-        p-values; ``"none"`` does not adjust. ``"tukey"``, the randomised Tukey HSD, replaces the
+        p-values; ``"none"`` does not adjust. ``"tukey"``, the randomized Tukey HSD, replaces the
         test where there are values per unit, separately for each measure.
     primary : str, optional
         Primary measure. By default the first one.

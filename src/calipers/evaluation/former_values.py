@@ -11,6 +11,7 @@ T = TypeVar("T")
 #: :mod:`calipers.inference.settings` accepts.)
 FORMER_VALUES: Mapping[str, Mapping[str, str]] = {
     "adjust": {"joint": "max-t"},
+    "test": {"randomisation": "randomization"},
 }
 
 

@@ -57,7 +57,7 @@ def available_intervals(reading: PointEstimate) -> dict[str, Limits]:
         interval_functions["percentile"] = lambda level: _percentile(reading, level)
         interval_functions["bca"] = lambda level: _bca_interval(reading, level)
     if reading.studentized_replicates is not None:
-        interval_functions["studentised"] = lambda level: _studentized_interval(reading, level)
+        interval_functions["studentized"] = lambda level: _studentized_interval(reading, level)
     if reading.stratified_replicates is not None:
         interval_functions["stratified"] = lambda level: _stratified_percentile(reading, level)
     if reading.error is not None or reading.influence is not None:
@@ -278,10 +278,10 @@ def _stratified_percentile(reading: PointEstimate, level: float) -> Interval | N
 
 #: What a test that is asked for by name goes by.
 OF_TESTS: Mapping[str, str] = {
-    "t": "student",
+    "t": "t",
     "wilcoxon": "wilcoxon",
     "sign": "sign",
-    "randomisation": "randomisation",
+    "randomization": "randomization",
     "bootstrap": "percentile",
     "normal": "delta",
     "delong": "delong",
@@ -666,7 +666,7 @@ def _replicate_df(reading: PointEstimate) -> float | None:
 
 def _bootstrap_procedure(reading: PointEstimate) -> Procedure | None:
     if not reading.has_replicates:
-        return _studentised_difference(reading)
+        return _studentized_difference(reading)
     return _replicate_procedure(
         reading, reading.cached_replicates, _bootstrap_name(reading), _bootstrap_test_name(reading)
     )
@@ -711,7 +711,7 @@ def _accelerated_difference(reading: PointEstimate) -> Procedure | None:
     return None if beyond else procedure
 
 
-def _studentised_difference(reading: PointEstimate) -> Procedure | None:
+def _studentized_difference(reading: PointEstimate) -> Procedure | None:
     """Return the bootstrap-t procedure.
 
     Quantiles of the studentized replicates replace those of Student's t: the limits are quantiles
@@ -913,16 +913,16 @@ _PROCEDURES: Mapping[str, Makes] = {
     "by error": _t_procedure,
     "delta": _delta,
     "delong": _delong,
-    "student": _student,
-    "bayesian": _bayesian_bootstrap,
+    "t": _student,
+    "bayesian-bootstrap": _bayesian_bootstrap,
     "percentile": _bootstrap_procedure,
     "stratified": _stratified_difference,
     "bca": _accelerated_difference,
-    "studentised": _studentised_difference,
+    "studentized": _studentized_difference,
     "Jeffreys of the cells": _posterior_procedure,
     "wilcoxon": _signed_rank_procedure,
     "sign": _sign_procedure,
-    "randomisation": _randomization_procedure,
+    "randomization": _randomization_procedure,
     "mcnemar": _mcnemar,
     "mid-p": partial(_mcnemar, mid=True),
 }

@@ -124,7 +124,7 @@ FEW_BEYOND = 2
 #: counts × replicates); beyond, the delta method says the same.
 MOST_REDRAWN = 1_000_000_000
 
-#: At least so many randomisations are tried.
+#: At least so many randomizations are tried.
 LEAST_RANDOMISATIONS = 10_000
 
 #: Of a family of differences over topics this share of the mean variance of each measure is added

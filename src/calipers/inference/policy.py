@@ -50,7 +50,7 @@ RESAMPLING_METHODS = (
     "turned on logits",
     "bca",
     "stratified",
-    "studentised",
+    "studentized",
 )
 
 
@@ -224,7 +224,10 @@ _OF_PAIRS = (
 # (with both half topics at both limits 85 to 93, bootstrap-t 94 to 95), RR near-perfect 98 to 99
 # (bootstrap-t 44 to 91), nDCG 97 to 99 and 1.06 to 1.12 times as long as bootstrap-t. Of few topics
 # about .01 it is long upward: a topic could be 1.
-_OF_TOPICS = (MethodRule("studentised", _is_unbounded, tries=True), MethodRule("bayesian"))
+_OF_TOPICS = (
+    MethodRule("studentized", _is_unbounded, tries=True),
+    MethodRule("bayesian-bootstrap"),
+)
 
 _OF_RANKS = (
     MethodRule("delta", caution=_caution_heavy_tail, tries=True),
@@ -285,7 +288,7 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
     # errors.
     "mean of a value per row": (
         MethodRule("wilson"),
-        MethodRule("bayesian", lambda reading: not reading.has_far_bound),
+        MethodRule("bayesian-bootstrap", lambda reading: not reading.has_far_bound),
         MethodRule("hall", caution=_caution_heavy_tail),
         MethodRule("delta", caution=_caution_heavy_tail),
     ),
@@ -355,7 +358,7 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
     # raters, Student's t of the CR2 error for the logarithm of 1 − value held alpha, the share that
     # agrees and AC1 94 to 96 times of 100 (±1.4), intervals of independent items 70 to 85 times.
     # The bootstrap of documents is for those that do not differ at all.
-    "agreement of raters": (MethodRule("bayesian"),),
+    "agreement of raters": (MethodRule("bayesian-bootstrap"),),
     "share of topics": (MethodRule("wilson"),),
     "mean over topics": _OF_TOPICS,
     "topics pooled": _OF_TOPICS,
@@ -524,19 +527,19 @@ ANALYTIC = (
         "Dirichlet, of the cells",
         "of bins",
         "delta",
-        "student",
+        "t",
         "Student t",
         "order statistics",
         "woodruff",
-        "bayesian",
+        "bayesian-bootstrap",
     ),
     ("paired shares", "by error"),
 )
 
 #: What is tried where one is; means of units have an error for each replicate at no cost.
 BOOTSTRAP = (
-    ("turned", "percentile", "Dirichlet, of the cells", "Student t", "bayesian"),
-    ("studentised", "percentile", "units"),
+    ("turned", "percentile", "Dirichlet, of the cells", "Student t", "bayesian-bootstrap"),
+    ("studentized", "percentile", "units"),
 )
 _MEANS_OF_UNITS = ("share of topics", "mean over topics")
 
@@ -887,7 +890,7 @@ def _summary_rules(rules: Sequence[MethodRule], interval: str) -> Sequence[Metho
     kind_rules = [row for row in rules if row.method != "of both"]
     return (
         *(() if interval == "analytic" else kind_rules),
-        MethodRule("student", _has_unit_summary, tries=True),
+        MethodRule("t", _has_unit_summary, tries=True),
     )
 
 

@@ -45,7 +45,7 @@ t or Bayesian bootstrap: Student 1908; Rubin 1981
     The larger of the p-values of Student's t and of the Bayesian bootstrap, in which units have
     random weights, with half a unit added on either side of the mean difference; for a
     two-sided test it is at least the p-value of the sign test of the units that differ.
-randomisation: Fisher 1935; Smucker, Allan and Carterette 2007
+randomization: Fisher 1935; Smucker, Allan and Carterette 2007
     The two systems are swapped on units at random; p is the proportion of swaps in which the
     difference is at least as large, over all possible swaps if it is called exact.
 Wilcoxon: Wilcoxon 1945
@@ -87,7 +87,7 @@ simultaneous, max-t by permutation: Westfall and Young 1993
 simultaneous, max-t: Hothorn, Bretz and Westfall 2008
     The difference ± a quantile of the largest standardised difference, from the joint influence
     of rows on all differences: all intervals hold simultaneously.
-simultaneous, randomised Tukey HSD: Carterette 2012
+simultaneous, randomized Tukey HSD: Carterette 2012
     The difference ± a quantile of the largest difference when values are permuted among the
     systems of each unit: all intervals of a measure hold simultaneously.
 Diebold-Mariano: Diebold and Mariano 1995; Harvey, Leybourne and Newbold 1997
@@ -108,7 +108,7 @@ t or Bayesian bootstrap: Student 1908; Rubin 1981
     on either side.
 bootstrap-t: Efron and Tibshirani 1993, chapter 12
     Units are resampled with replacement; the limits come from the distribution of the
-    studentised mean difference.
+    studentized mean difference.
 Bayesian bootstrap: Rubin 1981
     Quantiles of the mean difference when units have random weights, with half a unit added
     beyond the largest difference on either side.

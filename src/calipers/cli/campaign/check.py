@@ -49,7 +49,7 @@ def command(file: str, **options: Any) -> None:
     documents per topic on the ranking of systems, by measure. Discriminative power: the number of
     topics needed to separate systems, and the topics that do not separate any.
 
-    Pairs of systems are tested by the randomised Tukey HSD: "lost" pairs are no longer significant,
+    Pairs of systems are tested by the randomized Tukey HSD: "lost" pairs are no longer significant,
     "reversed" ones are significant in the other direction.
 
     \b
