@@ -117,7 +117,7 @@ def test_few_topics_are_dealt_anew(measure: str) -> None:
     drawn, errors = difference(x[order], w[order], lots, others)
     found, se = difference(x, w, inside, ~inside)
     low, high = np.quantile(drawn / errors, [0.025, 0.975])
-    assert (apart.method, apart.test) == ("topics dealt anew", "topics dealt anew")
+    assert (apart.method, apart.test) == ("topics permuted", "topics permuted")
     assert apart.value == pytest.approx(found, abs=1e-12)
     assert apart.low == pytest.approx(found - high * se, abs=1e-9)
     assert apart.high == pytest.approx(found - low * se, abs=1e-9)

@@ -84,7 +84,7 @@ def test_the_calibration_error_is_turned(rows: Rows, design: str) -> None:
 
 @data
 @designs
-def test_the_best_threshold_is_turned_on_logits(rows: Rows, design: str) -> None:
+def test_the_best_threshold_is_basic_bootstrap_on_logits(rows: Rows, design: str) -> None:
     """2·logit(value) − logit(replicate), half a row of the smaller class added at either end."""
     formula, w = by_hand.youden(rows.truth, rows.a), weight_of(rows, design)
     n = min(by_hand.kish(w[rows.truth == side]) for side in (0, 1))
@@ -199,7 +199,7 @@ def test_a_perfect_table_of_clusters(weighs: bool) -> None:
     share = stats.beta.ppf(0.025, n * w[truth == 1].sum() / w.sum() + 0.5, 1)
     assert made.low == pytest.approx(2 * share / (1 + share), abs=6e-3)
     assert made.high == 1
-    assert made.method == "Jeffreys, of the cells, effective rows"
+    assert made.method == "Jeffreys, Dirichlet posterior, effective rows"
 
 
 def test_classes_that_do_not_occur_take_nothing_of_the_prior() -> None:

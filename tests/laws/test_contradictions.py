@@ -25,7 +25,13 @@ from calipers.report.verdict import Outcome, outcome, significance_level
 
 LEVELS = (0.7, 0.95)
 NAMES = sorted(
-    {*available_methods.OF_TESTS.values(), *METHODS, "units", "by error", "Jeffreys of the cells"}
+    {
+        *available_methods.OF_TESTS.values(),
+        *METHODS,
+        "units",
+        "by error",
+        "Jeffreys, Dirichlet posterior",
+    }
 )
 
 

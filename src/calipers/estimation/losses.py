@@ -391,7 +391,7 @@ class _MeanIntervals:
             return intervals.no_interval("none", "too_few_clusters")
         wide = intervals.to_student(self.mean_error, self.clusters.degrees, level)
         interval = self.mean_interval(wide, level)
-        name = self.clusters.annotate_method(f"{interval.method}, clustered")
+        name = self.clusters.annotate_method(f"{interval.method}, cluster-robust")
         return replace(interval, method=name, se=self.error)
 
     def mean_interval(self, se: float, level: float) -> Interval:

@@ -131,7 +131,7 @@ class OccupiedCells:
 
 TOO_LITTLE = 1.5
 
-METHOD = "Dirichlet, of the cells"
+METHOD = "Dirichlet posterior"
 
 #: Of so many points a share is what it is.
 _ASYMPTOTIC_POINTS = 1e12

@@ -167,7 +167,7 @@ def estimate_agreement(
         "sizes": lambda: (
             effective_size(ratings.weight[counted].sum(), ratings.weight_squares[counted].sum()),
         ),
-        "caution": "few ratings beside the commonest" if is_rare else "",
+        "caution": "few ratings outside the most frequent category" if is_rare else "",
         "methods": methods,
     }
     return PointEstimate(**{**fields, **parts})

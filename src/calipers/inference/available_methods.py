@@ -208,7 +208,7 @@ def _wilson_of_clusters(reading: PointEstimate, error: StandardError, level: flo
         proportion, scaled, denominator, rows if is_proportion else np.inf, level
     )
     interval = proportions.wilson(proportion, size, level)
-    name = reading.clusters.annotate_method(f"{interval.method}, clustered")
+    name = reading.clusters.annotate_method(f"{interval.method}, cluster-robust")
     limits = low + length * interval.low, low + length * interval.high
     return Interval(*limits, name, se=error.se)
 
@@ -612,7 +612,7 @@ def _student(reading: PointEstimate) -> Procedure | None:
     if not isinstance(error, StandardError):
         return None
     error = replace(error, se=0.0 if error.se <= reading.tolerance else error.se)
-    name = "paired t" if reading.clusters is None else "paired t, clustered"
+    name = "paired t" if reading.clusters is None else "paired t, cluster-robust"
     method = "Student t, paired"
     method = method if reading.clusters is None else reading.clusters.annotate_method(method)
     shared = {**_shared_fields(reading), "method": method, "name": name, "t": error, "error": error}
@@ -743,13 +743,13 @@ def _studentized_difference(reading: PointEstimate) -> Procedure | None:
 
 def _posterior_procedure(reading: PointEstimate) -> Procedure | None:
     """Return the procedure by draws of the cells from their posterior distribution."""
-    if reading.posterior_draws is None or "Jeffreys of the cells" not in reading.methods:
+    if reading.posterior_draws is None or "Jeffreys, Dirichlet posterior" not in reading.methods:
         return None
     draws = reading.posterior_draws()
     if has_no_differences(reading):  # what they may differ by is as likely either way
         draws = np.concatenate([draws, -draws])
-    interval = reading.methods["Jeffreys of the cells"](0.95)
-    method = interval.method if interval is not None else "Jeffreys of the cells"
+    interval = reading.methods["Jeffreys, Dirichlet posterior"](0.95)
+    method = interval.method if interval is not None else "Jeffreys, Dirichlet posterior"
     if interval is not None and interval.reason:
         return no_procedure(interval.reason, reading.value, interval.method)
     return _replicate_procedure(reading, draws, method, method)
@@ -919,7 +919,7 @@ _PROCEDURES: Mapping[str, Makes] = {
     "stratified": _stratified_difference,
     "bca": _accelerated_difference,
     "studentized": _studentized_difference,
-    "Jeffreys of the cells": _posterior_procedure,
+    "Jeffreys, Dirichlet posterior": _posterior_procedure,
     "wilcoxon": _signed_rank_procedure,
     "sign": _sign_procedure,
     "randomization": _randomization_procedure,

@@ -64,20 +64,20 @@ FEW_POSITIVES_OF_PARTS = 30
 FEW_DECIDE = 0.3
 
 #: Of a part of no more rows, such as a slice, errors and bootstraps say too little by themselves:
-#: its difference from the rest is compared with that of rows dealt anew. (Of 20 slices of 50 rows
+#: its difference from the rest is compared with that of rows permuted. (Of 20 slices of 50 rows
 #: that differ in nothing Welch's test found one that does 16 times of 100.)
 FEW_DEALT = 200
 
 #: The same of counts of two classes, whose draws by Jeffreys say enough of more rows: with 5 slices
 #: of 50 rows they found a difference where there is none 4 to 6 times of 100 by F1, 4 to 7 by MCC
-#: (±1), and with 20 slices 0 to 4 times; with 5 of 15 rows up to 8.5 times. Rows dealt anew see a
+#: (±1), and with 20 slices 0 to 4 times; with 5 of 15 rows up to 8.5 times. Rows permuted see a
 #: true difference of F1 less often: of 50 rows 65 times of 100 where draws did 97 times.
 FEW_DEALT_OF_CELLS = 49
 
 #: The same of averages over labels one of which is rare. Where all of its rows are right they say
 #: nothing of how they vary, and a part without it averages over the others: of two slices of 300
 #: rows with a label of 1 to 6 of them errors found a difference where there is none up to 22 times
-#: of 100, rows dealt anew 3 to 5 times (±1.5). Of larger parts the method says so.
+#: of 100, rows permuted 3 to 5 times (±1.5). Of larger parts the method says so.
 FEW_DEALT_OF_LABEL = 2_000
 
 #: Of fewer rows, or fewer of the smaller class, a difference over its standard error has Student's

@@ -57,7 +57,7 @@ McNemar: McNemar 1947; for mid-p Fagerland, Lydersen and Laake 2013
 DeLong | Obuchowski: DeLong, DeLong and Clarke-Pearson 1988; for clusters Obuchowski 1997
     The difference of two AUCs over its standard error, from how positive and negative rows rank
     one another.
-of the cells: Jeffreys 1946
+Dirichlet posterior: Jeffreys 1946
     The posterior of the difference over the cells of the table, with Jeffreys' prior; p comes
     from the proportion of the posterior beyond zero.
 bootstrap: Efron and Tibshirani 1993
@@ -73,7 +73,7 @@ delta: Hampel 1974; van der Vaart 1998
     The difference over its standard error, from the influence of each row on the measure.
 normal: Wald 1943
     The mean difference over its standard error, as a normal deviate.
-clustered: Liang and Zeger 1986
+cluster-robust: Liang and Zeger 1986
     The difference over a standard error that takes clusters of rows as units.
 paired t | Student t: Student 1908
     The mean difference over its standard error, as Student's t.
@@ -112,7 +112,7 @@ bootstrap-t: Efron and Tibshirani 1993, chapter 12
 Bayesian bootstrap: Rubin 1981
     Quantiles of the mean difference when units have random weights, with half a unit added
     beyond the largest difference on either side.
-of the cells: Jeffreys 1946
+Dirichlet posterior: Jeffreys 1946
     Quantiles of the posterior of the difference over the cells of the table.
 BCa: Efron 1987
     Percentiles of bootstrap draws, corrected for bias and for an error that changes with the
@@ -135,7 +135,7 @@ t over splits: Student 1908
     The mean difference ± quantiles of Student's t.
 delta: van der Vaart 1998
     The difference ± normal quantiles of a standard error from the influence of each row.
-clustered: Liang and Zeger 1986
+cluster-robust: Liang and Zeger 1986
     The difference ± quantiles of a standard error that takes clusters of rows as units.
 Student t | paired t: Student 1908
     The mean difference ± quantiles of Student's t.

@@ -157,6 +157,13 @@ METHOD_WORDS: Mapping[str, str] = {
     "randomised": "randomized",
     "randomisation": "randomization",
     "studentised": "studentized",
+    "Jeffreys, of the cells": "Jeffreys, Dirichlet posterior",
+    "Dirichlet, of the cells": "Dirichlet posterior",
+    "clustered, two samples": "cluster-robust, two samples",
+    ", clustered": ", cluster-robust",
+    "dealt anew": "permuted",
+    "hardly a row lies beyond the point": "few rows beyond the point",
+    "few ratings beside the commonest": "few ratings outside the most frequent category",
 }
 
 #: Parameters of measures, as they are written in the names of measures.
