@@ -204,7 +204,7 @@ def rename_measure(data: Any) -> Any:
     ('p99-cost[ms]', 'macro-weighted-Youden', 'lift')
     """
     if isinstance(data, list):
-        return [rename_measure(part) for part in data]
+        return [rename_measure(name) for name in data]
     match = _MEASURE.fullmatch(data) if isinstance(data, str) else None
     if match is None:
         return data
@@ -217,8 +217,10 @@ def rename_measure_keys(data: Any, *, of_systems: bool) -> Any:
     if not isinstance(data, Mapping):
         return data
     if of_systems:
-        return {key: rename_measure_keys(part, of_systems=False) for key, part in data.items()}
-    return {rename_measure(key): part for key, part in data.items()}
+        return {
+            name: rename_measure_keys(values, of_systems=False) for name, values in data.items()
+        }
+    return {rename_measure(name): value for name, value in data.items()}
 
 
 def rename_method(name: Any) -> Any:
