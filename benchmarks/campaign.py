@@ -105,7 +105,7 @@ def coverage(draws: int) -> None:
         full, run = topics(np.random.default_rng([3, seed]), 25)
         strata = dict.fromkeys(full, OF_STRATA)
         judged = sampling.draw(strata, {"2": 20, "3": 30}, seed=seed).judgments(full)
-        [mean] = cal.retrieval(judged, run, measures=["xinfAP"], interval="student")
+        [mean] = cal.retrieval(judged, run, measures=["xinfAP"], interval="t")
         inside += mean.low <= whole <= mean.high
         own += mean.low <= values(full, run, ["AP"]).mean() <= mean.high
     print(f"25 topics, 70 of 150 judged, Student's t of xinfAP: {inside / draws:.1%} for the mean of "

@@ -72,7 +72,7 @@ EXPLAINED: Mapping[tuple[str, str], str] = {
         "*",
         "pairs: raters, nearly perfect*",
     ): "Few items are disagreed on, and half an item is added at either end.",
-    ("cost-*", "costs: *"): "The limits are costs of rows, and hold at least what is asked.",
+    ("*-cost*", "costs: *"): "The limits are costs of rows, and hold at least what is asked.",
     ("AP", "clusters: *"): "Few users have the rows that rank highest.",
     ("PR-AUC", "weights: *"): "The heaviest rows rank highest, which this error does not know.",
     (

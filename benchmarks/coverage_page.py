@@ -197,7 +197,7 @@ ADVICE = """## Which to trust when
   topics most of which tie: nothing that is shorter holds the truth there. The bootstrap of few topics finds too much. The sign test asks another
   question than whether means differ, and answers it with “yes” where one run is merely spread
   differently.
-- **Several systems**: the joint adjustment, the default. Without adjustment one of many pairs is
+- **Several systems**: the max-t adjustment, the default. Without adjustment one of many pairs is
   found too often, and a bootstrap of topics with Holm finds too much as well.
 - **Cross-validation of one model**: the corrected t over folds. Neither the plain t over folds nor
   an interval of out-of-fold rows knows that models share training rows; both are too short. Nested

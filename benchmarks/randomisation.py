@@ -1,8 +1,8 @@
-"""Paired randomisation tests against SciPy, in one run; prints a Markdown table of ratios.
+"""Paired randomization tests against SciPy, in one run; prints a Markdown table of ratios.
 
     python benchmarks/randomisation.py
 
-10,000 randomisations of 20 measures × 10 pairs of systems × 250 topics. SciPy does a share of the
+10,000 randomizations of 20 measures × 10 pairs of systems × 250 topics. SciPy does a share of the
 columns, all at once as its ``axis`` allows, and its times are scaled up to all of them.
 """
 
@@ -55,17 +55,17 @@ def main() -> None:
     cpu, wall = (seconds / share for seconds in measured(scipys, 1))
     ours = measured(lambda: paired_tests.randomization(differences, RESAMPLES, 0), 5)
     values = random.normal(0.4, 0.2, (TOPICS, 5, MEASURES))  # the 5 systems of 10 pairs
-    tukey = measured(lambda: omnibus.randomised_tukey(values, RESAMPLES), 3)
+    tukey = measured(lambda: omnibus.randomized_tukey(values, RESAMPLES), 3)
 
-    print(f"{RESAMPLES:,} randomisations, {MEASURES} measures × {PAIRS} pairs × {TOPICS} topics\n")
+    print(f"{RESAMPLES:,} randomizations, {MEASURES} measures × {PAIRS} pairs × {TOPICS} topics\n")
     print("| | CPU seconds | wall seconds | times SciPy's speed (CPU) |")
     print("|---|---|---|---|")
     print(
         f"| scipy.stats.permutation_test, ×{1 / share:.0f} from {share:.0%} of the columns", end=""
     )
     print(f" | {cpu:.2f} | {wall:.2f} | 1 |")
-    print(f"| paired randomisation | {ours[0]:.4f} | {ours[1]:.4f} | {cpu / ours[0]:.0f} |")
-    print(f"| randomised Tukey HSD of the 5 systems | {tukey[0]:.4f} | {tukey[1]:.4f} |", end="")
+    print(f"| paired randomization | {ours[0]:.4f} | {ours[1]:.4f} | {cpu / ours[0]:.0f} |")
+    print(f"| randomized Tukey HSD of the 5 systems | {tukey[0]:.4f} | {tukey[1]:.4f} |", end="")
     print(f" {cpu / tukey[0]:.0f} |")
 
 

@@ -103,7 +103,7 @@ NO_INTERVAL = {
     ("order", "max-error"): "largest",
     ("separations", "Dunn"): "extremes of distances",
     # What a system cost as a whole, which is given.
-    ("costs", "cost-total"): "number of a system",
+    ("costs", "total-cost"): "number of a system",
 }
 
 
@@ -146,7 +146,13 @@ def test_what_very_many_rows_say_is_the_truth(made: SimpleNamespace) -> None:
     design, world = made.worlds.others.DESIGNS[0], made.worlds.others.others
     truth = world(design, 100).truth
     by_hand = {"TP": 21.0, "FP": 10.5, "FN": 9.0, "TN": 59.5, "error-rate": 0.195}
-    by_hand |= {"FPR": 0.15, "FNR": 0.3, "FDR": 1 / 3, "FOR": 9 / 68.5, "volume": 0.315}
+    by_hand |= {
+        "FPR": 0.15,
+        "FNR": 0.3,
+        "FDR": 1 / 3,
+        "FOR": 9 / 68.5,
+        "detection-prevalence": 0.315,
+    }
     by_hand |= {"lift": 7 / 3.15, "net-benefit": 0.105, "cost(cost_fn=3)": 0.375}
     assert {name: truth[name] for name in by_hand} == pytest.approx(by_hand, rel=0.01)
     assert world(design, 400).truth["TP"] == 4 * truth["TP"]

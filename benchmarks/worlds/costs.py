@@ -16,7 +16,7 @@ SIGMAS = (0.5, 1.0)
 SIZES = (20, 100, 500)
 #: The second system costs so many times as much.
 TIMES = 1.3
-MEASURES = ("cost-mean[ms]", "cost-median[ms]", "cost-p95[ms]")
+MEASURES = ("mean-cost[ms]", "median-cost[ms]", "p95-cost[ms]")
 
 
 def _quantities(sigma: float, times: float = 1.0) -> dict[str, float]:
@@ -51,7 +51,7 @@ def costs(rows: int, sigma: float) -> World:
         found=partial(_quantities, sigma),
         draw=draw,
         large=rows >= 100,
-        ways=("woodruff", "percentile", "student"),
+        ways=("woodruff", "percentile", "t"),
         measures=MEASURES,
     )
 

@@ -20,7 +20,7 @@ from worlds.topics import TOPICS
 from worlds.world import UNIFORM_GRID, Floats, Random, Trial
 
 MEASURES = ("AP", "nDCG", "RR", "P@10", "Rprec", "Success@10")
-TESTS = ("t", "wilcoxon", "sign", "randomisation", "bootstrap", "normal")
+TESTS = ("t", "wilcoxon", "sign", "randomization", "bootstrap", "normal")
 ADJUSTMENTS = ("holm", "bonferroni", "benjamini-hochberg", "tukey", "none")
 RESAMPLES = 600
 

@@ -66,7 +66,7 @@ def numbers(rows: int, word: str) -> World:
         predicted = truth + of.rvs(rows, random)
         return partial(cal.regression, truth, predicted, measures=("RMSE", "MSE", "MAE"))
 
-    ways = ("student", "hall", "delta", "chi-square", "percentile", "bca", "studentised")
+    ways = ("t", "hall", "delta", "chi-square", "percentile", "bca", "studentized")
     size = f"{rows} rows"
     large = rows >= (1000 if isinstance(of, WithOutliers) else 100)  # with 20 of the large ones
     return World("numbers", f"residuals {word}", size, found, draw, large, ways=ways)

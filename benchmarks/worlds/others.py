@@ -20,8 +20,18 @@ from worlds.world import CLASSIFICATION, Evaluate, Random, World
 TOTALS = ("TP", "FP", "FN", "TN", "binary-cross-entropy")
 OF_LABELS = (
     *TOTALS[:4],
-    *("error-rate", "FPR", "FNR", "FDR", "FOR", "prevalence", "volume", "lift", "markedness"),
-    *("net-benefit", "cost(cost_fn=3)", "ROC-distance", "sens-spec"),
+    *(
+        "error-rate",
+        "FPR",
+        "FNR",
+        "FDR",
+        "FOR",
+        "prevalence",
+        "detection-prevalence",
+        "lift",
+        "markedness",
+    ),
+    *("net-benefit", "cost(cost_fn=3)", "ROC-distance", "weighted-Youden"),
     *("precision@prevalence=0.1", "NPV@prevalence=0.1"),
 )
 OF_SCORES = (

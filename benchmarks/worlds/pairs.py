@@ -15,7 +15,7 @@ from worlds.scores import AREAS, Scored, is_positive
 from worlds.topics import BETTER, OF_TOPICS, TOPICS, UNEQUAL, PerTopic
 from worlds.world import CLASSIFICATION, Evaluate, Random, World, at_infinity
 
-OF_TOPIC_TESTS = ("t", "wilcoxon", "sign", "randomisation", "bootstrap")
+OF_TOPIC_TESTS = ("t", "wilcoxon", "sign", "randomization", "bootstrap")
 OF_ROW_TESTS = ("normal", "bootstrap", "mcnemar", "mid-p")
 
 
@@ -108,7 +108,7 @@ def _of_losses(rows: int) -> dict[str, Any]:
     """What is tried of losses per row."""
     return {
         "large": rows >= 100,
-        "ways": ("student", "percentile", "bca"),
+        "ways": ("t", "percentile", "bca"),
         "tests": ("t", "wilcoxon", "sign", "bootstrap"),
     }
 

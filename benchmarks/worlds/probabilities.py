@@ -56,7 +56,7 @@ def probabilities(rows: int, mean: float, spread: float, slope: float, word: str
     share = float(special.expit(mean + spread * special.ndtri(np.linspace(0, 1, 999)[1:-1])).mean())
     large = rows >= 100 and rows * min(share, 1 - share) >= 20
     size = f"{rows} rows, {share:.0%} positive"
-    ways = ("student", "hall", "bayesian", "delta", "studentised")
+    ways = ("t", "hall", "bayesian-bootstrap", "delta", "studentized")
     return World("probabilities", word, size, found, draw, large, ways=ways, ranges=RANGES)
 
 
@@ -77,7 +77,7 @@ def near_perfect(rows: int, wrong: float) -> World:
                 return CLASSIFICATION(truth, probability=p, measures=("Brier", "log-loss"))
 
     word, size = f"near-perfect, {wrong:.1%} wrong", f"{rows} rows"
-    ways = ("student", "hall", "bayesian", "studentised")
+    ways = ("t", "hall", "bayesian-bootstrap", "studentized")
     large = rows * wrong >= 20
     return World("probabilities", word, size, found, draw, large, ways=ways, ranges=RANGES)
 

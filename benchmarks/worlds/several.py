@@ -42,16 +42,16 @@ def several(number: int, systems: int, of: PerTopic) -> Trial:
         for adjust in ("tukey", "holm", "none"):
             made = evaluation.compare(adjust=adjust)
             name = {
-                "tukey": "randomised Tukey HSD",
-                "holm": "randomisation, Holm",
-                "none": "randomisation, not adjusted",
+                "tukey": "randomized Tukey HSD",
+                "holm": "randomization, Holm",
+                "none": "randomization, not adjusted",
             }[adjust]
             p = [row.p_adjusted for row in made.differences]
             found[name] = float(np.min(p))
         return found
 
     design = f"{systems} systems, {of.name}"
-    bad = ("randomisation, not adjusted",)
+    bad = ("randomization, not adjusted",)
     size = f"{number} topics"
     return Trial("several", design, size, draw, number >= 25, known_bad=bad, dear=2)
 
@@ -124,7 +124,7 @@ def at_margin(number: int, margin: float = 0.05) -> Trial:
         given = {"base": values[1], "new": values[0]}
         evaluation = cal.from_values(given, measure="nDCG", n_resamples=500, seed=seed)
         found = {}
-        for test in ("t", "wilcoxon", "randomisation", "bootstrap"):
+        for test in ("t", "wilcoxon", "randomization", "bootstrap"):
             [row] = evaluation.compare(test=test, margin=margin).differences
             found[f"not inferior, {test}"] = row.p_noninferiority
             found[f"equivalent, {test}"] = row.p_equivalence

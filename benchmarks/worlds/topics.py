@@ -68,7 +68,7 @@ AT_AN_END = (
 #: As high a mean as Beta(½, 1), but another spread, so that runs cannot be exchanged.
 UNEQUAL = PerTopic("Beta(2, 4)", "AP", lambda u: special.betaincinv(2.0, 4.0, u))
 BETTER = PerTopic("Beta(0.7, 1)", "AP", lambda u: special.betaincinv(0.7, 1.0, u))
-OF_TOPICS = ("student", "percentile", "bca", "studentised", "bayesian")
+OF_TOPICS = ("t", "percentile", "bca", "studentized", "bayesian-bootstrap")
 
 
 def topics(number: int, of: PerTopic, *, weighted: bool = False) -> World:
@@ -137,7 +137,7 @@ def pooled(number: int) -> World:
         a = 0.1 * (60 / (5 + size)) * 5
         return {"micro-SetP": float(np.sum(size * a / (a + 2.5)) / np.sum(size))}
 
-    ways = ("student", "percentile", "bca")
+    ways = ("t", "percentile", "bca")
     size = f"{number} topics"
     of, large = ("micro-SetP",), number >= 25
     return World("topics", "precision pooled", size, found, draw, large, ways=ways, measures=of)

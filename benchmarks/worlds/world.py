@@ -91,7 +91,7 @@ CLASSIFICATION: Callable[..., Evaluate] = partial(partial, cal.classification, c
 
 
 SHARES = ("wilson", "clopper-pearson", "jeffreys", "agresti-coull")
-COUNTS = (*SHARES, "delta", "percentile", "bca", "studentised")
+COUNTS = (*SHARES, "delta", "percentile", "bca", "studentized")
 
 
 def at_infinity(cells: Floats, measures: Sequence[str]) -> dict[str, float]:

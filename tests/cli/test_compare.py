@@ -156,9 +156,28 @@ def test_values_of_each_option(five: str) -> None:
     assert "Wilcoxon signed rank" in text
     assert "p (Benjamini-Hochberg, FDR)" in text
     assert "p (equivalence)" in text
-    assert "randomised Tukey HSD" in done("compare", "values", five, "--adjust", "tukey")
-    assert "p (joint)" in done("compare", "values", five)
+    assert "randomized Tukey HSD" in done("compare", "values", five, "--adjust", "tukey")
+    assert "p (max-t)" in done("compare", "values", five)
     assert "p (Holm)" in done("compare", "values", five, "--adjust", "holm")
+
+
+@pytest.mark.parametrize(
+    ("option", "former", "current"),
+    [
+        ("--adjust", "joint", "max-t"),
+        ("--test", "randomisation", "randomization"),
+        ("--interval", "student", "t"),
+        ("--interval", "studentised", "studentized"),
+        ("--interval", "bayesian", "bayesian-bootstrap"),
+    ],
+)
+def test_former_values_are_accepted(option: str, former: str, current: str) -> None:
+    line = [*OF_CANCER, "-m", "Brier", "-m", "log-loss", "--format", "json"]
+    found, expected = done(*line, option, former), done(*line, option, current)
+    assert json.loads(found) == json.loads(expected)
+    shown = invoke(["compare", "classification", "--help"]).output
+    assert current in shown or option == "--interval"
+    assert former not in shown
 
 
 def test_splits_of_rows(tmp_path: Path) -> None:

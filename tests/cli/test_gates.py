@@ -200,3 +200,13 @@ def test_checks_that_are_not_there() -> None:
     assert "there is no calipers.toml and no pyproject.toml here" in check(code=2).stderr
     Path("calipers.toml").write_text(CHECKS.format(head="check"))
     assert "calipers.toml: no check 'god'; did you mean 'good'?" in check("god", code=2).stderr
+
+
+def test_former_values_are_accepted_in_a_file() -> None:
+    text = CHECKS.format(head="check").partition("[check.bad]")[2]
+    former = 'adjust = "joint"\ninterval = "studentised"\n'
+    current = 'adjust = "max-t"\ninterval = "studentized"\n'
+    Path("calipers.toml").write_text(f"[check.bad]{text}{former}")
+    found = check().stdout
+    Path("calipers.toml").write_text(f"[check.bad]{text}{current}")
+    assert found == check().stdout

@@ -90,7 +90,7 @@ def set_up() -> None:
 
     VERBS.update(
         retrieval=retrieval,
-        compare_retrieval=lambda: retrieval().compare(test="randomisation"),
+        compare_retrieval=lambda: retrieval().compare(test="randomization"),
         tukey=lambda: retrieval().compare(adjust="tukey"),
         classification=classification,
         compare_classification=lambda: classification().compare(),
@@ -165,7 +165,7 @@ def set_up_long() -> None:
             d["value"], weight, measures=["RMSE"], interval="percentile", **many
         ),
         retrieval=lambda: cal.retrieval(
-            qrels, runs, measures=["AP"], interval="studentised", **many
+            qrels, runs, measures=["AP"], interval="studentized", **many
         ),
         operating_point=lambda: cal.operating_point(truth, score["a"], **many),
         bootstrap_scores=lambda: _core.bootstrap_scores(*ranked, every),

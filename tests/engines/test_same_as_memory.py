@@ -113,18 +113,18 @@ NUMBERS: dict[tuple[str, str], str] = {
     ("bootstrap [B]", "Poisson bootstrap [B]"): CELLS,
     ("bootstrap [B]", "none"): DRAWS,
     ("bootstrap [B]", "Wilson [W], of positives"): DRAWS,
-    ("bootstrap [B]", "Jeffreys, of the cells, effective rows"): DRAWS,
-    ("bootstrap [B]", "Dirichlet, of the cells, effective rows"): DRAWS,
+    ("bootstrap [B]", "Jeffreys, Dirichlet posterior, effective rows"): DRAWS,
+    ("bootstrap [B]", "Dirichlet posterior, effective rows"): DRAWS,
     ("pivotal bootstrap [B], *", f"{POISSON}, *"): CELLS,
     ("cluster bootstrap [B], *", "none"): CLUSTERS,
     ("cluster bootstrap [B], *", "delta"): CLUSTERS,
     ("pivotal cluster bootstrap [B], but a biased measure*", "none"): CLUSTERS,
     ("pivotal cluster bootstrap [B], logit, *", "delta, logit"): CLUSTERS,
     ("Wilson [W], of the smaller class", "none"): CLUSTERS,
-    ("Wilson [W], effective rows, clustered", "delta"): BY_CLUSTER,
+    ("Wilson [W], effective rows, cluster-robust", "delta"): BY_CLUSTER,
     ("noncentral chi-square of the bins", "none"): BY_CLUSTER,
     ("Clopper-Pearson of the bins", "none"): BY_CLUSTER,
-    ("Woodruff [W], clustered", "none"): ORDER,
+    ("Woodruff [W], cluster-robust", "none"): ORDER,
 }
 
 #: The same of the tests of differences.

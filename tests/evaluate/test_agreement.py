@@ -421,7 +421,7 @@ def test_few_ratings_beside_the_commonest_are_cautioned() -> None:
     for others, few in ((14, True), (15, False)):
         said = [1] * others + [0] * (90 - others)
         method = measured({"a": said, "b": [*said[:-1], 0]}).method
-        assert method.endswith("but few ratings beside the commonest") == few
+        assert method.endswith("but few ratings outside the most frequent category") == few
 
 
 def test_what_is_found_of_raters() -> None:

@@ -133,7 +133,13 @@ def test_the_direction_is_that_of_the_catalogue(measure: str, better: bool | Non
     assert evaluation.comparison is not None
     found = [d.higher_is_better for d in evaluation.comparison]
     assert found == ([] if better is None else [better])
-    assumed = ("Higher values of nonsense are assumed to be better; set lower_is_better= to change this.",) if measure == "nonsense" else ()
+    assumed = (
+        (
+            "Higher values of nonsense are assumed to be better; set lower_is_better= to change this.",
+        )
+        if measure == "nonsense"
+        else ()
+    )
     assert evaluation.notes == assumed
 
 
@@ -165,10 +171,10 @@ def test_a_share_of_topics_has_the_interval_of_shares(measure: str) -> None:
 
 def test_percentages_are_not_cut_off_at_1() -> None:
     values = GENERATOR.uniform(20, 80, (2, 12))
-    found = two("nDCG@10", values, interval="student")["a", "nDCG@10"]
+    found = two("nDCG@10", values, interval="t")["a", "nDCG@10"]
     ends = stats.ttest_1samp(values[0], 0).confidence_interval()
     assert (found.low, found.high) == pytest.approx((ends.low, ends.high), rel=1e-12)
-    shares = two("nDCG@10", ([0.0] * 9 + [1.0], [0.0] * 10), interval="student")["a", "nDCG@10"]
+    shares = two("nDCG@10", ([0.0] * 9 + [1.0], [0.0] * 10), interval="t")["a", "nDCG@10"]
     assert shares.low == 0.0  # where they can be nDCG, its range holds
 
 

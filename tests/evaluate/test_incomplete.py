@@ -83,7 +83,10 @@ def test_the_values_of_topics_have_their_ends() -> None:
 
 def test_notes_say_what_is_judged_and_what_is_meant() -> None:
     notes = " ".join(evaluate(judgment_bounds=True, max_unretrieved=3).notes)
-    assert "Judged@10, the proportion of judged documents among the first 10, is 0.722 for run." in notes
+    assert (
+        "Judged@10, the proportion of judged documents among the first 10, is 0.722 for run."
+        in notes
+    )
     assert "Missing judgments and too few topics are different problems" in notes
     assert "up to 3 further relevant documents per topic" in notes
     assert "infAP is not known" in notes

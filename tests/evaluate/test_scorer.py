@@ -117,7 +117,11 @@ def test_a_scorer_can_be_pickled_and_says_what_it_is() -> None:
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("volume", "no value is better"), ("nDCG@10", "reads rankings"), ("WIS", "reads quantiles")],
+    [
+        ("detection-prevalence", "no value is better"),
+        ("nDCG@10", "reads rankings"),
+        ("WIS", "reads quantiles"),
+    ],
 )
 def test_what_is_no_score_is_refused(name: str, message: str) -> None:
     with pytest.raises(cal.InputError, match=message):

@@ -277,7 +277,9 @@ def test_directions_and_adjustment() -> None:
     said = cal.compare_splits(values, design="k-fold", measure="cost", lower_is_better="cost")
     assert {d.higher_is_better for d in said} == {False}
     unknown = cal.compare_splits(values, design="k-fold", measure="quality", baseline="a")
-    assert unknown.notes[1:] == ("Higher values of quality are assumed to be better; set lower_is_better= to change this.",)
+    assert unknown.notes[1:] == (
+        "Higher values of quality are assumed to be better; set lower_is_better= to change this.",
+    )
     assert [(d.system, d.baseline) for d in unknown] == [("b", "a"), ("c", "a")]
 
 

@@ -29,7 +29,7 @@ def test_each_row_is_what_an_evaluation_at_that_threshold_is(beside: str) -> Non
     made = cal.threshold_table(SICK, MARKER, at=[0.5, 1.5], **columns, **FEW)
     for row in made.rows():
         ev = cal.classification(
-            SICK, score=MARKER, threshold=row["cutoff"], measures=[*DEFAULT_MEASURES, "TP", "volume"],
+            SICK, score=MARKER, threshold=row["cutoff"], measures=[*DEFAULT_MEASURES, "TP", "detection-prevalence"],
             **columns, **FEW,
         )  # fmt: skip
         assert row["TP"] == pytest.approx(ev["TP"].value)

@@ -72,7 +72,7 @@ def error(x: FloatArray, w: FloatArray) -> float:
 
 
 def test_means_and_their_errors() -> None:
-    ev = evaluated(interval="student")
+    ev = evaluated(interval="t")
     for measure in ("AP", "RR"):
         x, w = per_topic(ev, "b", measure)
         found, n = ev["b", measure], kish(w)
@@ -87,7 +87,7 @@ def test_means_and_their_errors() -> None:
 
 def test_other_summaries_and_how_they_vary() -> None:
     """The geometric mean and pooled topics, and their errors by what a little more weight does."""
-    ev, (qrels, runs) = evaluated(interval="student"), data()
+    ev, (qrels, runs) = evaluated(interval="t"), data()
     x, w = per_topic(ev, "a", "AP")
     log = np.log(np.maximum(x, 1e-5))
     found = ev["a", "gm-AP"]
@@ -136,7 +136,7 @@ def test_the_default_interval_is_the_weighted_bayesian_bootstrap() -> None:
 
 def test_bootstrap_t_of_weighted_topics() -> None:
     """From the library's draws, which the means of unit vectors tell."""
-    ev = evaluated(interval="studentised", measures=["AP"])
+    ev = evaluated(interval="studentized", measures=["AP"])
     found = ev["a", "AP"]
     assert ev.per_unit is not None
     kept = np.array([WEIGHT[t] for t in TOPICS]) > 0
@@ -214,7 +214,7 @@ def test_the_order_of_units_is_nothing() -> None:
     random = np.random.default_rng(2)
     a, b = random.random((2, 12)).round(3)
     w, order = random.exponential(size=12), random.permutation(12)
-    asked: dict[str, Any] = {"measure": "AP", "interval": "bayesian"}
+    asked: dict[str, Any] = {"measure": "AP", "interval": "bayesian-bootstrap"}
     one = cal.from_values({"a": a, "b": b}, weight=w, **asked)
     other = cal.from_values({"a": a[order], "b": b[order]}, weight=w[order], **asked)
     assert one.comparison is not None
@@ -243,14 +243,14 @@ def pair(**asked: Any) -> Any:
 
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
-def test_the_randomisation_test_by_all_signs(alternative: str) -> None:
+def test_the_randomization_test_by_all_signs(alternative: str) -> None:
     d = W * (A - B)
     drawn = np.array([(np.array(signs) * d).sum() for signs in product((1, -1), repeat=8)])
     side = {"two-sided": np.abs, "greater": np.asarray, "less": np.negative}[alternative]
     p = np.mean(side(drawn) >= side(d.sum()) - 1e-12)
-    found = pair(alternative=alternative, test="randomisation")
+    found = pair(alternative=alternative, test="randomization")
     assert found.value == pytest.approx(d.sum() / W.sum(), rel=1e-12)
-    assert found.test == "paired randomisation, exact"
+    assert found.test == "paired randomization, exact"
     # On the side that the difference is not on, no less than a half.
     assert found.p == pytest.approx(max(p, 0.5) if alternative == "less" else p)
 
@@ -261,7 +261,7 @@ def test_equivalence_by_all_signs() -> None:
         d = W * (A - B - at) * side
         drawn = [(np.array(signs) * d).sum() for signs in product((1, -1), repeat=8)]
         p.append(np.mean(np.array(drawn) >= d.sum() - 1e-12))
-    found = pair(margin=0.2, test="randomisation")
+    found = pair(margin=0.2, test="randomization")
     assert found.p_equivalence == max(p)
     assert found.p_noninferiority == p[0]
 
@@ -343,12 +343,12 @@ def test_joint_p_values_by_all_deals() -> None:
         found = made[f"s{b}", f"s{a}", "y"]
         joint = np.mean(largest >= t * (1 - 1e-9))
         assert found.p_adjusted == pytest.approx(max(joint, found.p), abs=1e-12)
-    assert found.method == "simultaneous, joint randomisation"
+    assert found.method == "simultaneous, max-t by permutation"
 
 
 def test_differences_of_geometric_means_by_the_weighted_bayesian_bootstrap() -> None:
     """Of their linear parts, with half units about the mean."""
-    ev = evaluated(interval="bayesian")
+    ev = evaluated(interval="bayesian-bootstrap")
     (a, w), (b, _) = (per_topic(ev, name, "AP") for name in "ab")
     means, moved = [], []
     for x in (np.log(np.maximum(of, 1e-5)) for of in (a, b)):
@@ -362,7 +362,9 @@ def test_differences_of_geometric_means_by_the_weighted_bayesian_bootstrap() -> 
     )
     assert bayes is not None
     low, high = np.clip(bayes.quantiles(np.array([0.025, 0.975])), -1, 1)
-    found = ev.compare(baseline="b", interval="bayesian", adjust="none")["a", "b", "gm-AP"]
+    found = ev.compare(baseline="b", interval="bayesian-bootstrap", adjust="none")[
+        "a", "b", "gm-AP"
+    ]
     assert found.value == pytest.approx(means[0] - means[1], rel=1e-12)
     assert (found.low, found.high) == pytest.approx((low, high), rel=1e-9)
     assert found.method == "Bayesian bootstrap, paired"
@@ -391,10 +393,10 @@ def test_pooled_topics_are_swapped_with_their_weights() -> None:
     for turned in product((False, True), repeat=8):
         of = np.where(np.array(turned)[:, None, None], counts[:, ::-1], counts).sum(axis=0)
         apart.append(of[0, 0] / of[0, 1] - of[1, 0] / of[1, 1])
-    found = ev.compare(baseline="b", test="randomisation")["a", "b", "micro-SetP"]
+    found = ev.compare(baseline="b", test="randomization")["a", "b", "micro-SetP"]
     assert found.value == pytest.approx(apart[0], rel=1e-12)
     assert found.interval_reason == "no_interval_of_test"
-    assert found.test == "paired randomisation, exact"
+    assert found.test == "paired randomization, exact"
     assert found.p == np.mean(np.abs(apart) >= abs(apart[0]) * (1 - 1e-9))
 
 
@@ -408,7 +410,7 @@ def test_tukey_by_all_deals() -> None:
         expected = np.mean(ranges >= abs(means[b] - means[a]) - 1e-12)
         found = made[f"s{b}", f"s{a}", "x"]
         assert found.p_adjusted == expected
-        assert found.method == "simultaneous, randomised Tukey HSD"
+        assert found.method == "simultaneous, randomized Tukey HSD"
         assert found.high == pytest.approx(found.value + critical, abs=1e-9)
         assert (found.low <= 0 <= found.high) == (expected > 0.05)
 
@@ -630,7 +632,7 @@ def test_topics_of_which_none_has_a_value() -> None:
     """Neither a warning nor a number."""
     qrels, runs = data()
     ev = cal.retrieval(qrels, runs, measures=["AP"], rel=5, weight=WEIGHT)
-    for adjust in ("joint", "tukey", "holm"):
+    for adjust in ("max-t", "tukey", "holm"):
         assert all(np.isnan(d.value) for d in ev.compare(adjust=adjust))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -98,9 +99,9 @@ def test_adjustments_are_statsmodels(topics: cal.Evaluation, adjust: str, statsm
 
 def test_tukey_takes_the_place_of_the_test(topics: cal.Evaluation) -> None:
     found = topics.compare(adjust="tukey")
-    assert found.adjustment == "randomised Tukey HSD"
+    assert found.adjustment == "randomized Tukey HSD"
     for d in found:
-        assert d.test == "randomised Tukey HSD"
+        assert d.test == "randomized Tukey HSD"
         assert math.isnan(d.p)
         # Of three pairs the maximum is at least as large as each alone, and Bonferroni's bound
         # holds but for the noise of 10,000 deals.
@@ -227,15 +228,15 @@ def test_several_systems_at_once(topics: cal.Evaluation) -> None:
         assert o.critical_difference == pytest.approx(q * math.sqrt(3 * 4 / (6 * TOPICS)), rel=1e-6)
 
 
-@pytest.mark.parametrize("method", ["percentile", "bca", "studentised", "student"])
+@pytest.mark.parametrize("method", ["percentile", "bca", "studentized", "t"])
 def test_methods_by_name_make_differences_too(topics: cal.Evaluation, method: str) -> None:
     d = topics.compare(interval=method, adjust="none")["b", "a", "AP"]
     x = apart(topics, "AP", "b", "a")
-    if method == "student":
+    if method == "t":
         ends = stats.ttest_1samp(x, 0).confidence_interval()
         assert (d.low, d.high) == pytest.approx((ends.low, ends.high), rel=1e-9)
         return
-    named = {"percentile": "percentile", "bca": "BCa", "studentised": "basic"}[method]
+    named = {"percentile": "percentile", "bca": "BCa", "studentized": "basic"}[method]
     expected = stats.bootstrap(
         (x,), np.mean, method=named, random_state=np.random.default_rng(1), n_resamples=20_000
     )
@@ -259,7 +260,7 @@ def test_a_comparison_can_be_written_and_read(topics: cal.Evaluation) -> None:
         ({"test": "wilcoxons"}, "test is 'wilcoxons', expected one of auto, t, wilcoxon"),
         ({"test": "mcnemar"}, "the test 'mcnemar' applies to none of the measures"),
         ({"alternative": "up"}, "alternative is 'up', expected one of two-sided"),
-        ({"adjust": "sidak"}, "adjust is 'sidak', expected one of joint, tukey"),
+        ({"adjust": "sidak"}, "adjust is 'sidak', expected one of max-t, tukey"),
         ({"margin": -0.1}, "margin is -0.1, expected a number above 0"),
         ({"margin": {"MAP@9": 0.1}}, "margin: 'MAP@9' is not a compared measure"),
         ({"interval": "wald"}, "interval is 'wald'"),
@@ -309,3 +310,27 @@ def test_bca_of_what_is_no_mean_is_scipys(measure: str) -> None:
     assert d.method == "BCa paired bootstrap [B]"
     width = expected.high - expected.low
     assert (d.low, d.high) == pytest.approx((expected.low, expected.high), abs=0.03 * width)
+
+
+@pytest.mark.parametrize(
+    ("former", "current"),
+    [
+        ({"adjust": "joint"}, {"adjust": "max-t"}),
+        ({"interval": "student"}, {"interval": "t"}),
+        ({"interval": "studentised"}, {"interval": "studentized"}),
+        ({"interval": ["bayesian", "bca"]}, {"interval": ["bayesian-bootstrap", "bca"]}),
+    ],
+)
+def test_former_values_are_accepted(
+    rows: cal.Evaluation, former: dict[str, Any], current: dict[str, Any]
+) -> None:
+    found, expected = rows.compare(**former), rows.compare(**current)
+    assert found.to_json() == expected.to_json()
+    written = found.to_json(details=True)
+    assert not [value for value in former.values() if json.dumps(value) in written]
+
+
+def test_the_former_name_of_the_randomization_test_is_accepted(topics: cal.Evaluation) -> None:
+    found, expected = (topics.compare(test=t) for t in ("randomisation", "randomization"))
+    assert found.to_json() == expected.to_json()
+    assert {d.test for d in found} == {"paired randomization"}

@@ -39,19 +39,19 @@ def test_values_are_those_of_numpy() -> None:
     costs = evaluated().costs
     assert costs is not None
     for name, column in LATENCY.items():
-        assert costs[name, "cost-mean[ms]"].value == pytest.approx(column.mean())
-        for measure, at in (("cost-median[ms]", 50), ("cost-p95[ms]", 95)):
+        assert costs[name, "mean-cost[ms]"].value == pytest.approx(column.mean())
+        for measure, at in (("median-cost[ms]", 50), ("p95-cost[ms]", 95)):
             expected = np.percentile(column, at, method="averaged_inverted_cdf")
             assert costs[name, measure].value == pytest.approx(expected)
-        assert costs[name, "cost-total[price]"].value == PRICE[name]
+        assert costs[name, "total-cost[price]"].value == PRICE[name]
         total = cal.measure("total_cost")
-        assert str(total) == "cost-total"
+        assert str(total) == "total-cost"
 
 
 def test_limits_of_quantiles_are_order_statistics() -> None:
     costs = evaluated().costs
     assert costs is not None
-    for measure, share in (("cost-median[ms]", 0.5), ("cost-p95[ms]", 0.95)):
+    for measure, share in (("median-cost[ms]", 0.5), ("p95-cost[ms]", 0.95)):
         low, high = (  # by the tables of SciPy: the ends of the binomial's tails
             int(stats.binom.ppf(0.025, ROWS, share)),
             int(stats.binom.ppf(0.975, ROWS, share)) + 1,
@@ -81,19 +81,19 @@ def test_quantiles_of_few_rows_say_why_they_have_no_interval() -> None:
     said = {name: column[:40] for name, column in SAID.items()}
     ev = cal.classification(TRUTH[:40], said, cost={"ms": few}, **FEW)
     assert ev.costs is not None
-    assert ev.costs["old", "cost-p95[ms]"].interval_reason == "too_few_for_quantile"
-    assert ev.costs["old", "cost-median[ms]"].interval_reason is None
+    assert ev.costs["old", "p95-cost[ms]"].interval_reason == "too_few_for_quantile"
+    assert ev.costs["old", "median-cost[ms]"].interval_reason is None
     of = ev.costs.comparison
     assert of is not None
-    assert np.isnan(of["old", "small", "cost-p95[ms]"].p)
-    assert of["old", "small", "cost-median[ms]"].p < 0.05
+    assert np.isnan(of["old", "small", "p95-cost[ms]"].p)
+    assert of["old", "small", "median-cost[ms]"].p < 0.05
 
 
 def test_means_are_compared_by_a_paired_t() -> None:
     of = evaluated().costs
     assert of is not None
     comparison = of.compare(adjust="none")
-    d = comparison["large", "small", "cost-mean[ms]"]
+    d = comparison["large", "small", "mean-cost[ms]"]
     expected = stats.ttest_rel(LATENCY["large"], LATENCY["small"])
     assert d.p == pytest.approx(expected.pvalue, rel=1e-6)
     assert d.value == pytest.approx((LATENCY["large"] - LATENCY["small"]).mean())
@@ -117,7 +117,7 @@ def test_order_and_names_of_rows_change_nothing() -> None:
         table = {name: np.asarray(column)[rows] for name, column in data.items()}
         ev = cal.classification("y", list(SAID), data=table, cost={"ms": named}, **FEW)
         assert ev.costs is not None
-        assert ev.costs["old", "cost-p95[ms]"] == evaluated().costs["old", "cost-p95[ms]"]  # type: ignore[index]
+        assert ev.costs["old", "p95-cost[ms]"] == evaluated().costs["old", "p95-cost[ms]"]  # type: ignore[index]
 
 
 def test_a_weight_of_two_is_the_row_twice() -> None:
@@ -127,7 +127,7 @@ def test_a_weight_of_two_is_the_row_twice() -> None:
     assert counted is not None
     for a, b in zip(weighted, counted, strict=True):
         assert a.value == pytest.approx(b.value), a.measure
-    assert "Woodruff" in weighted["old", "cost-median[ms]"].method
+    assert "Woodruff" in weighted["old", "median-cost[ms]"].method
 
 
 def test_clusters_widen_limits() -> None:
@@ -138,7 +138,7 @@ def test_clusters_widen_limits() -> None:
     plain = cal.classification(TRUTH, SAID["old"], **one).costs
     assert clustered is not None
     assert plain is not None
-    for name in ("cost-mean[ms]", "cost-median[ms]"):
+    for name in ("mean-cost[ms]", "median-cost[ms]"):
         wide, narrow = clustered[name], plain[name]
         assert wide.high - wide.low > 1.5 * (narrow.high - narrow.low)
 
@@ -148,7 +148,7 @@ def test_slices_are_those_of_the_evaluation() -> None:
     costs = evaluated(slices={"site": site}).costs
     assert costs is not None
     assert costs.slices is not None
-    found = costs.slices["site", "b", "old", "cost-mean[ms]"].estimate.value
+    found = costs.slices["site", "b", "old", "mean-cost[ms]"].estimate.value
     assert found == pytest.approx(LATENCY["old"][site == "b"].mean())
 
 
@@ -192,7 +192,7 @@ def test_the_front_is_that_of_brute_force(seed: int) -> None:
 
 def test_surely_asks_for_both() -> None:
     by_cost = {front.cost_measure: front for front in evaluated().pareto_fronts}
-    ms, price = by_cost["cost-mean[ms]"], by_cost["cost-total[price]"]
+    ms, price = by_cost["mean-cost[ms]"], by_cost["total-cost[price]"]
     assert ms.systems == ("small", "large")
     assert ms["old"].dominated_by == ("small",)
     # Better by both: the p-values of both comparisons are below 5%, or not.
@@ -240,7 +240,7 @@ def test_rows_without_a_cost_are_dropped_or_refused() -> None:
         cal.classification(TRUTH, SAID, cost={"ms": gap}, **FEW)
     ev = cal.classification(TRUTH, SAID, cost={"ms": gap}, missing="drop", **FEW)
     assert ev["old", "accuracy"].n == ROWS - 1
-    assert ev["old", "cost-mean[ms]"].value == pytest.approx(np.nanmean(gap["old"]))
+    assert ev["old", "mean-cost[ms]"].value == pytest.approx(np.nanmean(gap["old"]))
     assert "1 in cost 'ms' of 'old'" in ev.notes[0]
 
 
@@ -305,8 +305,8 @@ def test_groups_have_one_cost_each() -> None:
     score = RANDOM.random(40)
     ev = cal.ranking(group, grade, score, cost={"ms": ms}, measures=["P@1"], n_resamples=100)
     assert ev.costs is not None
-    assert ev.costs["cost-mean[ms]"].value == pytest.approx(ms.mean())
-    assert (ev.costs["cost-mean[ms]"].n, ev.costs["cost-mean[ms]"].unit) == (10, "groups")
+    assert ev.costs["mean-cost[ms]"].value == pytest.approx(ms.mean())
+    assert (ev.costs["mean-cost[ms]"].n, ev.costs["mean-cost[ms]"].unit) == (10, "groups")
     with pytest.raises(cal.InputError, match="expected one value for each group"):
         cal.ranking(group, grade, score, cost={"ms": np.arange(40.0)})
 
@@ -329,7 +329,7 @@ def test_other_verbs_take_costs_too() -> None:
     ]
     for ev in made:
         assert ev.costs is not None
-        assert ev.costs["a", "cost-mean[ms]"].value == pytest.approx(LATENCY["small"].mean())
+        assert ev.costs["a", "mean-cost[ms]"].value == pytest.approx(LATENCY["small"].mean())
 
 
 # --- Shown ----------------------------------------------------------------------------------------
@@ -340,13 +340,13 @@ def test_a_front_is_in_every_form(tmp_path: Path) -> None:
     assert "dominated by small" in str(ev)
     assert "old is dominated by small" in ev.to_markdown()
     assert "Pareto" in ev.charts
-    spec = json.dumps(ev.chart("Pareto", "cost-mean[ms]").spec)
+    spec = json.dumps(ev.chart("Pareto", "mean-cost[ms]").spec)
     assert "step-after" in spec
     page = ev.to_html()
     assert 'id="costs"' in page
     again = cal.from_json(ev.to_json())
     assert again.to_json() == ev.to_json()
-    assert [row["measure"] for row in ev.rows()].count("cost-p95[ms]") == 3
+    assert [row["measure"] for row in ev.rows()].count("p95-cost[ms]") == 3
     assert (
         ev.pareto_fronts[0]
         .to_csv()
@@ -378,7 +378,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     made = cal.from_json(done.stdout)
     assert made.pareto_fronts[0].systems == ("small", "large")
-    assert made.costs["old", "cost-mean[ms]"].value == pytest.approx(LATENCY["old"].mean())
+    assert made.costs["old", "mean-cost[ms]"].value == pytest.approx(LATENCY["old"].mean())
     for spec, said in (
         ("ms", "expected a name and the cost of each system"),
         ("ms=small:ms_small,old", "'old' is not the cost of a system"),

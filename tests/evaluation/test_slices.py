@@ -821,7 +821,7 @@ def test_predicted_numbers_are_sliced_too(clustered: bool) -> None:
         fit = sm.OLS(loss, sm.add_constant(west.astype(float))).fit(
             cov_type="cluster", cov_kwds={"groups": user}
         )
-        assert mean.method == row.vs_rest.method == "clustered, two samples"
+        assert mean.method == row.vs_rest.method == "cluster-robust, two samples"
         assert mean.value == pytest.approx(fit.params[1], rel=1e-9)
         width = (mean.high - mean.value) / fit.bse[1]
         assert 1.95 < width < 1.05 * stats.t.ppf(0.975, 40)

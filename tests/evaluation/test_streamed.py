@@ -390,7 +390,7 @@ def test_rows_of_a_later_batch_are_named_by_their_number(table: pa.Table, tmp_pa
         ({"interval": "bootstrap"}, "resamples rows"),
         ({"interval": "bca"}, "interval='bca' resamples rows"),
         ({"interval": "wilson, percentile"}, "resamples rows"),
-        ({"interval": ["studentised", "analytic"]}, "resamples rows"),
+        ({"interval": ["studentized", "analytic"]}, "resamples rows"),
         ({"engine": "steam"}, "did you mean 'stream'"),
         ({"memory": "much"}, "much"),
         ({"labels": ["a", "b", "c"]}, "truth: 0 in row 0 is not a class"),

@@ -86,7 +86,7 @@ def test_the_difference_is_that_of_the_means_by_hand() -> None:
 
 @pytest.mark.parametrize("measure", ["AP", "gm-AP", "micro-SetP"])
 def test_few_topics_are_dealt_anew(measure: str) -> None:
-    """The studentised difference of lots that the library drew, and of SciPy's."""
+    """The studentized difference of lots that the library drew, and of SciPy's."""
     ev = evaluated(undefined="zero", slices={"kind": dict.fromkeys(of_kind("faq"), "faq")})
     assert ev.per_unit is not None
     assert ev.slices is not None
@@ -117,7 +117,7 @@ def test_few_topics_are_dealt_anew(measure: str) -> None:
     drawn, errors = difference(x[order], w[order], lots, others)
     found, se = difference(x, w, inside, ~inside)
     low, high = np.quantile(drawn / errors, [0.025, 0.975])
-    assert (apart.method, apart.test) == ("topics dealt anew", "topics dealt anew")
+    assert (apart.method, apart.test) == ("topics permuted", "topics permuted")
     assert apart.value == pytest.approx(found, abs=1e-12)
     assert apart.low == pytest.approx(found - high * se, abs=1e-9)
     assert apart.high == pytest.approx(found - low * se, abs=1e-9)

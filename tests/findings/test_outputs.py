@@ -226,7 +226,7 @@ def test_neighbouring_rows_that_err_alike() -> None:
 
     def found(**options: Any) -> list[Any]:
         made = cal.regression(truth, said, measures=["mean-error"], **options)
-        return [f for f in made.findings if f.kind == "neighbours-alike"]
+        return [f for f in made.findings if f.kind == "neighbors-alike"]
 
     [one] = found()
     assert one.values["rows"] == 365
@@ -253,5 +253,5 @@ def test_neighbours_are_no_more_often_alike_than_they_may_be() -> None:
     for _ in range(150):
         truth = random.normal(size=60)
         ev = cal.regression(truth, truth + random.normal(size=60), measures=["MAE"], curves=False)
-        n += any(f.kind == "neighbours-alike" for f in ev.findings)
+        n += any(f.kind == "neighbors-alike" for f in ev.findings)
     assert n <= 6

@@ -195,9 +195,9 @@ NAMED = {
     "labels": ["wilson", "clopper-pearson", "jeffreys", "agresti-coull", "delta", "percentile",
                "bca", "stratified"],
     "scores": ["delong", "hanley", "percentile", "bca", "stratified"],
-    "probabilities": ["student", "studentised", "wilson", "bca"],
-    "classes": ["wilson", "delta", "percentile", "bca", "studentised"],
-    "numbers": ["student", "chi-square", "studentised", "bca", "percentile"],
+    "probabilities": ["t", "studentized", "wilson", "bca"],
+    "classes": ["wilson", "delta", "percentile", "bca", "studentized"],
+    "numbers": ["t", "chi-square", "studentized", "bca", "percentile"],
 }  # fmt: skip
 
 MARGINS = {
@@ -206,7 +206,7 @@ MARGINS = {
 }  # fmt: skip
 
 OF_COUNTS = ("auto", "bootstrap", "mcnemar", "mid-p")
-OF_MEANS = ("auto", "t", "wilcoxon", "sign", "randomisation", "bootstrap")
+OF_MEANS = ("auto", "t", "wilcoxon", "sign", "randomization", "bootstrap")
 TESTS = {
     "labels": OF_COUNTS, "scores": ("auto", "bootstrap", "normal"),
     "probabilities": (*OF_MEANS, "mcnemar"), "classes": OF_COUNTS, "numbers": OF_MEANS,
@@ -442,10 +442,10 @@ def cases() -> Iterator[tuple[str, Callable[[], Any]]]:
         for several in (False, True):
             systems = "three systems" if several else "one system"
             yield f"topics, {name}, {systems}", partial(retrieved, several, **options)
-    for interval in ("analytic", "bootstrap", "student", "studentised", "bca", "percentile"):
+    for interval in ("analytic", "bootstrap", "t", "studentized", "bca", "percentile"):
         yield f"topics, {interval}", partial(retrieved, True, interval=interval)
     for test, adjust in product(
-        ("auto", "t", "wilcoxon", "sign", "randomisation", "bootstrap"), ("holm", "tukey")
+        ("auto", "t", "wilcoxon", "sign", "randomization", "bootstrap"), ("holm", "tukey")
     ):
         yield (
             f"topics compared, {test}, {adjust}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 SHARES = ("wilson", "clopper-pearson", "jeffreys", "agresti-coull")
-BOOTSTRAPS = ("percentile", "bca", "studentised")
+BOOTSTRAPS = ("percentile", "bca", "studentized")
 
 APPLIES = {
     "share of rows": (*SHARES, "delta", *BOOTSTRAPS, "stratified"),
@@ -11,11 +11,11 @@ APPLIES = {
     "AUC, Gini": ("delong", "hanley", "delta", *BOOTSTRAPS, "stratified"),
     "PR-AUC, AP": ("logit", "delta", *BOOTSTRAPS, "stratified"),
     "measure of scores": ("delta", *BOOTSTRAPS, "stratified"),
-    "mean of a value per row": ("student", "hall", "delta", *BOOTSTRAPS),
+    "mean of a value per row": ("t", "hall", "delta", *BOOTSTRAPS),
     "mean of a value per row that has an end": (
-        "student",
+        "t",
         "hall",
-        "bayesian",
+        "bayesian-bootstrap",
         "delta",
         *BOOTSTRAPS,
     ),
@@ -23,8 +23,8 @@ APPLIES = {
     "R2, Pearson, CCC": ("delta", "percentile", "bca"),
     "Spearman": ("delta", "percentile", "bca"),
     "MedAE": ("woodruff", "percentile"),
-    "share of topics": (*SHARES, "student", *BOOTSTRAPS, "bayesian"),
-    "mean over topics": ("student", *BOOTSTRAPS, "bayesian"),
-    "topics pooled": ("student", *BOOTSTRAPS, "bayesian"),
-    "difference": ("student", "delong", "delta", *BOOTSTRAPS, "bayesian", "stratified"),
+    "share of topics": (*SHARES, "t", *BOOTSTRAPS, "bayesian-bootstrap"),
+    "mean over topics": ("t", *BOOTSTRAPS, "bayesian-bootstrap"),
+    "topics pooled": ("t", *BOOTSTRAPS, "bayesian-bootstrap"),
+    "difference": ("t", "delong", "delta", *BOOTSTRAPS, "bayesian-bootstrap", "stratified"),
 }

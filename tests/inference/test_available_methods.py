@@ -56,18 +56,18 @@ BEGINS = {
     "hanley": ("Hanley-McNeil",),
     "logit": ("logit [L]",),
     "chi-square": ("chi-square",),
-    "student": ("Student t",),
+    "t": ("Student t",),
     "hall": ("t, skewness-corrected",),
-    "bayesian": ("Bayesian bootstrap",),
+    "bayesian-bootstrap": ("Bayesian bootstrap",),
     "delta": ("delta", "normal", "log-delta"),
     "percentile": ("bootstrap", "cluster bootstrap"),
     "bca": ("BCa",),
-    "studentised": ("bootstrap-t",),
+    "studentized": ("bootstrap-t",),
     "stratified": ("stratified bootstrap",),
 }
 
 #: What does not apply where rows come in clusters, or weigh differently.
-NOT_OF_CLUSTERS = ("hanley", "logit", "chi-square", "studentised")
+NOT_OF_CLUSTERS = ("hanley", "logit", "chi-square", "studentized")
 
 
 def two_classes(interval: Any, **options: Any) -> Evaluation:
@@ -93,11 +93,11 @@ def test_each_method_is_used_where_it_applies(method: str, options: dict[str, An
         applies = method in APPLIES[kind]
         if "cluster" in options and method in NOT_OF_CLUSTERS:
             applies = False
-        if method == "studentised" and "weight" in options and "a value per row" not in kind:
+        if method == "studentized" and "weight" in options and "a value per row" not in kind:
             applies = False
         if method == "stratified" and options:
             applies = False
-        if name == "recall@FPR=0.1" and method in ("delta", "studentised"):
+        if name == "recall@FPR=0.1" and method in ("delta", "studentized"):
             applies = False  # a derivative says nothing of a quantile
         if applies:
             assert one.method.startswith(BEGINS[method]), (name, one.method)
@@ -147,7 +147,9 @@ def test_other_names_are_errors_that_list_the_known_ones(odd: Any) -> None:
         ("[B]", "percentile"),
         ("percentile bootstrapping", "percentile"),
         ("Bootstrapping", "bootstrap"),
-        ("studentized", "studentised"),
+        ("studentised", "studentized"),
+        ("student", "t"),
+        ("bayesian", "bayesian-bootstrap"),
     ],
 )
 def test_methods_are_read_as_they_are_printed(printed: str, name: str) -> None:
@@ -312,7 +314,7 @@ def test_bca_of_a_loss_is_scipys(name: str) -> None:
     assert (made.low, made.high) == pytest.approx((theirs.low, theirs.high), abs=0.04 * width)
 
 
-@pytest.mark.parametrize("method", ["student", "delta", "percentile", "bca", "studentised"])
+@pytest.mark.parametrize("method", ["t", "delta", "percentile", "bca", "studentized"])
 @pytest.mark.parametrize("name", ["MSE", "RMSE"])
 def test_weights_that_are_all_alike_change_no_loss(name: str, method: str) -> None:
     truth = np.random.default_rng(5).standard_t(5, 80)
@@ -325,7 +327,7 @@ def test_weights_that_are_all_alike_change_no_loss(name: str, method: str) -> No
 
 def test_student_of_a_loss() -> None:
     truth = np.random.default_rng(6).normal(size=30)
-    made = cal.regression(truth, np.zeros(30), measures="MAE", interval="student")["MAE"]
+    made = cal.regression(truth, np.zeros(30), measures="MAE", interval="t")["MAE"]
     loss = np.abs(truth)
     theirs = stats.t.interval(0.95, 29, loss.mean(), stats.sem(loss))
     assert (made.low, made.high) == pytest.approx(theirs, rel=1e-10)
@@ -347,11 +349,11 @@ def topics(interval: str, names: list[str], n: int = 30, **options: Any) -> Eval
 def test_methods_over_topics() -> None:
     names = ["AP", "Success@1"]
     for method, (ap, success) in {
-        "student": ("Student t", "Student t"),
+        "t": ("Student t", "Student t"),
         "percentile": ("bootstrap [B]", "bootstrap [B]"),
         "bca": ("BCa bootstrap [B]", "BCa bootstrap [B]"),
-        "studentised": ("bootstrap-t", "bootstrap-t"),
-        "bayesian": ("Bayesian bootstrap", "Bayesian bootstrap"),
+        "studentized": ("bootstrap-t", "bootstrap-t"),
+        "bayesian-bootstrap": ("Bayesian bootstrap", "Bayesian bootstrap"),
         "jeffreys": ("Bayesian bootstrap", "Jeffreys"),
         "delong": ("Bayesian bootstrap", "Wilson [W]"),
     }.items():
@@ -371,7 +373,7 @@ def test_bca_and_student_over_topics_are_scipys() -> None:
     width = theirs.high - theirs.low
     assert (made.low, made.high) == pytest.approx((theirs.low, theirs.high), abs=0.03 * width)
     t = stats.t.interval(0.95, len(column) - 1, column.mean(), stats.sem(column))
-    student = topics("student", ["AP"])["AP"]
+    student = topics("t", ["AP"])["AP"]
     assert (student.low, student.high) == pytest.approx(t, rel=1e-10)
 
 
@@ -388,7 +390,7 @@ def test_methods_of_three_classes() -> None:
         "jeffreys": ["Jeffreys", None, "Jeffreys", None, None, "Jeffreys"],
         "bca": ["BCa bootstrap [B]"] * 6,
         "delta": ["delta"] * 3 + ["DeLong, logit", "delta, logit", "delta"],
-        "studentised": ["bootstrap-t"] * 3 + [None] * 3,
+        "studentized": ["bootstrap-t"] * 3 + [None] * 3,
     }
     usual = cal.classification(truth, probability=probability, measures=names, curves=False)
     for method, methods in expected.items():

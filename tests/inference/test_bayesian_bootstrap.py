@@ -159,7 +159,9 @@ def test_smape_is_not_held_to_an_end_of_2() -> None:
         held += e.low <= 0.02 * np.sqrt(2 / np.pi) <= e.high
     assert held >= stats.binom.ppf(5e-4, 200, 0.94)
     # It can be asked for by name.
-    named = cal.regression(truth[0], said[0], measures=["sMAPE"], interval="bayesian")["sMAPE"]
+    named = cal.regression(truth[0], said[0], measures=["sMAPE"], interval="bayesian-bootstrap")[
+        "sMAPE"
+    ]
     assert named.method == "Bayesian bootstrap"
     assert named.high > 0.05
 

@@ -162,7 +162,7 @@ def test_losses() -> None:
     assert of_classes("log-loss") == near(*hall(mean, se, skewness, n - 1))
     assert of_classes("log-loss", "delta") == near(mean - Z * se, mean + Z * se)
     t = stats.t.ppf(0.975, n - 1)
-    assert of_classes("log-loss", "student") == near(mean - t * se, mean + t * se)
+    assert of_classes("log-loss", "t") == near(mean - t * se, mean + t * se)
 
 
 def test_weighted_and_clustered_losses() -> None:
@@ -171,7 +171,7 @@ def test_weighted_and_clustered_losses() -> None:
     n = WEIGHT.sum() ** 2 / (WEIGHT**2).sum()
     se = np.sqrt((moved**2).sum() * n / (n - 1)) / WEIGHT.sum()
     t = stats.t.ppf(0.975, n - 1)
-    assert of_classes("log-loss", "student", weight=WEIGHT) == near(mean - t * se, mean + t * se)
+    assert of_classes("log-loss", "t", weight=WEIGHT) == near(mean - t * se, mean + t * se)
     skewness = (moved**3).sum() / (moved**2).sum() ** 1.5
     assert of_classes("log-loss", weight=WEIGHT) == near(*hall(mean, se, skewness, n - 1))
 
@@ -182,7 +182,7 @@ def test_weighted_and_clustered_losses() -> None:
     df = 1 / ((d * h**2).sum() ** 2 + (d**2 * h**2 * (1 - 2 * h)).sum())
     t = stats.t.ppf(0.975, df)
     expected = near(LOSS.mean() - t * se, LOSS.mean() + t * se)
-    assert of_classes("log-loss", "student", cluster=CLUSTER) == expected
+    assert of_classes("log-loss", "t", cluster=CLUSTER) == expected
     factor = np.exp(t * se / LOSS.mean())
     expected = near(LOSS.mean() / factor, LOSS.mean() * factor)
     assert of_classes("log-loss", cluster=CLUSTER) == expected
@@ -261,7 +261,7 @@ def test_two_accuracies() -> None:
 
 
 def test_topics() -> None:
-    made = cal.from_values(TOPICS, measure="nDCG@10", interval="student")
+    made = cal.from_values(TOPICS, measure="nDCG@10", interval="t")
     a, b = TOPICS["a"], TOPICS["b"]
     t, se = stats.t.ppf(0.975, 11), a.std(ddof=1) / np.sqrt(12)
     assert limits(made["a", "nDCG@10"]) == near(a.mean() - t * se, a.mean() + t * se)
@@ -287,10 +287,10 @@ def test_topics_pooled() -> None:
     value = hits.sum() / retrieved.sum()
     part = (hits - value * retrieved) / retrieved.mean()
     se, t = np.sqrt((part**2).sum() / 5 / 6), stats.t.ppf(0.975, 5)
-    for interval in ("student", "studentised"):
+    for interval in ("t", "studentized"):
         made = cal.retrieval(qrels, run, measures=["micro-SetP"], interval=interval)["micro-SetP"]
         assert made.standard_error == pytest.approx(se, rel=1e-7)
-        if interval == "student":
+        if interval == "t":
             assert limits(made) == near(max(value - t * se, 0.0), value + t * se)
 
 

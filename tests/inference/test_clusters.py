@@ -246,7 +246,7 @@ def test_a_share_has_the_size_that_its_design_effect_leaves() -> None:
         interval="analytic", measures=COUNTS[:3],
     )  # fmt: skip
     for a, b in zip(once, copied, strict=True):
-        assert b.method.startswith("Wilson [W], clustered, 60 clusters")
+        assert b.method.startswith("Wilson [W], cluster-robust, 60 clusters")
         assert (a.low, a.high) == pytest.approx((b.low, b.high), rel=0.04)
     size = 60 * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, 59)) ** 2
     expected = stats.binomtest(40, 60).proportion_ci(method="wilson")

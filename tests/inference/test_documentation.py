@@ -136,7 +136,7 @@ def test_pages_for_newcomers_name_the_default_tests() -> None:
         r"^\| means over topics or groups;.*", pages["choosing.md"], re.MULTILINE
     )
     assert "paired t or Bayesian bootstrap" in default
-    assert not re.search(r"(McNemar|DeLong|randomisation)[^|]*\(default", pages["choosing.md"])
+    assert not re.search(r"(McNemar|DeLong|randomization)[^|]*\(default", pages["choosing.md"])
     [default] = re.findall(
         r"^\| a value for each topic.*", pages["concepts/better.md"], re.MULTILINE
     )

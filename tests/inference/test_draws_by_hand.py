@@ -84,7 +84,7 @@ def test_the_calibration_error_is_turned(rows: Rows, design: str) -> None:
 
 @data
 @designs
-def test_the_best_threshold_is_turned_on_logits(rows: Rows, design: str) -> None:
+def test_the_best_threshold_is_basic_bootstrap_on_logits(rows: Rows, design: str) -> None:
     """2·logit(value) − logit(replicate), half a row of the smaller class added at either end."""
     formula, w = by_hand.youden(rows.truth, rows.a), weight_of(rows, design)
     n = min(by_hand.kish(w[rows.truth == side]) for side in (0, 1))
@@ -148,7 +148,7 @@ def test_accelerated_areas(rows: Rows, design: str) -> None:
 
 
 @data
-def test_studentised_areas(rows: Rows) -> None:
+def test_studentized_areas(rows: Rows) -> None:
     """The replicates' own DeLong errors."""
     formula, y = by_hand.auc(rows.truth, rows.a), rows.truth == 1
     wins = (rows.a[y][:, None] > rows.a[~y]) + 0.5 * (rows.a[y][:, None] == rows.a[~y])
@@ -165,7 +165,7 @@ def test_studentised_areas(rows: Rows) -> None:
     errors = np.array([error(w) for w in times])
     drawn = (formula(times) - value)[errors > 0] / errors[errors > 0]
     low, high = ends(np.clip(drawn, -8, 8))
-    made = of(rows, "AUC", interval="studentised")
+    made = of(rows, "AUC", interval="studentized")
     if np.mean(errors > 0) < 0.95 or len(times) < 0.95 * DRAWS:
         assert made.interval_reason == "degenerate_replicates"
         return
@@ -199,7 +199,7 @@ def test_a_perfect_table_of_clusters(weighs: bool) -> None:
     share = stats.beta.ppf(0.025, n * w[truth == 1].sum() / w.sum() + 0.5, 1)
     assert made.low == pytest.approx(2 * share / (1 + share), abs=6e-3)
     assert made.high == 1
-    assert made.method == "Jeffreys, of the cells, effective rows"
+    assert made.method == "Jeffreys, Dirichlet posterior, effective rows"
 
 
 def test_classes_that_do_not_occur_take_nothing_of_the_prior() -> None:
@@ -255,7 +255,7 @@ def test_losses(rows: Rows, design: str) -> None:
 
     value, se = np.average(x, weights=w), error(w, w)
     low, high = ends(np.clip((drawn - value) / error(times, w), -8, 8))
-    found = of(rows, "log-loss", design, interval="studentised")
+    found = of(rows, "log-loss", design, interval="studentized")
     assert limits(found) == near(value - high * se, value - low * se, rel=1e-6)
 
 
@@ -274,7 +274,7 @@ def test_stratified_counts(rows: Rows) -> None:
 
 
 @data
-def test_studentised_counts(rows: Rows) -> None:
+def test_studentized_counts(rows: Rows) -> None:
     """F1 = 2tp/(2tp + fp + fn); each replicate by the delta method in its own counts."""
     generator = np.random.Generator(np.random.Philox(0))
     counts = np.array(by_hand.table(rows.truth, rows.a >= 0.5, np.ones(rows.n)))[[3, 1, 2, 0]]
@@ -289,7 +289,7 @@ def test_studentised_counts(rows: Rows) -> None:
     (value, se), (values, errors) = both(counts), both(drawn)
     some = errors > 0
     low, high = ends(np.clip((values - value)[some] / errors[some], -8, 8))
-    found = of(rows, "F1", interval="studentised")
+    found = of(rows, "F1", interval="studentized")
     assert limits(found) == near(value - high * se, min(value - low * se, 1.0), rel=1e-6)
 
 
@@ -323,7 +323,7 @@ def test_limits_of_losses_that_are_cut_off() -> None:
     """√ of a mean square has no lower limit below 0, and one cluster says nothing."""
     x = np.array([0.1, 0.2, 0.1, 9.0, 0.3, 0.2, 8.5])
     given: dict[str, Any] = {"measures": ["RMSE"], "n_resamples": DRAWS}
-    found = cal.regression(x * 0, x, interval="studentised", **given)["RMSE"]
+    found = cal.regression(x * 0, x, interval="studentized", **given)["RMSE"]
     assert found.low == 0
     found = cal.regression(x * 0, x, cluster=["a"] * 7, interval="hall", **given)["RMSE"]
     assert found.interval_reason == "too_few_clusters"
@@ -414,7 +414,7 @@ def errors_of(values: Any, times: Any) -> tuple[Any, Any]:
     return mean, np.sqrt(apart / (n - 1) / n)
 
 
-def studentised(values: Any) -> tuple[float, float]:
+def studentized(values: Any) -> tuple[float, float]:
     n = len(values)
     mean, errors = errors_of(values, drawn_means(n))
     some = errors > 0
@@ -432,9 +432,9 @@ def test_topics(values: Any) -> None:
     n, mean = len(values), values.mean()
     own = lower_tail(values, (0.0, 1.0), 0.95)
     assert limits(found("AP")) == near(own.low, own.high)
-    assert limits(found("AP", interval="studentised")) == near(*studentised(values))
+    assert limits(found("AP", interval="studentized")) == near(*studentized(values))
     assert found("likes").method == "bootstrap-t"
-    assert limits(found("likes")) == near(*studentised(values))
+    assert limits(found("likes")) == near(*studentized(values))
     drawn = drawn_means(n) @ values / n
     assert limits(found("AP", interval="percentile")) == near(*ends(drawn))
     rest = (values.sum() - values) / (n - 1)
@@ -465,11 +465,11 @@ def logs(name: str, topics: int = 10) -> Any:
 def test_geometric_means(topics: int) -> None:
     x = logs("a", topics)
     value, se = np.exp(x.mean()), x.std(ddof=1) / np.sqrt(topics)
-    found = of_ranks("gm-AP", topics, interval="studentised")["a", "gm-AP"]
-    low, high = np.exp(studentised(x))
+    found = of_ranks("gm-AP", topics, interval="studentized")["a", "gm-AP"]
+    low, high = np.exp(studentized(x))
     assert limits(found) == near(low, min(high, 1.0))
     assert found.standard_error == pytest.approx(value * se, rel=1e-9)
-    student = of_ranks("gm-AP", topics, interval="student")["a", "gm-AP"]
+    student = of_ranks("gm-AP", topics, interval="t")["a", "gm-AP"]
     low, high = np.exp(x.mean() + np.array([-1, 1]) * stats.t.ppf(0.975, topics - 1) * se)
     assert limits(student) == near(low, min(high, 1.0))
     # By default half a topic stands at 1 and at trec_eval's floor.
@@ -495,7 +495,7 @@ def test_values_without_a_range() -> None:
     middle = np.median(x)
     end = np.abs(x - middle).max() * (1 + 2 / 6)  # six differ from the median
     expected = lower_tail(x, (middle - end, middle + end), 0.95)
-    made = cal.from_values({"a": x}, measure="likes", interval="bayesian")["a", "likes"]
+    made = cal.from_values({"a": x}, measure="likes", interval="bayesian-bootstrap")["a", "likes"]
     assert limits(made) == near(expected.low, expected.high)
 
 
@@ -547,4 +547,4 @@ def test_topics_pooled(topics: int) -> None:
     se = np.sqrt(((x - value * w) ** 2).sum() / topics / (topics - 1)) / w.mean()
     low, high = ends(np.clip((drawn - value) / errors, -8, 8))
     expected = near(max(value - high * se, 0.0), min(value - low * se, 1.0))
-    assert limits(found("studentised")) == expected
+    assert limits(found("studentized")) == expected

@@ -90,12 +90,12 @@ def test_wilcoxon_is_scipys() -> None:
 def test_randomisation_tries_all_signs_of_the_shifted_differences() -> None:
     d = np.round(np.random.default_rng(5).normal(0.1, 0.4, 9), 1)
     signs = np.array(list(product([-1, 1], repeat=9)))
-    ours = hypotheses.non_inferiority_test(by_units(d, "randomisation").test, 0.2)
+    ours = hypotheses.non_inferiority_test(by_units(d, "randomization").test, 0.2)
     shifted = d + 0.2
     assert ours.p == pytest.approx((signs @ shifted >= shifted.sum() - 1e-9).mean())
     # What units count for is there beside every sign.
     weight = np.arange(1.0, 10)
-    made = by_units(d, "randomisation", weight=weight)
+    made = by_units(d, "randomization", weight=weight)
     for at, side, sign in ((-0.3, "greater", 1), (0.4, "less", -1)):
         assert (made.value - at) * sign > 0
         shifted = sign * weight * (d - at)
@@ -169,7 +169,7 @@ def test_where_there_is_no_answer() -> None:
                 ask(by_error(0.0, 1.0, "z").test, margin)
 
 
-@pytest.mark.parametrize("kind", ["t", "wilcoxon", "randomisation"])
+@pytest.mark.parametrize("kind", ["t", "wilcoxon", "randomization"])
 def test_at_the_margin_one_in_twenty_is_let_through(kind: str) -> None:
     """1,000 samples of 25 whose true difference is just the margin."""
     generator = np.random.default_rng(7)

@@ -576,7 +576,9 @@ def test_two_misplaced_rows_are_enough_for_delong() -> None:
 
 def test_turned_replicates_end_at_1() -> None:
     replicates = np.linspace(0.4, 0.6, 41)
-    assert intervals.turned_on_logit(1.0, replicates, 10, 0.95, "turned").high == 1.0
+    assert (
+        intervals.basic_bootstrap_on_logit(1.0, replicates, 10, 0.95, "basic bootstrap").high == 1.0
+    )
 
 
 def test_the_spread_of_replicates_of_any_magnitude() -> None:

@@ -164,7 +164,7 @@ def test_clusters_that_are_all_right() -> None:
     ]
     assert made[0].low > 0.97
     assert 0.8 < made[1].low < 0.95
-    assert made[1].method == "Wilson [W], effective rows, clustered, 8 clusters"
+    assert made[1].method == "Wilson [W], effective rows, cluster-robust, 8 clusters"
     assert made[2].interval_reason == "too_few_clusters"
     truth, said = np.random.default_rng(1).integers(0, 3, (2, 60))
     [made] = cal.classification(truth, said, measures=["macro-F1"], cluster=np.zeros(60, int))
@@ -228,7 +228,7 @@ def test_a_slice_without_a_rare_label_is_compared() -> None:
     sides = {"side": ["left" if k % 2 else "right" for k in range(600)]}
     of = cal.multilabel(truth, called, measures=["macro-F1"], slices=sides).slices
     for row in of:
-        assert row.vs_rest.test == "rows dealt anew"
+        assert row.vs_rest.test == "rows permuted"
         assert row.vs_rest.p > 0.05
         assert row.vs_rest.low <= 0 <= row.vs_rest.high
 
@@ -282,4 +282,4 @@ def test_balanced_accuracy_is_the_average_of_recalls(design: str) -> None:
 
 def test_balanced_accuracy_of_two_classes_is_that_of_likely_cells() -> None:
     made = cal.classification([0, 1] * 20, [0, 1, 1, 1] * 10, measures=["balanced-accuracy", "J"])
-    assert [e.method for e in made] == ["Jeffreys, of the cells"] * 2
+    assert [e.method for e in made] == ["Jeffreys, Dirichlet posterior"] * 2

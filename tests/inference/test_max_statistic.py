@@ -55,7 +55,7 @@ def test_all_deals_are_tried_where_they_are_few(baseline: int | None) -> None:
 
 
 def test_two_systems_are_swapped() -> None:
-    """The largest of one difference is that of the paired randomisation test, as |t| grows with the
+    """The largest of one difference is that of the paired randomization test, as |t| grows with the
     size of the mean."""
     apart = np.random.default_rng(2).normal(0.3, 1, 12)
     table = np.column_stack([apart, np.zeros(12)])[:, :, None]
@@ -178,7 +178,7 @@ def runs(systems: int, topics: int = 50, better: float = 0.5) -> dict[str, dict[
     return {f"run{j}": of[:, j] for j in range(systems)}
 
 
-@pytest.mark.parametrize("adjust", ["joint", "tukey", "holm", "bonferroni", "benjamini-hochberg"])
+@pytest.mark.parametrize("adjust", ["max-t", "tukey", "holm", "bonferroni", "benjamini-hochberg"])
 def test_among_17_runs_one_that_is_better_everywhere_is_found(adjust: str) -> None:
     ev = cal.from_values(runs(17), measure="AP", interval="none", n_resamples=200)
     made = ev.compare(adjust=adjust, interval="auto")
@@ -192,7 +192,7 @@ def test_among_17_runs_one_that_is_better_everywhere_is_found(adjust: str) -> No
 
 def test_p_values_at_their_floor_are_asked_for_again() -> None:
     ev = cal.from_values(runs(6), measure="AP", interval="none", n_resamples=200)
-    for test, floor in (("randomisation", 1e-4), ("bootstrap", 2 / 201)):
+    for test, floor in (("randomization", 1e-4), ("bootstrap", 2 / 201)):
         plain, again = (ev.compare(adjust=way, test=test) for way in ("none", "bonferroni"))
         d = "run5", "run0", "AP"
         assert plain[d].p == pytest.approx(floor, rel=0.01)

@@ -109,7 +109,7 @@ def test_units_with_a_missing_value_are_left_out() -> None:
     a, b = omnibus.friedman(holes), omnibus.friedman(kept)
     assert (a.chi_square, a.p_f) == (b.chi_square, b.p_f)
     assert omnibus.anova(holes).f == omnibus.anova(kept).f
-    [c], [d] = omnibus.randomised_tukey(holes, 4000), omnibus.randomised_tukey(kept, 4000)
+    [c], [d] = omnibus.randomized_tukey(holes, 4000), omnibus.randomized_tukey(kept, 4000)
     np.testing.assert_allclose(c.p, d.p, atol=0.05)
 
 
@@ -117,13 +117,13 @@ def test_no_units_and_no_systems() -> None:
     empty = np.empty((0, 3))
     assert math.isnan(omnibus.friedman(empty).p)
     assert math.isnan(omnibus.anova(empty).p)
-    assert np.isnan(omnibus.randomised_tukey(empty)[0].p).all()
+    assert np.isnan(omnibus.randomized_tukey(empty)[0].p).all()
     with pytest.raises(ValueError, match="one system"):
         omnibus.friedman(np.ones((5, 1)))
     with pytest.raises(ValueError, match=r"shape \(5,\), expected \(units, systems\)"):
         omnibus.anova(np.ones(5))
     with pytest.raises(ValueError, match=r"at least 2 systems"):
-        omnibus.randomised_tukey(np.ones((5, 1)))
+        omnibus.randomized_tukey(np.ones((5, 1)))
 
 
 # -------------------------------------------------------------------------------------------- groups
@@ -192,7 +192,7 @@ def test_without_a_residual_there_is_no_test() -> None:
     assert math.isnan(omnibus.anova(table[:1]).f)
 
 
-# ------------------------------------------------------------------------------------- randomised Tukey
+# ------------------------------------------------------------------------------------- randomized Tukey
 
 
 def test_randomised_tukey_nears_all_deals() -> None:
@@ -201,7 +201,7 @@ def test_randomised_tukey_nears_all_deals() -> None:
     deals = product(permutations(range(3)), repeat=4)
     sums = np.array([sum(table[u, list(d)] for u, d in enumerate(deal)) for deal in deals])
     ranges = np.ptp(sums, axis=1)
-    [ours] = omnibus.randomised_tukey(np.vstack([table, np.zeros((4, 3))]), 40_000)
+    [ours] = omnibus.randomized_tukey(np.vstack([table, np.zeros((4, 3))]), 40_000)
     observed = table.sum(axis=0)
     for a, b in product(range(3), repeat=2):
         expected = (ranges >= abs(observed[a] - observed[b]) - 1e-9).mean() if a != b else 1.0
@@ -217,17 +217,17 @@ def test_randomised_tukey_is_exact_where_it_can_be(values: str) -> None:
     deals = product(permutations(range(3)), repeat=4)
     sums = np.array([sum(table[u, list(d)] for u, d in enumerate(deal)) for deal in deals])
     ranges, observed = np.ptp(sums, axis=1), table.sum(axis=0)
-    [ours] = omnibus.randomised_tukey(table, 1296)
-    assert ours.name == "randomised Tukey HSD, exact"
+    [ours] = omnibus.randomized_tukey(table, 1296)
+    assert ours.name == "randomized Tukey HSD, exact"
     for a, b in product(range(3), repeat=2):
         expected = (ranges >= abs(observed[a] - observed[b]) - 1e-9).mean() if a != b else 1.0
         assert ours.p[a, b] == pytest.approx(expected, abs=1e-12)
     for level in (0.8, 0.95):
-        [found] = omnibus.randomised_tukey(table, 1296, level=level)
+        [found] = omnibus.randomized_tukey(table, 1296, level=level)
         least = min(r for r in ranges if (ranges > r + 1e-9).mean() <= 1 - level)
         assert found.critical == pytest.approx(least / 4, rel=1e-9)
-    assert omnibus.randomised_tukey(table, 1295)[0].name == "randomised Tukey HSD"
-    again = omnibus.randomised_tukey(np.stack([table, table[:, ::-1]], axis=2), 1296)
+    assert omnibus.randomized_tukey(table, 1295)[0].name == "randomized Tukey HSD"
+    again = omnibus.randomized_tukey(np.stack([table, table[:, ::-1]], axis=2), 1296)
     np.testing.assert_allclose(again[1].p, ours.p[::-1, ::-1], atol=1e-12)
 
 
@@ -236,7 +236,7 @@ def test_what_is_critical_has_the_smallest_p_value_that_is_not_small() -> None:
     table = np.random.default_rng(15).normal(size=(12, 3))
     for level in (0.9, 0.95):
         # Each of 400 pairs of systems at such a distance, by the deals of the same table.
-        [found] = omnibus.randomised_tukey(table, 400, level=level)
+        [found] = omnibus.randomized_tukey(table, 400, level=level)
         sums = _core.randomised_ranges(table - table.mean(axis=1, keepdims=True), 3, 0, 400)
         p = [((sums >= r - 1e-12).sum() + 1) / 401 for r in sums]
         most = max(float(r[0]) for r, of in zip(sums, p, strict=True) if of > 1 - level)
@@ -252,7 +252,7 @@ def test_infinite_values() -> None:
     large[4, 1] = 1e9
     assert omnibus.friedman(endless).p == omnibus.friedman(large).p
     assert math.isnan(omnibus.anova(endless).p)
-    both = omnibus.randomised_tukey(np.stack([table, endless], axis=2), 500)
+    both = omnibus.randomized_tukey(np.stack([table, endless], axis=2), 500)
     assert [bool(np.isnan(found.p).any()) for found in both] == [False, True]
 
 
@@ -260,16 +260,16 @@ def test_of_two_systems_it_is_fishers_randomisation() -> None:
     generator = np.random.default_rng(9)
     table = generator.normal(size=(14, 2, 3)) + np.array([[0.0], [0.6]])
     fishers = paired_tests.randomization(table[:, 0] - table[:, 1], 2**14, 0)
-    for ours, exact in zip(omnibus.randomised_tukey(table, 40_000), fishers, strict=True):
+    for ours, exact in zip(omnibus.randomized_tukey(table, 40_000), fishers, strict=True):
         assert exact.name.endswith("exact")
         assert ours.p[0, 1] == pytest.approx(exact.p, abs=5 * 0.5 / math.sqrt(40_000))
 
 
 def test_many_measures_are_many_tables() -> None:
     values = np.random.default_rng(10).normal(size=(30, 4, 5))
-    together = omnibus.randomised_tukey(values, 500, seed=3)
+    together = omnibus.randomized_tukey(values, 500, seed=3)
     for measure, found in enumerate(together):
-        [alone] = omnibus.randomised_tukey(values[:, :, measure], 500, seed=3)
+        [alone] = omnibus.randomized_tukey(values[:, :, measure], 500, seed=3)
         np.testing.assert_array_equal(found.p, alone.p)
         np.testing.assert_allclose(found.p, found.p.T)
 
@@ -279,7 +279,7 @@ def test_the_chance_of_any_false_finding() -> None:
     generator = np.random.default_rng(12)
     tables = generator.standard_t(3, (20, 5, 400)) + 2 * generator.normal(size=(20, 1, 400))
     rates = {
-        "randomised": [f.p.min() <= 0.05 for f in omnibus.randomised_tukey(tables, 999)],
+        "randomized": [f.p.min() <= 0.05 for f in omnibus.randomized_tukey(tables, 999)],
         "friedman": [omnibus.friedman(table).p_f <= 0.05 for table in np.moveaxis(tables, 2, 0)],
         "anova": [omnibus.anova(table).p <= 0.05 for table in np.moveaxis(tables, 2, 0)],
     }

@@ -79,7 +79,7 @@ def test_exact_randomisation_is_scipys(n: int) -> None:
     for _ in range(20):
         d = random_differences(generator, n)
         (ours,) = paired_tests.randomization(d[:, None], 10_000, 0)
-        assert ours.name == "paired randomisation, exact"
+        assert ours.name == "paired randomization, exact"
         signs = np.array(list(product([-1, 1], repeat=n)))
         extreme = np.abs(signs @ d) >= abs(d.sum()) - 1e-9
         assert ours.p == pytest.approx(extreme.mean(), abs=1e-12)
@@ -99,8 +99,8 @@ def test_sampled_randomisation_comes_near_the_exact_one() -> None:
     table = generator.normal(0.4, 1.0, (15, 6))
     exact = paired_tests.randomization(table, 2**15, 0)
     drawn = paired_tests.randomization(table, 2**15 - 1, 0)
-    assert {t.name for t in exact} == {"paired randomisation, exact"}
-    assert {t.name for t in drawn} == {"paired randomisation"}
+    assert {t.name for t in exact} == {"paired randomization, exact"}
+    assert {t.name for t in drawn} == {"paired randomization"}
     for a, b in zip(exact, drawn, strict=True):
         assert b.p == pytest.approx(a.p, abs=4 * math.sqrt(a.p / 2**15) + 1e-4)
 
@@ -110,7 +110,7 @@ def test_a_sampled_p_value_is_never_0() -> None:
     assert found.p == 1 / 1000
 
 
-def test_the_randomisation_test_keeps_its_level() -> None:
+def test_the_randomization_test_keeps_its_level() -> None:
     """4,000 samples of 12 without a difference: 5% and 10% are rejected, as the exact test does."""
     d = np.random.default_rng(9).standard_t(3, (12, 4000))
     p = np.array([t.p for t in paired_tests.randomization(d, 10_000, 0)])
@@ -215,7 +215,7 @@ SIDES = ("two-sided", "greater", "less")
 
 @pytest.mark.parametrize("side", SIDES)
 def test_one_and_two_sides_are_scipys(side: str) -> None:
-    """t, normal, sign, McNemar and the exact randomisation, both ways."""
+    """t, normal, sign, McNemar and the exact randomization, both ways."""
     generator = np.random.default_rng(20)
     for n in (3, 6, 9):
         a, b = np.round(generator.normal(0.2, 1, (2, n)), 1)
@@ -280,7 +280,7 @@ def test_units_without_a_value_do_not_count() -> None:
     assert tests[0] == alone[0]
     assert tests[1].p == pytest.approx(alone[1].p, abs=0.01)
     assert tests[2] == alone[2]
-    assert tests[2].name == "paired randomisation, exact"
+    assert tests[2].name == "paired randomization, exact"
     column = d[:, 1]
     for test in (paired_tests.paired_t, paired_tests.wilcoxon, paired_tests.sign_test):
         assert test(column) == test(column[~np.isnan(column)])
@@ -317,7 +317,7 @@ def test_swapped_ratios_by_force(side: str) -> None:
         exact = paired_tests.swapped_ratios(first, second, 256, 0, side)
         assert exact.p == pytest.approx(expected)
         sampled = paired_tests.swapped_ratios(first, second, 2**n - 1, 0, side)
-        assert sampled.name == "paired randomisation"
+        assert sampled.name == "paired randomization"
     assert math.isnan(paired_tests.swapped_ratios(first * [1, 0], second, 99, 0).p)
 
 
@@ -441,7 +441,7 @@ def test_tests_keep_their_level(side: str, law: str) -> None:
         "tails": generator.standard_t(2, (20, 1500)),
     }[law]
     p = {
-        "randomisation": [t.p for t in paired_tests.randomization(d, 2000, 0, side)],
+        "randomization": [t.p for t in paired_tests.randomization(d, 2000, 0, side)],
         "wilcoxon": [paired_tests.wilcoxon(x, side).p for x in d.T],
         "sign": [paired_tests.sign_test(x, side).p for x in d.T],
         "t": [paired_tests.paired_t(x, side).p for x in d.T],
@@ -449,7 +449,7 @@ def test_tests_keep_their_level(side: str, law: str) -> None:
     share = {name: np.mean(np.array(values) <= 0.05) for name, values in p.items()}
     # Three standard errors of a share of 5% of 1,500 are 1.7 points.
     assert max(share.values()) < 0.067
-    assert min(share["randomisation"], share["wilcoxon"]) > 0.025
+    assert min(share["randomization"], share["wilcoxon"]) > 0.025
 
 
 # ------------------------------------------------------------------------------------------- effect

@@ -439,12 +439,12 @@ def test_topics(topics: int) -> None:
     drawn, errors = errors_of(apart)
     some = errors > 0
     low, high = middle(np.clip((drawn - mean)[some] / errors[some], -8, 8))
-    assert limits(found("studentised")) == near(mean - high * se, mean - low * se)
+    assert limits(found("studentized")) == near(mean - high * se, mean - low * se)
     assert limits(found("percentile")) == near(*middle(drawn))
     test = stats.permutation_test(
         (apart,), np.mean, permutation_type="samples", n_resamples=2**topics
     )
-    made = cal.from_values(values, measure="AP").compare(baseline="b", test="randomisation")
+    made = cal.from_values(values, measure="AP").compare(baseline="b", test="randomization")
     assert made["a", "b", "AP"].p == pytest.approx(test.pvalue, rel=1e-9)
 
 
@@ -479,7 +479,7 @@ def test_sums() -> None:
     }
     apart = np.subtract(hits["a"], hits["b"])
     se, t = apart.std(ddof=1) * np.sqrt(8), stats.t.ppf(0.975, 7)
-    for interval in ("student", "percentile"):
+    for interval in ("t", "percentile"):
         made = cal.retrieval(
             qrels, runs, measures=["NumRelRet"], interval=interval, n_resamples=DRAWS
         )
@@ -520,7 +520,7 @@ def test_wins_and_losses(lower: bool) -> None:
 
 
 def test_one_topic_says_nothing_of_a_difference() -> None:
-    made = cal.from_values({"a": [0.5], "b": [0.2]}, measure="likes", interval="studentised")
+    made = cal.from_values({"a": [0.5], "b": [0.2]}, measure="likes", interval="studentized")
     assert made.compare(baseline="b")["a", "b", "likes"].interval_reason == "too_few_units"
 
 

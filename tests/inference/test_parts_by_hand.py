@@ -229,7 +229,7 @@ def test_means_of_few() -> None:
 
 @dataclass(frozen=True)
 class Chance:
-    """What rows dealt anew would say."""
+    """What rows permuted would say."""
 
     p: float
 

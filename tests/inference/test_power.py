@@ -68,7 +68,7 @@ def test_half_width_of_a_mean_is_what_intervals_have_on_average(n: int) -> None:
     assert sample_size.mean_half_width(3, n) == pytest.approx(halves.mean(), abs=4 * error)
 
 
-def test_the_randomisation_test_needs_as_many_as_t() -> None:
+def test_the_randomization_test_needs_as_many_as_t() -> None:
     n = sample_size.smallest_n(lambda n: power_of_t(0.5, 1, n) >= 0.8)
     assert n is not None
     drawn = np.random.default_rng(2).normal(0.5, 1, (n, 2000))

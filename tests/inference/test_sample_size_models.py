@@ -232,7 +232,11 @@ def test_the_usual_formula_of_a_mean() -> None:
         ("AP", {"sd": 0.2, "reference": 2, "value": 0.5}, "reference is 2, but AP lies"),
         ("AP", {"sd": 0.6, "half_width": 0.1}, "has a standard deviation of 0.5 at most"),
         ("AP", {"sd": 1.2, "difference": 0.1}, "has a standard deviation of 1 at most"),
-        ("AP", {"sd": 0.4, "value": 0.9, "half_width": 0.1}, "has a standard deviation of 0.3 at most"),
+        (
+            "AP",
+            {"sd": 0.4, "value": 0.9, "half_width": 0.1},
+            "has a standard deviation of 0.3 at most",
+        ),
         ("AP", {"sd": 0.1, "value": 1.9, "half_width": 0.1}, "value is 1.9"),
         ("accuracy", {"value": 0.9, "half_width": 0.1, "icc": 0.1}, "cluster_size= and icc="),
         ("AP", {"sd": 0.2, "half_width": 0.1, "assurance": 1.0}, "assurance is 1.0"),

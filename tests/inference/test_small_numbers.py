@@ -78,7 +78,9 @@ def test_a_value_is_turned_on_log_odds_with_half_a_row_on_either_side(size: int)
     hits = size - 1
     # Of 21 replicates the second and the last but one are the quantiles of 5% and 95%.
     counts = [hits - 1] * 2 + [hits] * 17 + [size] * 2
-    found = intervals.turned_on_logit(hits / size, np.array(counts) / size, size, 0.9, "turned")
+    found = intervals.basic_bootstrap_on_logit(
+        hits / size, np.array(counts) / size, size, 0.9, "basic bootstrap"
+    )
     ends = [2 * log_odds(hits) - log_odds(k) for k in (size, hits - 1)]
     expected = [((size + 1) / (1 + np.exp(-end)) - 0.5) / size for end in ends]
     assert 0 < expected[0] < expected[1] < 1

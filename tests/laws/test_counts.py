@@ -71,7 +71,7 @@ GIVEN = _columns()
 def no_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """A row that is written several times stands beside itself: the rule that looks whether
     neighbouring rows err alike finds that of rows, and is not asked of counts."""
-    asked = {name: one for name, one in rules.RULES.items() if one.kind != "neighbours-alike"}
+    asked = {name: one for name, one in rules.RULES.items() if one.kind != "neighbors-alike"}
     monkeypatch.setattr(rules, "RULES", asked)
 
 

@@ -56,7 +56,7 @@ CLUSTERS: dict[str, Callable[[int], Any]] = {
 INTERVALS = ("auto", "bootstrap", "analytic")
 
 #: Tests that look at every unit.
-OF_UNITS = ("McNemar", "paired randomisation", "paired t")
+OF_UNITS = ("McNemar", "paired randomization", "paired t")
 
 
 def every(task: str, *families: str) -> list[Any]:

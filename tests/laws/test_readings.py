@@ -570,7 +570,7 @@ def test_a_formula_of_pooled_counts_has_the_error_of_its_topics(seed: int) -> No
     assert moved(made) == pytest.approx(slope * np.sqrt(24 / 23), abs=1e-7)
     assert se(made) == pytest.approx(np.sqrt((slope**2).sum() * 24 / 23), rel=1e-5)
     assert made.n == 24
-    for method in ("studentised", "student"):
+    for method in ("studentized", "t"):
         found = made.methods[method](0.95)
         assert found.se == pytest.approx(se(made), rel=1e-5)
         assert found.low < made.value < found.high

@@ -163,3 +163,37 @@ def test_values_of_findings_have_other_names() -> None:
         "F1 of the best constant prediction",
     ]
     assert cal.from_json(found.to_json()) == found
+
+
+def test_measures_have_the_names_of_today() -> None:
+    old = DOCUMENTS["costs"]
+    new = cal.from_json(json.dumps(old))
+    measures = [e.measure for e in new.costs]
+    assert {"mean-cost[ms]", "median-cost[ms]", "p95-cost[ms]"} <= {*measures}
+    assert new.costs.comparison.primary == "mean-cost[ms]"
+    assert {d.measure for d in new.costs.definitions} == {*measures}
+    assert [front.cost_measure for front in new.pareto_fronts][:1] == ["mean-cost[ms]"]
+    values = {
+        "schema": 1, "result": "per-unit", "unit": "topics", "ids": ["1"],
+        "values": {"volume": {"volume": [0.5], "cost-p99[volume]": [1.0]}},
+        "undefined": {}, "possible": {},
+    }  # fmt: skip
+    units = cal.from_json(json.dumps(values))
+    # Systems and costs may be called as measures were.
+    assert units.values.keys() == {"volume"}
+    assert units.values["volume"].keys() == {"detection-prevalence", "p99-cost[volume]"}
+
+
+def test_methods_have_the_names_of_today() -> None:
+    """Names of adjustments, intervals and tests; numbers and other texts stay as they were."""
+    from calipers.results.schema_1 import METHOD_WORDS, rename_method
+
+    for old, new in METHOD_WORDS.items():
+        assert rename_method(f"{old}, but few clusters") == f"{new}, but few clusters"
+        assert rename_method(new) == new
+    document = json.loads(json.dumps(DOCUMENTS["compared topics"]))
+    document["adjustment"] = "joint"
+    document["differences"][0]["method"] = "simultaneous, joint randomisation, bootstrap-t"
+    comparison = cal.from_json(json.dumps(document))
+    assert comparison.adjustment == "max-t"
+    assert comparison.differences[0].method == "simultaneous, max-t by permutation, bootstrap-t"

@@ -121,7 +121,7 @@ COLUMNS = {
 
 #: What is the sum of weights by its meaning, and grows with them.
 SUMS = ("/counts/", "/areas/", "/threshold/", "/truth/")
-TOTALS = {"TP", "FP", "FN", "TN", "binary-cross-entropy", "cost-total"}
+TOTALS = {"TP", "FP", "FN", "TN", "binary-cross-entropy", "total-cost"}
 
 
 def _measures(task: str, reads: set[str]) -> list[str]:

@@ -131,7 +131,10 @@ def test_frames_and_named_classes() -> None:
         ({}, "or generate="),
         ({"generate": draw}, "needs test="),
         ({"generate": draw, "test": 3}, "expected a pair"),
-        ({"generate": draw, "test": (GRID[:, None], GRID), "bootstrap": True}, "omit X, y and bootstrap="),
+        (
+            {"generate": draw, "test": (GRID[:, None], GRID), "bootstrap": True},
+            "omit X, y and bootstrap=",
+        ),
         ({"generate": lambda r: draw(r)[0], "test": (GRID[:, None], GRID)}, "expected a pair"),
         ({"X": GRID[:, None], "y": GRID, "training_sets": 30}, "have 1 each"),
         ({"X": GRID[:, None], "y": GRID, "training_sets": 2}, "3 or more"),

@@ -60,7 +60,7 @@ def test_counts_are_added_up_over_topics(rel: int) -> None:
         assert found.value == pytest.approx(one.mean())
         half = stats.t.ppf(0.975, 3) * one.std(ddof=1) / 2
         low, high = max(one.mean() - half, 0), one.mean() + half
-        [student] = cal.retrieval(QRELS, RUN, measures=[found.measure], interval="student")
+        [student] = cal.retrieval(QRELS, RUN, measures=[found.measure], interval="t")
         assert (student.low, student.high) == pytest.approx((low, high))
 
 

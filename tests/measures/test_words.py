@@ -135,8 +135,8 @@ DOCUMENTS: dict[str, dict[str, dict[str, str | re.Pattern[str]]]] = {
             "F_1-score": "F1",
             "F₁-score": "F1",
             "cross-entropy loss": "log-loss",
-            "sum of sensitivity and specificity": "sens-spec",
-            "weighted sum of specificity and sensitivity": "sens-spec",
+            "sum of sensitivity and specificity": "weighted-Youden",
+            "weighted sum of specificity and sensitivity": "weighted-Youden",
             "area under the ROC curve (AUC)": "AUC",
             "area under the ROC curve": "AUC",
             "AUC": "AUC",
@@ -640,3 +640,23 @@ def test_what_is_a_chart_or_a_default_is_there() -> None:
                 assert evaluation[name].no_skill == pytest.approx(entropy)
                 seen.append(name)
     assert len(seen) == 5
+
+
+@pytest.mark.parametrize(
+    ("former", "current"),
+    [
+        ("volume", "detection-prevalence"),
+        ("macro-volume", "macro-detection-prevalence"),
+        ("sens-spec", "weighted-Youden"),
+        ("sens-spec(sensitivity_share=0.7)", "weighted-Youden(sensitivity_share=0.7)"),
+        ("cost-mean[ms]", "mean-cost[ms]"),
+        ("cost-total[price]", "total-cost[price]"),
+        ("cost-median", "median-cost"),
+        ("cost-p95", "p95-cost"),
+        ("cost-p99.5[ms]", "p99.5-cost[ms]"),
+        ("p99_cost", "p99-cost"),
+    ],
+)
+def test_former_names_of_measures_are_aliases(former: str, current: str) -> None:
+    assert parse(former) == parse(current)
+    assert str(parse(former)) == current

@@ -224,9 +224,9 @@ def test_columns_of_a_table_in_memory_and_in_batches(task: ModuleType, given: An
     assert list(by_id) == list(rows)
     assert by_id.slices == rows.slices
     if "cost" in given:
-        assert rows.costs["k", "cost-mean[s]"].value == pytest.approx(table["t"].to_numpy().mean())
+        assert rows.costs["k", "mean-cost[s]"].value == pytest.approx(table["t"].to_numpy().mean())
         stream = task.groupings("kind", {"k": "k"}, data=table, engine="stream", **given)
-        mean, own = (of.costs["k", "cost-mean[s]"] for of in (stream, rows))
+        mean, own = (of.costs["k", "mean-cost[s]"] for of in (stream, rows))
         assert (mean.value, mean.low) == pytest.approx((own.value, own.low))
         return
     stream = task.groupings("kind", {"k": "k"}, data=table, engine="stream", **given)

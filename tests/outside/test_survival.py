@@ -127,7 +127,7 @@ def test_slices_and_costs(task: ModuleType) -> None:
         own, rest = (by_hand(risk, COLUMNS["site"] == s) for s in (part.slice, "yx"["xy".index(part.slice)]))  # fmt: skip
         assert part.estimate.value == pytest.approx(own)
         assert part.vs_rest.value == pytest.approx(own - rest)
-    assert found.costs["a", "cost-mean[ms]"].value == pytest.approx(COLUMNS["ms"].mean())
+    assert found.costs["a", "mean-cost[ms]"].value == pytest.approx(COLUMNS["ms"].mean())
 
 
 def test_ids_and_missing_values(task: ModuleType) -> None:

@@ -216,7 +216,7 @@ def test_every_test_is_explained() -> None:
     same = cal.classification(truth, dict.fromkeys("ab", truth), n_resamples=200, measures="F1")
     made += [sites.compare(), same.compare()]
     units = cal.from_values(values(), unit="units", n_resamples=200)
-    made += [units.compare(test=t, margin=0.1) for t in ("t", "wilcoxon", "sign", "randomisation")]
+    made += [units.compare(test=t, margin=0.1) for t in ("t", "wilcoxon", "sign", "randomization")]
     made += [units.compare(adjust=a) for a in ("tukey", "bonferroni", "benjamini-hochberg")]
     made += [
         cal.compare_splits({"a": x, "b": x[::-1] * 1.1}, design=design)
@@ -268,7 +268,7 @@ def test_false_discovery_rate_is_called_so(four: Comparison) -> None:
 
 
 def test_one_sided_p_is_called_so() -> None:
-    assert p_heading(compared(alternative="better")) == "one-sided p (joint)"
+    assert p_heading(compared(alternative="better")) == "one-sided p (max-t)"
 
 
 def test_a_one_sided_test_decides_its_own_side_only() -> None:

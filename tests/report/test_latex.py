@@ -147,7 +147,7 @@ def test_costs_have_a_table_of_their_own_in_a_paper_and_in_a_notebook() -> None:
     ev = cal.classification(truth, score=score, measures="AUC", cost=cost)
     tables = ev.to_latex().split("% needs")
     assert len(tables) == 3
-    assert "cost-mean[ms]" in tables[2]
-    assert "AUC against cost-mean[ms]: a and b are on the Pareto front." in tables[2]
-    assert "cost-mean" not in tables[1]
-    assert re.search("cost-median.*a and b are on the Pareto front", ev._repr_html_(), re.DOTALL)
+    assert "mean-cost[ms]" in tables[2]
+    assert "AUC against mean-cost[ms]: a and b are on the Pareto front." in tables[2]
+    assert "mean-cost" not in tables[1]
+    assert re.search("median-cost.*a and b are on the Pareto front", ev._repr_html_(), re.DOTALL)

@@ -26,7 +26,7 @@ def test_an_estimate_as_a_sentence() -> None:
 
 def test_the_table_says_everything() -> None:
     shown = str(retrieval())
-    for part in ("50 of 51", "no_relevant: 1", "bootstrap-t", "paired randomisation",
+    for part in ("50 of 51", "no_relevant: 1", "bootstrap-t", "paired randomization",
                  "dense is better than bm25", "Note: dense.run", "wins/ties/losses"):  # fmt: skip
         assert part in shown
     assert "no skill" in str(regression())

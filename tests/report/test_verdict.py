@@ -16,19 +16,19 @@ NAN = float("nan")
     ("changes", "text"),
     [
         ({}, "dense is better than bm25 on nDCG@10 by 0.021 [0.011, 0.032] "
-             "(adjusted p < 0.001, paired randomisation, 50 topics)."),
+             "(adjusted p < 0.001, paired randomization, 50 topics)."),
         ({"value": -0.021, "low": -0.032, "high": -0.011},
          "dense is worse than bm25 on nDCG@10: difference -0.021 [-0.032, -0.011] "
-         "(adjusted p < 0.001, paired randomisation, 50 topics)."),
+         "(adjusted p < 0.001, paired randomization, 50 topics)."),
         ({"value": -0.021, "low": -0.032, "high": -0.011, "higher_is_better": False},
          "dense is lower (better) than bm25 on nDCG@10: difference -0.021 [-0.032, -0.011] "
-         "(adjusted p < 0.001, paired randomisation, 50 topics)."),
+         "(adjusted p < 0.001, paired randomization, 50 topics)."),
         ({"higher_is_better": False},
          "dense is higher (worse) than bm25 on nDCG@10 by 0.021 [0.011, 0.032] "
-         "(adjusted p < 0.001, paired randomisation, 50 topics)."),
+         "(adjusted p < 0.001, paired randomization, 50 topics)."),
         ({"higher_is_better": None},
          "dense is higher than bm25 on nDCG@10 by 0.021 [0.011, 0.032] "
-         "(adjusted p < 0.001, paired randomisation, 50 topics)."),
+         "(adjusted p < 0.001, paired randomization, 50 topics)."),
         ({"value": 0.004, "low": -0.010, "high": 0.018, "p_adjusted": 0.41},
          "No significant difference between dense and bm25 on nDCG@10: "
          "0.004 [-0.010, 0.018], adjusted p = 0.41."),
@@ -53,13 +53,13 @@ NAN = float("nan")
          "adjusted one-sided p = 0.20."),
         ({"alternative": "greater", "low": -0.001, "p_adjusted": 0.04},
          "dense is better than bm25 on nDCG@10 by 0.021 [-0.001, 0.032] "
-         "(adjusted one-sided p = 0.040, paired randomisation, 50 topics)."),
+         "(adjusted one-sided p = 0.040, paired randomization, 50 topics)."),
         ({"value": 0.004, "low": -0.010, "high": 0.018, "p_adjusted": 0.41, "min_detectable": 0.0203},
          "No significant difference between dense and bm25 on nDCG@10: 0.004 [-0.010, 0.018], "
          "adjusted p = 0.41; minimum detectable difference 0.021 (80% power)."),
         ({"margin": 0.05, "p_noninferiority": 0.001, "p_equivalence": 0.01},
          "dense is better than bm25 on nDCG@10 by 0.021 [0.011, 0.032] (adjusted p < 0.001, "
-         "paired randomisation, 50 topics). The two are equivalent within a margin of 0.05 "
+         "paired randomization, 50 topics). The two are equivalent within a margin of 0.05 "
          "(adjusted one-sided p = 0.010). With 50 topics, differences on up to 6% of other topics "
          "are not excluded."),
         ({"value": 0.004, "low": -0.010, "high": 0.018, "p_adjusted": 0.41, "margin": 0.012,
@@ -128,11 +128,11 @@ def test_the_primary_measure_leads(outcomes: str, first: str, others: str) -> No
         for i, kind in enumerate(outcomes)
     ]
     for primary in (None, "m0"):
-        comparison = Comparison(tuple(found), adjustment="joint", primary=primary)
+        comparison = Comparison(tuple(found), adjustment="max-t", primary=primary)
         [said] = headlines.comparison_headlines(comparison)
         assert said.startswith(first)
         assert headlines.other_measures(comparison) == others
-    turned = Comparison(tuple(found), adjustment="joint", primary=f"m{len(outcomes) - 1}")
+    turned = Comparison(tuple(found), adjustment="max-t", primary=f"m{len(outcomes) - 1}")
     assert f" on m{len(outcomes) - 1}" in headlines.comparison_headlines(turned)[0]
 
 
@@ -149,7 +149,7 @@ def several(values: dict[str, float], apart: float, baseline: str | None = None)
                        high=gap + apart, p_adjusted=0.01 if abs(gap) > apart else 0.5)
             for (s, b), gap in gaps.items()
         ),
-        adjustment="joint", primary="AP", baseline=baseline,
+        adjustment="max-t", primary="AP", baseline=baseline,
     )  # fmt: skip
 
 
@@ -188,7 +188,7 @@ def test_few_systems_have_a_sentence_a_pair() -> None:
     assert [line.split(" by ")[0] for line in said[:4]] == [
         f"d is better than {name} on AP" for name in "abc"
     ] + ["e is worse than d on AP: difference -0.17 [-0.27, -0.07] (adjusted p = 0.010, paired "
-         "randomisation, 50 topics)."]  # fmt: skip
+         "randomization, 50 topics)."]  # fmt: skip
     assert said[4] == (
         "No significant difference on AP between b and a, c and a, c and b, e and a, e and b and e "
         "and c."

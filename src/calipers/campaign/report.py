@@ -539,7 +539,7 @@ def _separation(
                 "Discriminative power by number of topics",
                 "The proportion of significantly different pairs by number of topics.",
                 "Proportion of pairs of systems that differ significantly with this number of "
-                "topics (randomised Tukey HSD), averaged over random subsets of the topics.",
+                "topics (randomized Tukey HSD), averaged over random subsets of the topics.",
                 line_chart(points, "topics", "proportion of pairs", is_proportion=True),
                 ("measure", "topics", "proportion"),
                 tuple((m, str(n), _cell(x)) for m, n, x in points),

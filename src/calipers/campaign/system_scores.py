@@ -61,7 +61,7 @@ class SystemTopicScores:
         """Compute the p-value of each pair, adjusted for their number: randomized Tukey HSD."""
         if len(self.systems) < 2 or not (~np.isnan(self.values)).all(axis=1).any():
             return np.ones((len(self.systems), len(self.systems)))
-        [test] = omnibus.randomised_tukey(self.values, DEALS, 0, self.level)
+        [test] = omnibus.randomized_tukey(self.values, DEALS, 0, self.level)
         return test.p
 
     @cached_property

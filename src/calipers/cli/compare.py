@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from calipers.results import Comparison, Evaluation
 
 TESTS = (
-    *("auto", "t", "wilcoxon", "sign", "randomisation", "bootstrap", "normal", "delong"),
+    *("auto", "t", "wilcoxon", "sign", "randomization", "bootstrap", "normal", "delong"),
     *("mcnemar", "mid-p", "diebold-mariano"),
 )
 ALTERNATIVES = ("two-sided", "better", "worse", "greater", "less")
-ADJUST = ("joint", "tukey", "holm", "bonferroni", "benjamini-hochberg", "none")
+ADJUST = ("max-t", "tukey", "holm", "bonferroni", "benjamini-hochberg", "none")
 DESIGNS = ("k-fold", "resampled", "5x2-f", "5x2-t", "independent")
 
 
@@ -64,8 +64,8 @@ QUESTIONS = added_parameters(
         choice_option(
             "--adjust",
             ADJUST,
-            "Multiplicity adjustment of p-values and intervals. joint is the single-step max-t "
-            "method; tukey is the randomised HSD test.",
+            "Multiplicity adjustment of p-values and intervals. max-t is the single-step "
+            "max-t method; tukey is the randomized HSD test.",
         ),
         repeatable_option(
             "--margin margins",
@@ -255,7 +255,7 @@ def compare_over_splits(
         train=design["train"],
         test=design["test_rows"],
         alternative=test_options["alternative"],
-        adjust="holm" if test_options["adjust"] == "joint" else test_options["adjust"],
+        adjust="holm" if test_options["adjust"] == "max-t" else test_options["adjust"],
         **options,
     )
 

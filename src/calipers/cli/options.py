@@ -9,6 +9,7 @@ import click
 
 from calipers.cli.completion import column_names, measure_names
 from calipers.cli.files import BaselineName, InputFile
+from calipers.evaluation.former_values import FORMER_VALUES
 from calipers.evaluation.task import Argument, Column
 from calipers.evaluation.tasks import OPTIONS
 
@@ -52,9 +53,22 @@ def _completion_option(metavar: str) -> dict[str, Any]:
     return {"shell_complete": column_names} if "COL" in metavar else {}
 
 
+class _Choice(click.Choice):  # type: ignore[type-arg]
+    """Choice that also accepts the former names of its values."""
+
+    def __init__(self, values: Sequence[str], former: Mapping[str, str]) -> None:
+        super().__init__(values)
+        self.former = former
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | None:
+        return super().convert(self.former.get(value, value), param, ctx)
+
+
 def choice_option(flags: str, values: Sequence[str], text: str) -> Option:
     """Return an option with one of several values, the first of which is the default."""
-    kind = click.Choice(values)
+    kind = _Choice(values, FORMER_VALUES.get(flags.split(maxsplit=1)[0].removeprefix("--"), {}))
     return option_with_default(flags, values[0], text, type=kind)
 
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from calipers.curves.score_data import GRID, ODDS_GRID, ScoreData, make_band, make_score_curve
 from calipers.measures.counts import (
+    detection_prevalence,
     false_negative_rate,
     false_positive_rate,
     lift,
     net_benefit,
     recall,
-    volume,
 )
 from calipers.report.figures.curves import CurveChart
 from calipers.report.figures.registry import register_chart
@@ -26,7 +26,7 @@ def lift_curve(scored: ScoreData) -> Curve:
 
     It starts at the first threshold with positive predictions.
     """
-    proportions = scored.along(volume, start=1)
+    proportions = scored.along(detection_prevalence, start=1)
     grid = GRID[(GRID > 0) & (proportions[0] <= GRID)]
     return make_score_curve(
         scored,
@@ -45,7 +45,7 @@ def gain_curve(scored: ScoreData) -> Curve:
         scored,
         "gain",
         ("Proportion predicted positive", "Recall"),
-        x=scored.along(volume),
+        x=scored.along(detection_prevalence),
         y=scored.along(recall),
         chance=((0.0, 0.0), (1.0, 1.0)),
         references={"perfect order": ((0.0, 0.0), (scored.prevalence, 1.0), (1.0, 1.0))},

@@ -21,7 +21,7 @@ from calipers.results import Curve
 from calipers.statistics import FloatArray, ScoreTable
 
 #: The measures of counts that are drawn by default; any other can be requested.
-OF_THRESHOLD = ("accuracy", "precision", "recall", "F1", "MCC", "volume")
+OF_THRESHOLD = ("accuracy", "precision", "recall", "F1", "MCC", "detection-prevalence")
 
 #: The largest number of bars of a histogram.
 _MOST_BARS = 40

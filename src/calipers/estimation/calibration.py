@@ -265,7 +265,7 @@ class ProbableRows:
         )
         methods: dict[str, Limits] = {
             **estimate.methods,
-            "turned": partial(_basic_interval, rows, measure, estimate),
+            "basic bootstrap": partial(_basic_interval, rows, measure, estimate),
         }
         if rows.clusters is not None and measure.definition.binned is not None:
             methods["of bins"] = partial(_cluster_bins_interval, rows, measure)

@@ -119,7 +119,9 @@ class ClassCounts:
         value, definition = float(measure.apply(self.matrix)), measure.definition
         undefined = undefined_reasons(measure, self.matrix, self.matrix.rows)
         proportion_matrix, cells = self.proportion_matrix(measure), self.cells
-        methods: dict[str, Limits] = {"Jeffreys of the cells": partial(self._likely, measure)}
+        methods: dict[str, Limits] = {
+            "Jeffreys, Dirichlet posterior": partial(self._likely, measure)
+        }
         if proportion_matrix is not None:
             size = partial(self._trials, measure, proportion_matrix, value)
             methods |= cluster_intervals(value, size, self.clusters)
@@ -465,7 +467,7 @@ class PairedCounts:
             second,
             influence=lazy_difference(first.influence, second.influence),
             error=error,
-            methods={"Jeffreys of the cells": likely} if is_defined else {},
+            methods={"Jeffreys, Dirichlet posterior": likely} if is_defined else {},
             replicates=lambda: self.replicate_differences(measure),
             resampling_name=DRAWN_BY_SUMS if cells.needs_weight_sums else "",
             unit_groups=(lambda: self.unit_groups(measure)) if cells.needs_weight_sums else None,

@@ -75,7 +75,7 @@ def interval(
         return intervals.no_interval(METHOD, "no_spread")
     size, name = proportion * (1 - proportion) / (variance * rate**2), METHOD
     if clusters is not None:
-        name = clusters.annotate_method(f"{METHOD}, clustered")
+        name = clusters.annotate_method(f"{METHOD}, cluster-robust")
         size /= intervals.to_student(1.0, clusters.degrees, level) ** 2
     is_bounded = measure.average == "macro" and bounds[1] < math.inf
     center = (

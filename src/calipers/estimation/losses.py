@@ -304,10 +304,10 @@ class _MeanIntervals:
         if self.kind == "root_mean":
             methods["chi-square"] = self.chi_square
         else:
-            methods["student"] = self.student
+            methods["t"] = self.student
         spread = self.value_histogram
         if spread is not None and is_mean(self.measure) and np.isfinite(self.bounds).all():
-            methods["bayesian"] = lambda level: bayesian_bootstrap.lower_tail(
+            methods["bayesian-bootstrap"] = lambda level: bayesian_bootstrap.lower_tail(
                 spread, self.bounds, level
             )
         return methods
@@ -391,7 +391,7 @@ class _MeanIntervals:
             return intervals.no_interval("none", "too_few_clusters")
         wide = intervals.to_student(self.mean_error, self.clusters.degrees, level)
         interval = self.mean_interval(wide, level)
-        name = self.clusters.annotate_method(f"{interval.method}, clustered")
+        name = self.clusters.annotate_method(f"{interval.method}, cluster-robust")
         return replace(interval, method=name, se=self.error)
 
     def mean_interval(self, se: float, level: float) -> Interval:
@@ -489,9 +489,9 @@ class _LossIntervals(_MeanIntervals):
         """Return the interval methods by name, without percentiles of the replicates."""
         methods = super().methods()
         if is_mean(self.measure) and np.isfinite(self.bounds).all():
-            methods["bayesian"] = self.bayesian
+            methods["bayesian-bootstrap"] = self.bayesian
         if self.clusters is None:
-            methods["studentised"] = self.bootstrap_t_interval
+            methods["studentized"] = self.bootstrap_t_interval
         return methods
 
     @cached_property

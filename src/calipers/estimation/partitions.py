@@ -131,7 +131,7 @@ class OccupiedCells:
 
 TOO_LITTLE = 1.5
 
-METHOD = "Dirichlet, of the cells"
+METHOD = "Dirichlet posterior"
 
 #: Number of points at which proportions have no sampling error.
 _ASYMPTOTIC_POINTS = 1e12

@@ -80,7 +80,7 @@ class PermutationResult:
         The interval has the width of the null distribution: its quantiles are subtracted from the
         observed difference.
         """
-        name = f"{self.unit} dealt anew"
+        name = f"{self.unit} permuted"
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.asarray(self.replicates / self.errors)
         t = t[np.isfinite(t)]

@@ -58,17 +58,17 @@ def add_replicates(
     estimate = replace(estimate, standalone_replicates=replicates, resampling_name=NAME)
     if definition.is_at_corner:
         size = min(intervals.class_sizes(table))
-        methods = {"turned on logits": partial(_logit_interval, estimate, size)}
+        methods = {"basic bootstrap on logits": partial(_logit_interval, estimate, size)}
         return replace(estimate, methods={**estimate.methods, **methods})
     if estimate.kind == "calibration":
         turning = partial(basic_bootstrap, measure, estimate, table, NAME)
-        return replace(estimate, methods={**estimate.methods, "turned": turning})
+        return replace(estimate, methods={**estimate.methods, "basic bootstrap": turning})
     return estimate
 
 
 def _logit_interval(estimate: PointEstimate, size: float, level: float) -> Interval:
     assert estimate.standalone_replicates is not None
-    return intervals.turned_on_logit(
+    return intervals.basic_bootstrap_on_logit(
         estimate.value, estimate.standalone_replicates(), size, level, f"pivotal {NAME}, logit"
     )
 

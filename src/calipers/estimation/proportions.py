@@ -52,7 +52,9 @@ def cluster_intervals(
             return interval
         if not (degrees > 0 and math.isfinite(interval.low)):
             return intervals.no_interval("none", "too_few_clusters")
-        return replace(interval, method=clusters.annotate_method(f"{interval.method}, clustered"))
+        return replace(
+            interval, method=clusters.annotate_method(f"{interval.method}, cluster-robust")
+        )
 
     return {name: partial(limits, name) for name in proportion_intervals(value, math.nan)}
 

@@ -87,7 +87,9 @@ class RatingSample:
             "clusters": self.clusters,
         }
         if self.clusters is not None:
-            fields["methods"] = {"bayesian": lambda level: self._cluster_interval(measure, level)}
+            fields["methods"] = {
+                "bayesian-bootstrap": lambda level: self._cluster_interval(measure, level)
+            }
         return estimate_agreement(
             measure,
             self.statistic.merge_equal_items
@@ -150,7 +152,7 @@ def estimate_agreement(
             )
             return bayesian_bootstrap.lower_tail(units, bounds, level)
 
-        methods = {"bayesian": bayesian}
+        methods = {"bayesian-bootstrap": bayesian}
     is_rare = ratings.shared_items.n_minority < FEW_OF_CATEGORY
     fields: dict[str, Any] = {
         "value": value,
@@ -165,7 +167,7 @@ def estimate_agreement(
         "sizes": lambda: (
             effective_size(ratings.weight[counted].sum(), ratings.weight_squares[counted].sum()),
         ),
-        "caution": "few ratings beside the commonest" if is_rare else "",
+        "caution": "few ratings outside the most frequent category" if is_rare else "",
         "methods": methods,
     }
     return PointEstimate(**{**fields, **parts})

@@ -411,7 +411,7 @@ class SortedRows(NumericSample):
             se = intervals.to_student(error.se, clusters.degrees, level)
             size, name = (
                 (varies / se**2 if se > 0 else size),
-                clusters.annotate_method(f"{name}, clustered"),
+                clusters.annotate_method(f"{name}, cluster-robust"),
             )
         return _quantile_interval(rows, size, name, level, proportion)
 

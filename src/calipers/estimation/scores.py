@@ -229,7 +229,7 @@ def _few_beyond(measure: MeasureLike, table: ScoreTable) -> str:
     rate = measure.parameters[parameter]
     beyond = min(rate, 1 - rate) * intervals.class_sizes(table)[class_index]
     has_few_rows = 0 < beyond < FEW_BEYOND * (1 - ROUNDING)
-    return "hardly a row lies beyond the point" if has_few_rows else ""
+    return "few rows beyond the point" if has_few_rows else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,7 +274,7 @@ class _ScoreEstimate:
         clusters, area = self.rows.clusters, self.measure.definition.area
         if self.measure.definition.is_at_corner:
             return {
-                "turned on logits": self._basic_interval,
+                "basic bootstrap on logits": self._basic_interval,
                 "of the smaller class": self._minority_interval,
             }
         if area is None:
@@ -346,7 +346,7 @@ class _ScoreEstimate:
             min(intervals.class_sizes(self._table)),
             self.rows.replicates.evaluate(self.measure),
         )
-        return intervals.turned_on_logit(
+        return intervals.basic_bootstrap_on_logit(
             self.value, replicates, size, level, f"pivotal {name}, logit"
         )
 

@@ -156,7 +156,7 @@ class TopicIntervals:
         """Return the interval methods by name; for one topic only those that need no variance."""
         n = len(self.topics.columns)
         if self.topics.defined_clusters is not None:  # all else is that of any clusters
-            return {"student": self._clustered_t, "bayesian": self._bayesian}
+            return {"t": self._clustered_t, "bayesian-bootstrap": self._bayesian}
         proportion_methods: dict[str, Limits] = {}
         if self.topics.measure.definition.proportion_of == "topics":
             proportion_methods = proportion_intervals(self.value, self.topics.first.effective_size)
@@ -171,7 +171,7 @@ class TopicIntervals:
             **proportion_methods,
             "delta": lambda level: None,
             **methods,
-            "bayesian": self._bayesian,
+            "bayesian-bootstrap": self._bayesian,
         }
 
     def _clustered_t(self, level: float) -> Interval:
@@ -183,8 +183,8 @@ class TopicIntervals:
         return {
             "percentile": lambda level: intervals.percentile(self.replicates(), level),
             "bca": self._pooled_bca,
-            "studentised": self._pooled_t,
-            "student": self._pooled_student,
+            "studentized": self._pooled_t,
+            "t": self._pooled_student,
         }
 
     def _mean_intervals(self) -> dict[str, Limits]:
@@ -193,8 +193,8 @@ class TopicIntervals:
                 intervals.percentile(self.draw_replicates()[0][:, 0], level)
             ),
             "bca": lambda level: self._mean_interval(self._bca(level)),
-            "studentised": lambda level: self._mean_interval(self._studentized_interval(level)),
-            "student": lambda level: self._mean_interval(
+            "studentized": lambda level: self._mean_interval(self._studentized_interval(level)),
+            "t": lambda level: self._mean_interval(
                 intervals.student(self._mean, self._se, self.topics.first.effective_size, level)
             ),
         }
@@ -549,7 +549,7 @@ def paired_differences(
 
 @dataclass(frozen=True, eq=False)
 class _SignFlips:
-    """Randomisation tests on the same topics, with the same signs for all differences."""
+    """Randomization tests on the same topics, with the same signs for all differences."""
 
     differences: list[FloatArray]
     settings: Settings

@@ -597,7 +597,7 @@ def plan(
     paired : bool, default=True
         Whether two systems are evaluated on the same units; otherwise ``n`` is the number for each.
     test : {'t', 'wilcoxon', 'anova', 'tukey'}, default='t'
-        Test of means: ``"t"`` (the randomisation test needs the same number) or ``"wilcoxon"``;
+        Test of means: ``"t"`` (the randomization test needs the same number) or ``"wilcoxon"``;
         ``"anova"`` or ``"tukey"`` for several ``systems`` of which the best and the worst differ by
         ``difference``.
     systems : int, default=2

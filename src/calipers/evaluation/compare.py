@@ -14,13 +14,14 @@ from calipers.caching import LazySequence, cached_property
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.difference_families import (
-    JOINT,
+    MAX_T,
     TUKEY,
     DifferenceStatistics,
     TestFamily,
     make_families,
 )
 from calipers.evaluation.folds import FoldValues
+from calipers.evaluation.former_values import current_value
 from calipers.evaluation.options import MOST_RESAMPLES, inference_provenance, make_settings
 from calipers.evaluation.shared import ComparisonSource
 from calipers.inference import hypotheses, omnibus
@@ -37,8 +38,8 @@ from calipers.results import Comparison, Difference, Evaluation, OmnibusTest
 
 #: What accounts for the number of differences; the first two are a test and an adjustment in one.
 WAYS: Mapping[str, tuple[str, str]] = {
-    JOINT: ("joint", FAMILY_WISE),
-    TUKEY: ("randomised Tukey HSD", FAMILY_WISE),
+    MAX_T: ("max-t", FAMILY_WISE),
+    TUKEY: ("randomized Tukey HSD", FAMILY_WISE),
     **{name: (way.name, way.controls) for name, way in ADJUSTMENTS.items()},
 }
 
@@ -52,7 +53,7 @@ def compare(
     baseline: str | None = None,
     test: str = "auto",
     alternative: str = "two-sided",
-    adjust: str = JOINT,
+    adjust: str = MAX_T,
     primary: str | None = None,
     margin: Margin = None,
     horizon: int | None = None,
@@ -77,18 +78,18 @@ def compare(
         Reference system. By default all pairs are compared, the later minus the earlier.
     test : str, default='auto'
         ``"auto"``, or one test for all measures that it applies to: ``"t"``, ``"wilcoxon"``,
-        ``"sign"`` and ``"randomisation"`` on values per unit; ``"bootstrap"``; ``"normal"``, the
+        ``"sign"`` and ``"randomization"`` on values per unit; ``"bootstrap"``; ``"normal"``, the
         difference divided by its standard error; ``"mcnemar"`` and ``"mid-p"`` on accuracies;
         ``"diebold-mariano"`` on mean losses of forecasts.
     alternative : {'two-sided', 'better', 'worse', 'greater', 'less'}, default='two-sided'
         ``"two-sided"``; ``"better"`` or ``"worse"``, one-sided in the direction of the measure; or
         ``"greater"`` or ``"less"``, one-sided for the difference itself.
-    adjust : str, default='joint'
+    adjust : str, default='max-t'
         Adjustment of p-values and intervals for multiplicity, in two families: all pairs of the
-        primary measure, and all pairs of all other measures. ``"joint"`` (the default) uses the
+        primary measure, and all pairs of all other measures. ``"max-t"`` (the default) uses the
         null distribution of the largest difference of the family (single-step max-t); ``"holm"``
         (used instead if a test is named), ``"bonferroni"`` and ``"benjamini-hochberg"`` multiply
-        p-values; ``"none"`` does not adjust. ``"tukey"``, the randomised Tukey HSD, replaces the
+        p-values; ``"none"`` does not adjust. ``"tukey"``, the randomized Tukey HSD, replaces the
         test where there are values per unit, separately for each measure.
     primary : str, optional
         Primary measure. By default the first one.
@@ -143,6 +144,7 @@ def compare(
         source_settings.n_resamples if n_resamples is None else n_resamples,
         source_settings.seed if seed is None else seed,
     )
+    test, adjust = current_value("test", test), current_value("adjust", adjust)
     check_option("test", test, TESTS)
     check_option("alternative", alternative, ALTERNATIVES)
     check_option("adjust", adjust, WAYS)
@@ -159,7 +161,7 @@ def compare(
         }
         comparison = source.compare(
             baseline=baseline, alternative=alternative, primary=primary, level=level,
-            test=None if test == "auto" else test, adjust=None if adjust == JOINT else adjust,
+            test=None if test == "auto" else test, adjust=None if adjust == MAX_T else adjust,
             **unsupported,
         )  # fmt: skip
         return replace(
@@ -173,7 +175,7 @@ def compare(
     )
     is_default = (question, adjust, margin, settings) == (
         DEFAULT_HYPOTHESIS,
-        JOINT,
+        MAX_T,
         None,
         source_settings,
     )
@@ -221,7 +223,7 @@ def paired_comparison(
     question: Hypothesis = DEFAULT_HYPOTHESIS,
     *,
     primary: str | None = None,
-    adjust: str = JOINT,
+    adjust: str = MAX_T,
     margin: Margin = None,
 ) -> Comparison:
     """Compute all differences of a source's systems, adjusted for multiplicity in two families.
@@ -230,7 +232,7 @@ def paired_comparison(
     """
     pairs = system_pairs(source.systems, baseline)
     # A named test is not the one whose maximum is known.
-    way = adjust if adjust != JOINT or question.test == "auto" else "holm"
+    way = adjust if adjust != MAX_T or question.test == "auto" else "holm"
     options = ComparisonOptions(source, settings, question, margin)
     statistics_by_measure = options.statistics_by_measure(
         pairs, primary, with_vectors=way not in ("none", TUKEY)

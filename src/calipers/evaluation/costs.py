@@ -90,8 +90,8 @@ TASK = "costs"
 
 #: What is told of a cost that each row has, and of one that is a number of the system. The first
 #: is set against quality.
-OF_ROWS = ("cost-mean", "cost-median", "cost-p95")
-OF_SYSTEMS = ("cost-total",)
+OF_ROWS = ("mean-cost", "median-cost", "p95-cost")
+OF_SYSTEMS = ("total-cost",)
 
 
 def add_costs(

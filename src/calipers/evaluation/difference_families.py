@@ -37,15 +37,15 @@ if TYPE_CHECKING:
     from calipers.statistics import FloatArray
 
 #: The ways that are a test and an adjustment in one.
-JOINT, TUKEY = "joint", "tukey"
+MAX_T, TUKEY = "max-t", "tukey"
 
 #: Maximum level of a test.
 _CERTAIN = 1 - 1e-9
 
 #: What intervals that hold together are called, by what makes them.
-BY_DEALS = "simultaneous, joint randomisation"
+BY_DEALS = "simultaneous, max-t by permutation"
 BY_INFLUENCE = "simultaneous, max-t"
-BY_RANGE = "simultaneous, randomised Tukey HSD"
+BY_RANGE = "simultaneous, randomized Tukey HSD"
 BY_RATE = "false coverage rate"
 BY_STEP = {"holm": "simultaneous, Holm", "bonferroni": "simultaneous, Bonferroni"}
 
@@ -133,7 +133,7 @@ class TestFamily:
         """Return the differences adjusted by a method, by measure."""
         if len(self.all) < 2 or way == "none":
             rows = self.unadjusted
-        elif way == JOINT:
+        elif way == MAX_T:
             rows = self._jointly()
         elif way == TUKEY:
             rows = self._adjust_by_range()
@@ -380,7 +380,7 @@ class TestFamily:
         return replace(self, statistics_by_measure=statistics_by_measure)
 
     def _adjust_by_range(self) -> list[Difference]:
-        """Adjust each measure by the randomised Tukey HSD, or by Holm where that does not apply."""
+        """Adjust each measure by the randomized Tukey HSD, or by Holm where that does not apply."""
         adjusted: list[Difference] = []
         for (measure, measure_statistics), measure_slice in zip(
             self.statistics_by_measure.items(), self._measure_slices, strict=True
@@ -394,14 +394,14 @@ class TestFamily:
                 table = table * (current / current.mean())[:, None]  # whose means are weighted
             if table is None or not 0 < len(table) <= MOST_DEALT:
                 self.notes.append(
-                    f"{measure} is adjusted by Holm: the randomised Tukey HSD takes values per "
+                    f"{measure} is adjusted by Holm: the randomized Tukey HSD takes values per "
                     f"unit, up to {MOST_DEALT:,} of them."
                 )
                 adjusted += (
                     part._adjust_by_name("holm") if len(measure_statistics) > 1 else part.unadjusted
                 )
                 continue
-            [tukey] = omnibus.randomised_tukey(
+            [tukey] = omnibus.randomized_tukey(
                 table, n_randomizations(self.settings), self.settings.seed, self.settings.level
             )
             rows = [
@@ -438,7 +438,7 @@ def _independent_method(method: str, procedure: Procedure) -> str:
 
 
 def _standard_error(procedure: Procedure) -> float:
-    """Return the standard error by which the difference is studentised."""
+    """Return the standard error by which the difference is studentized."""
     return procedure.t.se if isinstance(procedure, Wald) else procedure.error.se
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from calipers.evaluation.compare import ComparisonOptions
 from calipers.evaluation.difference_families import (
-    JOINT,
+    MAX_T,
     DifferenceStatistics,
     TestFamily,
     make_families,
@@ -75,7 +75,7 @@ def _adjust_family(
 ) -> Iterable[tuple[DifferenceStatistics, Difference]]:
     """Adjust the differences of a family; those without a test are not counted."""
     difference_by_id: dict[int, Difference] = {}
-    for way, defined in ((JOINT, True), ("none", False)):
+    for way, defined in ((MAX_T, True), ("none", False)):
         statistics_by_measure = {
             measure: [
                 statistics

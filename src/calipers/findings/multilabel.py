@@ -112,7 +112,7 @@ class MultilabelRows:
             error = clusters.mean_error(first.astype(np.float64) - second)
             if error.se > 0:
                 return lambda level: IntervalNumber.within(
-                    value, clusters.normal(value, *error, level, "clustered")
+                    value, clusters.normal(value, *error, level, "cluster-robust")
                 )
             # Clusters without any variation count as one row each.
             n = effective_size_of(clusters.cluster_weights)

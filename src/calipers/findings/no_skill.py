@@ -185,7 +185,10 @@ def error_and_constant(subject: Subject, predictions: NumericPredictions) -> Ite
     value = float(loss_moments.mean)
     if predictions.clusters is not None:
         se, df = predictions.clusters.mean_error(losses[0] - losses[1])
-        interval, n = predictions.clusters.normal(value, se, df, subject.level, "clustered"), df + 1
+        interval, n = (
+            predictions.clusters.normal(value, se, df, subject.level, "cluster-robust"),
+            df + 1,
+        )
     else:
         se, n = loss_moments.standard_error, loss_moments.effective_size
         interval = intervals.student(value, se, n, subject.level)

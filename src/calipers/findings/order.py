@@ -22,7 +22,7 @@ class UnorderedInfluence:
     rows: int
 
 
-@rule("neighbours-alike", "caution", UnorderedInfluence, cost="some rows")
+@rule("neighbors-alike", "caution", UnorderedInfluence, cost="some rows")
 def neighbouring_rows(subject: Subject, data: UnorderedInfluence) -> Iterator[Claim]:
     """Rows next to each other are correlated, and neither times nor clusters of rows are given.
 

@@ -57,7 +57,7 @@ def available_intervals(reading: PointEstimate) -> dict[str, Limits]:
         interval_functions["percentile"] = lambda level: _percentile(reading, level)
         interval_functions["bca"] = lambda level: _bca_interval(reading, level)
     if reading.studentized_replicates is not None:
-        interval_functions["studentised"] = lambda level: _studentized_interval(reading, level)
+        interval_functions["studentized"] = lambda level: _studentized_interval(reading, level)
     if reading.stratified_replicates is not None:
         interval_functions["stratified"] = lambda level: _stratified_percentile(reading, level)
     if reading.error is not None or reading.influence is not None:
@@ -208,7 +208,7 @@ def _wilson_of_clusters(reading: PointEstimate, error: StandardError, level: flo
         proportion, scaled, denominator, rows if is_proportion else np.inf, level
     )
     interval = proportions.wilson(proportion, size, level)
-    name = reading.clusters.annotate_method(f"{interval.method}, clustered")
+    name = reading.clusters.annotate_method(f"{interval.method}, cluster-robust")
     limits = low + length * interval.low, low + length * interval.high
     return Interval(*limits, name, se=error.se)
 
@@ -278,10 +278,10 @@ def _stratified_percentile(reading: PointEstimate, level: float) -> Interval | N
 
 #: What a test that is asked for by name goes by.
 OF_TESTS: Mapping[str, str] = {
-    "t": "student",
+    "t": "t",
     "wilcoxon": "wilcoxon",
     "sign": "sign",
-    "randomisation": "randomisation",
+    "randomization": "randomization",
     "bootstrap": "percentile",
     "normal": "delta",
     "delong": "delong",
@@ -611,7 +611,7 @@ def _student(reading: PointEstimate) -> Procedure | None:
     if not isinstance(error, StandardError):
         return None
     error = replace(error, se=0.0 if error.se <= reading.tolerance else error.se)
-    name = "paired t" if reading.clusters is None else "paired t, clustered"
+    name = "paired t" if reading.clusters is None else "paired t, cluster-robust"
     method = "Student t, paired"
     method = method if reading.clusters is None else reading.clusters.annotate_method(method)
     shared = {**_shared_fields(reading), "method": method, "name": name, "t": error, "error": error}
@@ -665,7 +665,7 @@ def _replicate_df(reading: PointEstimate) -> float | None:
 
 def _bootstrap_procedure(reading: PointEstimate) -> Procedure | None:
     if not reading.has_replicates:
-        return _studentised_difference(reading)
+        return _studentized_difference(reading)
     return _replicate_procedure(
         reading, reading.cached_replicates, _bootstrap_name(reading), _bootstrap_test_name(reading)
     )
@@ -710,7 +710,7 @@ def _accelerated_difference(reading: PointEstimate) -> Procedure | None:
     return None if beyond else procedure
 
 
-def _studentised_difference(reading: PointEstimate) -> Procedure | None:
+def _studentized_difference(reading: PointEstimate) -> Procedure | None:
     """Return the bootstrap-t procedure.
 
     Quantiles of the studentized replicates replace those of Student's t: the limits are quantiles
@@ -742,13 +742,13 @@ def _studentised_difference(reading: PointEstimate) -> Procedure | None:
 
 def _posterior_procedure(reading: PointEstimate) -> Procedure | None:
     """Return the procedure by draws of the cells from their posterior distribution."""
-    if reading.posterior_draws is None or "Jeffreys of the cells" not in reading.methods:
+    if reading.posterior_draws is None or "Jeffreys, Dirichlet posterior" not in reading.methods:
         return None
     draws = reading.posterior_draws()
     if has_no_differences(reading):  # what they may differ by is as likely either way
         draws = np.concatenate([draws, -draws])
-    interval = reading.methods["Jeffreys of the cells"](0.95)
-    method = interval.method if interval is not None else "Jeffreys of the cells"
+    interval = reading.methods["Jeffreys, Dirichlet posterior"](0.95)
+    method = interval.method if interval is not None else "Jeffreys, Dirichlet posterior"
     if interval is not None and interval.reason:
         return no_procedure(interval.reason, reading.value, interval.method)
     return _replicate_procedure(reading, draws, method, method)
@@ -912,16 +912,16 @@ _PROCEDURES: Mapping[str, Makes] = {
     "by error": _t_procedure,
     "delta": _delta,
     "delong": _delong,
-    "student": _student,
-    "bayesian": _bayesian_bootstrap,
+    "t": _student,
+    "bayesian-bootstrap": _bayesian_bootstrap,
     "percentile": _bootstrap_procedure,
     "stratified": _stratified_difference,
     "bca": _accelerated_difference,
-    "studentised": _studentised_difference,
-    "Jeffreys of the cells": _posterior_procedure,
+    "studentized": _studentized_difference,
+    "Jeffreys, Dirichlet posterior": _posterior_procedure,
     "wilcoxon": _signed_rank_procedure,
     "sign": _sign_procedure,
-    "randomisation": _randomization_procedure,
+    "randomization": _randomization_procedure,
     "mcnemar": _mcnemar,
     "mid-p": partial(_mcnemar, mid=True),
 }

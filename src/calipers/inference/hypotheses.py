@@ -149,7 +149,7 @@ TESTS: Mapping[str, str] = {
     "t": "Student's t of the values per unit",
     "wilcoxon": "Wilcoxon's signed ranks of the values per unit",
     "sign": "the sign test of the values per unit",
-    "randomisation": "Fisher's randomisation of the values per unit",
+    "randomization": "Fisher's randomization of the values per unit",
     "bootstrap": "the proportion of replicates on the other side of no difference",
     "normal": "the difference over its standard error, normal",
     "delong": "DeLong's test of two AUCs: the difference over its standard error, normal",

@@ -390,7 +390,7 @@ def percentile(replicates: FloatArray, level: float, method: str = "bootstrap [B
     return Interval(float(low), float(high), method, se=standard_deviation(usable))
 
 
-def turned_on_logit(
+def basic_bootstrap_on_logit(
     value: float, replicates: FloatArray, size: float, level: float, method: str
 ) -> Interval:
     """Return the basic bootstrap interval on the logit scale, for a biased value in [0, 1].
@@ -406,7 +406,7 @@ def turned_on_logit(
     Examples
     --------
     >>> replicates = np.linspace(0.5, 0.9, 101)
-    >>> interval = turned_on_logit(0.6, replicates, 100, 0.9, "pivotal")
+    >>> interval = basic_bootstrap_on_logit(0.6, replicates, 100, 0.9, "pivotal")
     >>> round(interval.low, 4), round(interval.high, 4)
     (0.237, 0.6751)
     """

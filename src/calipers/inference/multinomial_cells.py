@@ -512,7 +512,7 @@ def posterior_interval(
     if cells.clusters is not None and cells.clusters.n_clusters < 2:
         return intervals.no_interval("none", "too_few_clusters")
     two = cells.shape[0] == 2 or measure.label is not None
-    name = f"{'Jeffreys' if two else 'Dirichlet'}, of the cells"
+    name = "Jeffreys, Dirichlet posterior" if two else "Dirichlet posterior"
     return intervals.percentile(
         draws, level, name if cells.has_equal_weights else f"{name}, effective rows"
     )

@@ -338,7 +338,7 @@ def _range_quantile(level: float, k: int) -> float:
     return high
 
 
-def randomised_tukey(
+def randomized_tukey(
     values: FloatArray, n_resamples: int = 10_000, seed: int = 0, level: float = 0.95
 ) -> list[PairwiseTests]:
     """Compare every pair of k systems by the randomized Tukey HSD test.
@@ -381,7 +381,7 @@ def randomised_tukey(
     Examples
     --------
     >>> table = np.random.default_rng(0).normal(size=(50, 3)) + [0.0, 0.0, 1.0]
-    >>> [found] = randomised_tukey(table, 999)
+    >>> [found] = randomized_tukey(table, 999)
     >>> float(found.p[0, 2]), bool(found.p[0, 1] > 0.05)
     (0.001, True)
     """
@@ -402,7 +402,7 @@ def randomised_tukey(
     permuted_ranges = _core.randomised_ranges(
         centred.reshape(units, k * m), k, None if exact else seed, tried
     )
-    name = f"randomised Tukey HSD{', exact' * exact}"
+    name = f"randomized Tukey HSD{', exact' * exact}"
     out = []
     for measure in range(m):
         n, ranges = int(complete[:, measure].sum()), np.sort(permuted_ranges[:, measure])

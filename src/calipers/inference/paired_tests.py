@@ -72,7 +72,7 @@ def _side(alternative: str) -> int:
     return {"two-sided": 0, "greater": 1, "less": -1}[alternative]
 
 
-# ---------------------------------------------------------------------------------- randomisation
+# ---------------------------------------------------------------------------------- randomization
 
 
 def randomization(
@@ -110,7 +110,7 @@ def randomization(
     --------
     >>> differences = np.array([[0.2], [0.1], [0.4], [0.3], [-0.1]])  # signs that give 0.9: 3 of 32
     >>> print(*randomization(differences, 1000, 0, "greater"))
-    paired randomisation, exact, one-sided (greater): p = 0.09375
+    paired randomization, exact, one-sided (greater): p = 0.09375
     """
     from calipers import _core
 
@@ -126,7 +126,7 @@ def randomization(
     counted[sampled_columns] = _core.randomisation(table, seed, n_resamples, two_sided)
     out = []
     for column, (n, exact) in enumerate(zip(sizes, exactly, strict=True)):
-        name = "paired randomisation, exact" if exact and n else "paired randomisation"
+        name = "paired randomization, exact" if exact and n else "paired randomization"
         if n == 0 or not sound[column]:
             p = NAN
         elif exact:
@@ -175,9 +175,9 @@ def swapped_ratios(
     >>> first = np.array([[3.0, 4.0], [2.0, 2.0]])  # 5 of 6
     >>> second = np.array([[1.0, 4.0], [1.0, 2.0]])  # 2 of 6
     >>> print(swapped_ratios(first, second, 1000, 0))
-    paired randomisation, exact, two-sided: p = 0.5
+    paired randomization, exact, two-sided: p = 0.5
     """
-    n, name, side = len(first), "paired randomisation", _side(alternative)
+    n, name, side = len(first), "paired randomization", _side(alternative)
     total, half = (first + second).sum(axis=0) / 2, (first - second) / 2
     function = formula or _ratio
     observed = float(_difference(function, total, half.sum(axis=0)))

@@ -70,7 +70,7 @@ class UnitValues:
         """Uncertainty of the mean: the standard error, with the name and the df of its t test."""
         if self.clusters is not None:
             se, degrees = self.clusters.mean_error(self.values)
-            return StandardError(se, "paired t, clustered", degrees)
+            return StandardError(se, "paired t, cluster-robust", degrees)
         moments = self.moments
         return StandardError(moments.standard_error, "paired t", round(moments.effective_size) - 1)
 
@@ -130,7 +130,7 @@ class UnitSummary:
         if influence is None:
             return StandardError(NAN, "paired t", 0.0)
         if influence.space.clusters is not None:
-            return replace(influence.error, name="paired t, clustered")
+            return replace(influence.error, name="paired t, cluster-robust")
         return StandardError(influence.error.se, "paired t", round(self.size) - 1)
 
     @property

@@ -46,11 +46,11 @@ from calipers.plugins import NameTakenError
 #: The methods that resample rows or clusters.
 RESAMPLING_METHODS = (
     "percentile",
-    "turned",
-    "turned on logits",
+    "basic bootstrap",
+    "basic bootstrap on logits",
     "bca",
     "stratified",
-    "studentised",
+    "studentized",
 )
 
 
@@ -224,7 +224,10 @@ _OF_PAIRS = (
 # (with both half topics at both limits 85 to 93, bootstrap-t 94 to 95), RR near-perfect 98 to 99
 # (bootstrap-t 44 to 91), nDCG 97 to 99 and 1.06 to 1.12 times as long as bootstrap-t. Of few topics
 # about .01 it is long upward: a topic could be 1.
-_OF_TOPICS = (MethodRule("studentised", _is_unbounded, tries=True), MethodRule("bayesian"))
+_OF_TOPICS = (
+    MethodRule("studentized", _is_unbounded, tries=True),
+    MethodRule("bayesian-bootstrap"),
+)
 
 _OF_RANKS = (
     MethodRule("delta", caution=_caution_heavy_tail, tries=True),
@@ -246,9 +249,9 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
     # classes with 8 rows each likely cells and the bootstrap did 93 to 96 times, ±2.)
     "measure of counts": (
         MethodRule("effective rows", tries=True),
-        MethodRule("Jeffreys of the cells", _is_simple_sample),
+        MethodRule("Jeffreys, Dirichlet posterior", _is_simple_sample),
         MethodRule("percentile", tries=True),
-        MethodRule("Jeffreys of the cells"),
+        MethodRule("Jeffreys, Dirichlet posterior"),
     ),
     "AUC": _OF_PAIRS,
     "Gini": _OF_PAIRS,
@@ -257,7 +260,9 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
     # The best of all thresholds is optimistic, and its replicates are once more: percentiles
     # covered the truth 75 to 90 times of 100.
     "maximum over thresholds": (
-        MethodRule("turned on logits", _has_multiple_clusters, _caution_maximum, tries=True),
+        MethodRule(
+            "basic bootstrap on logits", _has_multiple_clusters, _caution_maximum, tries=True
+        ),
         *_OF_SCORES,
     ),
     "interpolated precision": (
@@ -271,7 +276,7 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
     # 85 where the worst bin is mostly empty; with exponential weights, and in clusters of 20 rows
     # (ICC 0.3), 95 to 100, and 93 there (±1.8). Before, turned replicates: 87 to 93, 50 to 80 and
     # 13 to 85 times; up to 46 of 100 intervals of RMSCE were [0, 0].
-    "calibration": (MethodRule("of bins"), MethodRule("turned", caution=_caution_bias)),
+    "calibration": (MethodRule("of bins"), MethodRule("basic bootstrap", caution=_caution_bias)),
     "threshold": (MethodRule("percentile"),),
     # With half a row at its own end for each limit, Brier of which 0.5% of the rows are badly wrong
     # held the truth 99 times of 100 (20 to 100 rows; Hall's t 24 to 77), means of values about .01
@@ -285,7 +290,7 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
     # errors.
     "mean of a value per row": (
         MethodRule("wilson"),
-        MethodRule("bayesian", lambda reading: not reading.has_far_bound),
+        MethodRule("bayesian-bootstrap", lambda reading: not reading.has_far_bound),
         MethodRule("hall", caution=_caution_heavy_tail),
         MethodRule("delta", caution=_caution_heavy_tail),
     ),
@@ -336,7 +341,7 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
     # measures of pairs 93 to 97 times of 100 where clusters are noisy (100 and 400 points, 3 to 10
     # classes; ±1.2) and 99 to 100 where they are by chance or perfect; of NMI, AMI, homogeneity and
     # completeness 94 to 97 (of 10 by 10 cells with 100 points 90 to 98), of purity 93 to 99.
-    "measure of partitions": (MethodRule("Dirichlet, of the cells"),),
+    "measure of partitions": (MethodRule("Dirichlet posterior"),),
     # Held what data sets of as many points have in the mean (100 and 400 points in 2 or 3 clusters,
     # by a rule that is given; ±1): silhouettes 92 to 98 times of 100, where errors of values of
     # points that had nothing to do with each other held it 70 to 80 times; Calinski-Harabasz 94 to
@@ -355,7 +360,7 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
     # raters, Student's t of the CR2 error for the logarithm of 1 − value held alpha, the
     # proportion that agrees and AC1 94 to 96 times of 100 (±1.4), intervals of independent items 70
     # to 85 times. The bootstrap of documents is for those that do not differ at all.
-    "agreement of raters": (MethodRule("bayesian"),),
+    "agreement of raters": (MethodRule("bayesian-bootstrap"),),
     "share of topics": (MethodRule("wilson"),),
     "mean over topics": _OF_TOPICS,
     "topics pooled": _OF_TOPICS,
@@ -398,7 +403,7 @@ _PAIRED_COUNTS = (
     MethodRule("units", _has_row_differences, tries=True),
     MethodRule("by error", _has_cluster_error, tries=True),
     MethodRule("percentile", tries=True),
-    MethodRule("Jeffreys of the cells"),
+    MethodRule("Jeffreys, Dirichlet posterior"),
 )
 # Where nothing varies, as where two systems separate the classes.
 _PAIRED_SCORES = (MethodRule("percentile", tries=True), MethodRule("of both"))
@@ -521,22 +526,22 @@ ANALYTIC = (
         "wilson",
         "area",
         "hall",
-        "Dirichlet, of the cells",
+        "Dirichlet posterior",
         "of bins",
         "delta",
-        "student",
+        "t",
         "Student t",
         "order statistics",
         "woodruff",
-        "bayesian",
+        "bayesian-bootstrap",
     ),
     ("paired shares", "by error"),
 )
 
 #: What is tried where one is; means of units have an error for each replicate at no cost.
 BOOTSTRAP = (
-    ("turned", "percentile", "Dirichlet, of the cells", "Student t", "bayesian"),
-    ("studentised", "percentile", "units"),
+    ("basic bootstrap", "percentile", "Dirichlet posterior", "Student t", "bayesian-bootstrap"),
+    ("studentized", "percentile", "units"),
 )
 _MEANS_OF_UNITS = ("share of topics", "mean over topics")
 
@@ -888,7 +893,7 @@ def _summary_rules(rules: Sequence[MethodRule], interval: str) -> Sequence[Metho
     kind_rules = [row for row in rules if row.method != "of both"]
     return (
         *(() if interval == "analytic" else kind_rules),
-        MethodRule("student", _has_unit_summary, tries=True),
+        MethodRule("t", _has_unit_summary, tries=True),
     )
 
 

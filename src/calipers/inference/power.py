@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from calipers.inference.intervals import normal_quantile
-from calipers.inference.sample_size import studentised_range
+from calipers.inference.sample_size import studentized_range
 from calipers.statistics import FloatArray
 
 NAN = float("nan")
@@ -513,6 +513,6 @@ def tukey_power(difference: float, sd: float, systems: int, n: float, level: flo
     if n < 2:
         return NAN
     degrees = (systems - 1) * (n - 1)
-    critical = studentised_range(level, systems, degrees) / math.sqrt(2)
+    critical = studentized_range(level, systems, degrees) / math.sqrt(2)
     shift = abs(difference) / (sd * math.sqrt(2 / n))
     return float(_upper_tail(critical, shift, degrees) + _upper_tail(critical, -shift, degrees))

@@ -176,11 +176,11 @@ def tukey_half_width(sd: float, systems: int, n: float, level: float = 0.95) -> 
     >>> round(tukey_half_width(0.2, 5, 100), 4)
     0.0775
     """
-    return studentised_range(level, systems, (systems - 1) * (n - 1)) * sd / math.sqrt(n)
+    return studentized_range(level, systems, (systems - 1) * (n - 1)) * sd / math.sqrt(n)
 
 
 @lru_cache(maxsize=4096)
-def studentised_range(level: float, systems: int, degrees: float) -> float:
+def studentized_range(level: float, systems: int, degrees: float) -> float:
     """Return the quantile of the studentized range; it is cached because integration is slow."""
     from scipy.stats import studentized_range
 

@@ -23,14 +23,14 @@ METHODS: Mapping[str, str] = {
     "logit": "Boyd, Eng and Page's error by the number of positives, on the logit scale",
     "chi-square": "[X2]: χ² for normal residuals around 0; a caution says when their kurtosis is "
     "not 3",
-    "student": "Student's t",
+    "t": "Student's t",
     "hall": "Student's t, corrected for skewness after Hall",
-    "bayesian": "Bayesian bootstrap, half a unit added at the end of the range where a limit lies",
+    "bayesian-bootstrap": "Bayesian bootstrap, half a unit added at the end of the range where a limit lies",
     "delta": "the delta method, normal: from the influence of rows, or the derivatives by cells",
     "woodruff": "Woodruff's interval of a median, by the proportion of rows below it",
     "percentile": "percentiles of bootstrap replicates",
     "bca": "bootstrap, bias-corrected and accelerated",
-    "studentised": "bootstrap-t: each replicate over its own standard error",
+    "studentized": "bootstrap-t: each replicate over its own standard error",
     "stratified": "percentiles of replicates drawn class by class, as many rows as there are",
 }
 
@@ -49,7 +49,10 @@ _ALSO_CALLED: Mapping[str, str] = {
     "percentile bootstrap": "percentile",
     "percentile bootstrapping": "percentile",
     "bootstrapping": "bootstrap",
-    "studentized": "studentised",
+    "studentised": "studentized",
+    "student": "t",
+    "bayesian": "bayesian-bootstrap",
+    "bayesian bootstrap": "bayesian-bootstrap",
 }
 
 

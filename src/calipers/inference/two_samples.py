@@ -344,7 +344,7 @@ def _draw_differences(first: PointEstimate, second: PointEstimate) -> tuple[Floa
     ):
         draw_difference, name = (
             lazy_difference(first.posterior_draws, second.posterior_draws),
-            "Jeffreys, of the cells",
+            "Jeffreys, Dirichlet posterior",
         )
     return (None if draw_difference is None else draw_difference()), name
 
@@ -441,7 +441,11 @@ def _cluster_robust_result(
         return None
     parts = (influence.space.cluster_sums(influence.column) for influence in (ours, theirs))
     se, degrees = two_parts_error(*parts)
-    value, level, name = first.value - second.value, first.settings.level, "clustered, two samples"
+    value, level, name = (
+        first.value - second.value,
+        first.settings.level,
+        "cluster-robust, two samples",
+    )
     interval, test = student_from_error(value, se, degrees, level, name)
     return (interval.add_caution("few clusters") if degrees < FEW_DEGREES else interval), test
 
@@ -629,7 +633,7 @@ def _two_sample_procedure(
         reason=interval.reason,
         limits=lambda level: compare_at_level(level)[0],
         p_of_none=test.p,
-        is_resampled=any(word in interval.method for word in ("[B]", "of the cells")),
+        is_resampled=any(word in interval.method for word in ("[B]", "Dirichlet posterior")),
     )
 
 

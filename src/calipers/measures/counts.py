@@ -207,13 +207,13 @@ def prevalence(c: ConfusionMatrix) -> FloatArray:
 
 
 @count(
-    "volume",
+    "detection-prevalence",
     range=(0, 1),
-    aliases=("predicted_positive_rate", "detection_prevalence"),
+    aliases=("volume", "predicted_positive_rate"),
     proportion_of="total",
 )
-def volume(c: ConfusionMatrix) -> FloatArray:
-    """Volume, the proportion of rows that are predicted positive: (TP + FP) / (P + N).
+def detection_prevalence(c: ConfusionMatrix) -> FloatArray:
+    """Prevalence of positive predictions: the proportion (TP + FP) / (P + N) of the rows.
 
     It ranges from 0 to 1 and is undefined without rows.
     """
@@ -595,8 +595,12 @@ def diagonal_distance(c: ConfusionMatrix) -> FloatArray:
     return np.asarray(informedness(c) / np.sqrt(2.0))
 
 
-@rate("sens-spec", aliases=("sensitivity-specificity", "sens_spec"), undefined=BOTH_CLASSES)
-def sensitivity_specificity(c: ConfusionMatrix, sensitivity_share: float = 0.5) -> FloatArray:
+@rate(
+    "weighted-Youden",
+    aliases=("sensitivity-specificity", "sens_spec"),
+    undefined=BOTH_CLASSES,
+)
+def weighted_youden(c: ConfusionMatrix, sensitivity_share: float = 0.5) -> FloatArray:
     """Weighted sum of sensitivity and specificity: w·recall + (1 − w)·specificity.
 
     w is ``sensitivity_share``. It ranges from 0 to 1 and is undefined if there are only positives

@@ -148,6 +148,9 @@ class Definition:
     suffix_parameter, suffix, infix : str, optional
         Parameters that a name has after ``@`` (default ``"cutoff"``), as a trailing number, and in
         its middle.
+    suffix_after : str, default=""
+        Beginning of the name that the suffix follows, as in ``p95-cost``. By default it follows the
+        name.
     hides_default : bool, default=False
         Whether the name omits the suffix if it is the default.
     is_multiclass : bool, default=False
@@ -213,6 +216,7 @@ class Definition:
     binned: Callable[..., npt.NDArray[np.int64]] | None = None
     suffix_parameter: str = "cutoff"
     suffix: str | None = None
+    suffix_after: str = ""
     #: Whether the name goes without the suffix where that is the default.
     hides_default: bool = False
     infix: str | None = None
@@ -699,6 +703,14 @@ class Measure:
         return make_scorer(self, positive)
 
 
+def insert_suffix(definition: Definition, name: str, number: str) -> str:
+    """Return a name of a definition with the number of its suffix, as in ``F2`` or ``p95-cost``."""
+    beginning = f"{definition.suffix_after}-"
+    if definition.suffix_after and name.lower().startswith(beginning):
+        return f"{name[: len(beginning) - 1]}{number}{name[len(beginning) - 1 :]}"
+    return f"{name}{number}"
+
+
 def format_name(measure: Any, name: str, stating: Container[str] = ()) -> str:
     """Return the name of a measure, its own or an alias, so that it can be parsed again.
 
@@ -713,9 +725,8 @@ def format_name(measure: Any, name: str, stating: Container[str] = ()) -> str:
     d, bound = measure.definition, measure.parameters
     if d.suffix is not None and bound.get("alpha") is None:
         number = bound.pop(d.suffix)
-        name += (
-            "" if d.hides_default and number == d.parameters[d.suffix] else format_number(number)
-        )
+        is_hidden = d.hides_default and number == d.parameters[d.suffix]
+        name = name if is_hidden else insert_suffix(d, name, format_number(number))
     if d.infix is not None:
         name = name.replace(f"-{d.infix}-", f"-{format_number(bound.pop(d.infix))}-")
     suffix_value = bound.pop(d.suffix_parameter, None)

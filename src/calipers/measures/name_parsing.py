@@ -30,7 +30,7 @@ from typing import Any
 from calipers import plugins
 from calipers.measures.aliases import ALTERNATIVE_HINTS, read_otherwise, translate_name
 from calipers.measures.averages import BY_VARIANCE, PAIRWISE, WEIGHTS
-from calipers.measures.definition import BETWEEN, Definition, Measure
+from calipers.measures.definition import BETWEEN, Definition, Measure, insert_suffix
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES, TASKS, find_families
 from calipers.measures.parameters import LONGEST_NAME, format_request
@@ -60,6 +60,7 @@ _SAME = {"ovr": "macro", "weighted-ovr": "weighted", "ovr-weighted": "weighted"}
 #: What an average is of: of some classes or outputs, or of outputs that count for as much as this.
 _SUBSETS, _WEIGHTS = ("labels", "without"), (WEIGHTS, "multioutput")
 _INFIX = re.compile(r"(?P<name>.+?)[-_](?P<number>\d+)[-_](?P<rest>.+)$")
+_NUMBER_INSIDE = re.compile(r"(?P<beginning>[A-Za-z]+)(?P<number>\d+(?:\.\d+)?)(?P<rest>[-_].+)$")
 _TRAILING_NUMBER = re.compile(r"(?P<name>.+?)(?P<joint>[_.]?)(?P<number>\d+(?:\.\d+)?|(?i:inf))$")
 
 
@@ -413,6 +414,7 @@ def _interpretations(
     readings = [(d, written) for d in find_candidates(name, families)]
     readings += _match_trailing_number(name, families, written)
     readings += _match_infix(name, families, written)
+    readings += _match_suffix_inside(name, families, written)
     return name, readings, values
 
 
@@ -526,6 +528,20 @@ def _match_trailing_number(
             if d.suffix_parameter in d.parameters
         ]
     return [(d, {**written, "suffix": match["number"]}) for d in candidates if d.suffix]
+
+
+def _match_suffix_inside(
+    name: str, families: Sequence[str], written: dict[str, str]
+) -> list[Reading]:
+    """Return readings of names with a suffix after their beginning: ``p95-cost``."""
+    match = _NUMBER_INSIDE.match(name)
+    if match is None:
+        return []
+    return [
+        (d, {**written, "suffix": match["number"]})
+        for d in find_candidates(match["beginning"] + match["rest"], families)
+        if d.suffix and d.suffix_after == match["beginning"].lower()
+    ]
 
 
 def _match_infix(name: str, families: Sequence[str], written: dict[str, str]) -> list[Reading]:
@@ -747,7 +763,8 @@ def spellings(definition: Definition, name: str | None = None) -> list[str]:
             variants += [f"{spelled}=7"] if "@" in spelled else [f"{spelled}{j}7" for j in "@_."]
         if definition.suffix:
             variants.append(
-                f"{spelled}7" + ("@7" if definition.suffix_parameter in definition.required else "")
+                insert_suffix(definition, spelled, "7")
+                + ("@7" if definition.suffix_parameter in definition.required else "")
             )
         if definition.infix:
             variants.append(re.sub("([-_])k([-_])", r"\g<1>7\g<2>", spelled))

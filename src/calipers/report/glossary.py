@@ -45,7 +45,7 @@ t or Bayesian bootstrap: Student 1908; Rubin 1981
     The larger of the p-values of Student's t and of the Bayesian bootstrap, in which units have
     random weights, with half a unit added on either side of the mean difference; for a
     two-sided test it is at least the p-value of the sign test of the units that differ.
-randomisation: Fisher 1935; Smucker, Allan and Carterette 2007
+randomization: Fisher 1935; Smucker, Allan and Carterette 2007
     The two systems are swapped on units at random; p is the proportion of swaps in which the
     difference is at least as large, over all possible swaps if it is called exact.
 Wilcoxon: Wilcoxon 1945
@@ -57,7 +57,7 @@ McNemar: McNemar 1947; for mid-p Fagerland, Lydersen and Laake 2013
 DeLong | Obuchowski: DeLong, DeLong and Clarke-Pearson 1988; for clusters Obuchowski 1997
     The difference of two AUCs over its standard error, from how positive and negative rows rank
     one another.
-of the cells: Jeffreys 1946
+Dirichlet posterior: Jeffreys 1946
     The posterior of the difference over the cells of the table, with Jeffreys' prior; p comes
     from the proportion of the posterior beyond zero.
 bootstrap: Efron and Tibshirani 1993
@@ -73,7 +73,7 @@ delta: Hampel 1974; van der Vaart 1998
     The difference over its standard error, from the influence of each row on the measure.
 normal: Wald 1943
     The mean difference over its standard error, as a normal deviate.
-clustered: Liang and Zeger 1986
+cluster-robust: Liang and Zeger 1986
     The difference over a standard error that takes clusters of rows as units.
 paired t | Student t: Student 1908
     The mean difference over its standard error, as Student's t.
@@ -81,13 +81,13 @@ paired t | Student t: Student 1908
 
 #: As :data:`TESTS`, of intervals.
 INTERVALS = _parse_entries("""
-simultaneous, joint randomisation: Westfall and Young 1993
+simultaneous, max-t by permutation: Westfall and Young 1993
     The difference ± a quantile of the largest standardised difference when values are permuted
     among the systems of each unit: all intervals hold simultaneously.
 simultaneous, max-t: Hothorn, Bretz and Westfall 2008
     The difference ± a quantile of the largest standardised difference, from the joint influence
     of rows on all differences: all intervals hold simultaneously.
-simultaneous, randomised Tukey HSD: Carterette 2012
+simultaneous, randomized Tukey HSD: Carterette 2012
     The difference ± a quantile of the largest difference when values are permuted among the
     systems of each unit: all intervals of a measure hold simultaneously.
 Diebold-Mariano: Diebold and Mariano 1995; Harvey, Leybourne and Newbold 1997
@@ -108,11 +108,11 @@ t or Bayesian bootstrap: Student 1908; Rubin 1981
     on either side.
 bootstrap-t: Efron and Tibshirani 1993, chapter 12
     Units are resampled with replacement; the limits come from the distribution of the
-    studentised mean difference.
+    studentized mean difference.
 Bayesian bootstrap: Rubin 1981
     Quantiles of the mean difference when units have random weights, with half a unit added
     beyond the largest difference on either side.
-of the cells: Jeffreys 1946
+Dirichlet posterior: Jeffreys 1946
     Quantiles of the posterior of the difference over the cells of the table.
 BCa: Efron 1987
     Percentiles of bootstrap draws, corrected for bias and for an error that changes with the
@@ -135,7 +135,7 @@ t over splits: Student 1908
     The mean difference ± quantiles of Student's t.
 delta: van der Vaart 1998
     The difference ± normal quantiles of a standard error from the influence of each row.
-clustered: Liang and Zeger 1986
+cluster-robust: Liang and Zeger 1986
     The difference ± quantiles of a standard error that takes clusters of rows as units.
 Student t | paired t: Student 1908
     The mean difference ± quantiles of Student's t.
@@ -144,7 +144,7 @@ normal: Wald 1943
 """)
 
 ADJUSTMENTS = _parse_entries("""
-joint: Westfall and Young 1993
+max-t: Westfall and Young 1993
     The probability under the null hypothesis that the largest standardised difference is at
     least as large as this one: controls the familywise error rate.
 Holm: Holm 1979

@@ -313,7 +313,7 @@ MOST_IN_TEXT = 150
 MOST_ON_A_PAGE = 600
 
 #: Heading of the p-values of systems compared within slices.
-WITHIN_P = "p (joint)"
+WITHIN_P = "p (max-t)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,6 +112,7 @@ _KINDS: Mapping[str, str] = {
     "label-without-rows": "absent-label",
     "leaning": "overpredicted-class",
     "like-chance": "not-above-chance",
+    "neighbours-alike": "neighbors-alike",
     "no-cluster": "negative-mean-silhouette",
     "not-told-apart": "no-significant-difference",
     "nothing-judged": "no-judged-documents",
@@ -189,6 +190,24 @@ VALUES: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("Definition", "undefined"): _REASONS,
     ("PerUnit", "undefined"): _REASONS,
     ("PerUnitRow", "undefined"): _REASONS,
+    ("Comparison", "adjustment"): {"joint": "max-t"},
+}
+
+#: Fields whose values are names of methods, which are made of several words.
+METHOD_FIELDS = frozenset({"adjustment", "margin_test", "method", "simultaneous_method", "test"})
+#: Words in names of methods by what they were, from the special to the general.
+METHOD_WORDS: Mapping[str, str] = {
+    "simultaneous, joint randomisation": "simultaneous, max-t by permutation",
+    "randomised": "randomized",
+    "randomisation": "randomization",
+    "studentised": "studentized",
+    "Jeffreys, of the cells": "Jeffreys, Dirichlet posterior",
+    "Dirichlet, of the cells": "Dirichlet posterior",
+    "clustered, two samples": "cluster-robust, two samples",
+    ", clustered": ", cluster-robust",
+    "dealt anew": "permuted",
+    "hardly a row lies beyond the point": "few rows beyond the point",
+    "few ratings beside the commonest": "few ratings outside the most frequent category",
 }
 
 #: Patterns of names that are in none of :data:`VALUES`, and what they are replaced by.
@@ -206,6 +225,65 @@ def stated_result(data: Mapping[str, Any]) -> Any:
     name = data.get("result")
     if isinstance(name, str) and data.get("schema", 1) == 1:
         return RESULTS.get(name, name)
+    return name
+
+
+#: Fields that hold names of measures, and those of values per unit, by system and measure.
+MEASURE_FIELDS = frozenset({"cost_measure", "measure", "measures", "primary"})
+BY_SYSTEM = frozenset({"bounds", "undefined", "values"})
+_MEASURES: Mapping[str, str] = {
+    "cost-mean": "mean-cost",
+    "cost-median": "median-cost",
+    "cost-total": "total-cost",
+    "sens-spec": "weighted-Youden",
+    "volume": "detection-prevalence",
+}
+#: A measure without the average before it, and its class, parameters or cutoff behind it.
+_MEASURE = re.compile(
+    rf"(?P<average>(?:macro|micro|weighted)-)?(?:(?P<name>{'|'.join(_MEASURES)})"
+    r"|cost-p(?P<percentile>\d+(?:\.\d+)?))(?P<behind>[\[(@].*)?"
+)
+
+
+def rename_measure(data: Any) -> Any:
+    """Return the name of a measure as it is today, or a list of names.
+
+    Examples
+    --------
+    >>> rename_measure("cost-p99[ms]"), rename_measure("macro-sens-spec"), rename_measure("lift")
+    ('p99-cost[ms]', 'macro-weighted-Youden', 'lift')
+    """
+    if isinstance(data, list):
+        return [rename_measure(name) for name in data]
+    match = _MEASURE.fullmatch(data) if isinstance(data, str) else None
+    if match is None:
+        return data
+    name = _MEASURES[match["name"]] if match["name"] else f"p{match['percentile']}-cost"
+    return f"{match['average'] or ''}{name}{match['behind'] or ''}"
+
+
+def rename_measure_keys(data: Any, *, of_systems: bool) -> Any:
+    """Return a mapping by measure with the names of today; ``of_systems`` have one each."""
+    if not isinstance(data, Mapping):
+        return data
+    if of_systems:
+        return {
+            name: rename_measure_keys(values, of_systems=False) for name, values in data.items()
+        }
+    return {rename_measure(name): value for name, value in data.items()}
+
+
+def rename_method(name: Any) -> Any:
+    """Return the name of a method as it is today.
+
+    Examples
+    --------
+    >>> rename_method("simultaneous, joint randomisation, bootstrap-t")
+    'simultaneous, max-t by permutation, bootstrap-t'
+    """
+    if isinstance(name, str):
+        for old, new in METHOD_WORDS.items():
+            name = name.replace(old, new)
     return name
 
 

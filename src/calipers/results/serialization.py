@@ -30,9 +30,15 @@ import numpy.typing as npt
 
 from calipers.caching import cached_property
 from calipers.results.schema_1 import (
+    BY_SYSTEM,
     FIELDS,
+    MEASURE_FIELDS,
+    METHOD_FIELDS,
     PATTERNS,
     VALUES,
+    rename_measure,
+    rename_measure_keys,
+    rename_method,
     rename_parameters,
     rename_words,
     stated_result,
@@ -764,6 +770,14 @@ class _Record(Codec):
                 upgraded[name] = rename_words(
                     value, VALUES[class_name, name], PATTERNS.get((class_name, name))
                 )
+            if name in MEASURE_FIELDS:
+                upgraded[name] = rename_measure(upgraded[name])
+            elif name == "requested_names" or (class_name == "PerUnit" and name in BY_SYSTEM):
+                upgraded[name] = rename_measure_keys(
+                    upgraded[name], of_systems=name != "requested_names"
+                )
+            if name in METHOD_FIELDS:
+                upgraded[name] = rename_method(upgraded[name])
         return upgraded
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
