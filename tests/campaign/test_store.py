@@ -209,8 +209,8 @@ def test_undo_goes_back_step_by_step(campaign: cal.Campaign) -> None:
     assert grades(campaign) == [("ada", "d", 3)]
     for replaces, told in (
         (None, "missing for an undo"),
-        (6, "none of this"),
-        (3, "cannot be taken"),
+        (6, "does not belong to this"),
+        (3, "cannot be undone"),
     ):
         with pytest.raises(cal.InputError, match=told):
             campaign.record(

@@ -255,4 +255,4 @@ def test_completions_are_installed_where_the_shell_looks(
     assert "it was not changed" in refused.stderr
     assert path.read_text() == "# mine"
     monkeypatch.setenv("SHELL", "/bin/tcsh")
-    assert "say for which shell" in invoke(["completion"]).stderr
+    assert "name a shell" in invoke(["completion"]).stderr

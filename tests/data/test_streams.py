@@ -138,7 +138,7 @@ def test_every_format_has_the_rows_of_the_table(name: str, rows: int, tmp_path: 
     assert stream.names == tuple(COLUMNS)
     assert stream.files == (path,) == (stream.name,)
     assert stream.rows == (None if name.startswith(("a.csv", "a.tsv", "a.json")) else N)
-    assert stream.again
+    assert stream.is_rereadable
     for columns in (COLUMNS, ["label"], ["yes", "id"]):
         check(stream, read_table(path), rows, columns)
 
@@ -157,7 +157,7 @@ def test_every_format_has_the_rows_of_the_table(name: str, rows: int, tmp_path: 
 )
 def test_tables_in_memory(given: Any) -> None:
     stream = Stream.from_input(given)
-    assert (stream.again, stream.files) == (True, ())
+    assert (stream.is_rereadable, stream.files) == (True, ())
     for _ in range(2):
         for rows in (7, N):
             batches = list(stream.batches(COLUMNS, rows))
@@ -423,7 +423,7 @@ def piped(folder: Path, content: bytes) -> Iterator[str]:
 def test_pipes_are_read_once(form: str, tmp_path: Path) -> None:
     with piped(tmp_path, PIPED[form]) as path:
         stream = Stream.from_input(path)
-        assert (stream.again, stream.rows, stream.name) == (False, None, path)
+        assert (stream.is_rereadable, stream.rows, stream.name) == (False, None, path)
         check(stream, TABLE_OF[form], 150)
     with pytest.raises(InputError, match="pipe: can be read only once, and has been"):
         stream.batches(["id"])
@@ -453,7 +453,7 @@ def test_what_needs_a_file_says_so(name: str) -> None:
 
 def test_readers_of_batches_are_read_once() -> None:
     stream = Stream.from_input(TABLE.to_reader(max_chunksize=33))
-    assert not stream.again
+    assert not stream.is_rereadable
     check(stream, TABLE, 150)
     with pytest.raises(InputError, match="the batches: can be read only once"):
         stream.batches(["id"])

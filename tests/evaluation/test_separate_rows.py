@@ -483,7 +483,7 @@ def test_the_roc_plane_names_points_and_inverts_what_lies_below() -> None:
     for name, j in expected.items():
         assert distances[name] == f"{j / math.sqrt(2):.4f}", name
     assert distances["B"] == f"−{0.4 / math.sqrt(2):.4f}"
-    assert "B′ is B, which lies below the diagonal" in chart.caption
+    assert "B′ is B, which is below the diagonal" in chart.caption
     assert "a dashed line joins the two" in chart.caption  # beside those of chance
 
 

@@ -196,7 +196,7 @@ def retrieved() -> Any:
          r"curves\[0\].simultaneous_high: expected \d+ numbers, as in band_x, found \d+"),
         (scored, ("curves", 0, "system"), "x",
          r"curves\[0\]\.system: there is no system 'x', only 'rough', 'fine'"),
-        (scored, ("confusions", 0, "labels", 0), "True", r"confusions\[0\]\.labels: 'True' stands th"),
+        (scored, ("confusions", 0, "labels", 0), "True", r"confusions\[0\]\.labels: 'True' occurs m"),
         (scored, ("comparison", "differences", 0, "p"), 1.5,
          r"comparison\.differences\[0\]\.p: expected a number between 0 and 1 or null, found 1\.5"),
         (scored, ("comparison", "differences", 0, "measure"), "x",

@@ -350,8 +350,8 @@ def changed(*way: Any, value: Any) -> str:
 
 FIRST = ("systems", 0, "estimates", 0)
 PLACED = {
-    "[]": "expected a result: an object, or a list of such; found an empty list",
-    "[1]": "expected a result: an object, or a list of such; found a list",
+    "[]": "expected a result: an object or a list of objects; found an empty list",
+    "[1]": "expected a result: an object or a list of objects; found a list",
     "": "not valid JSON: the text is empty",
     "nothing": "not valid JSON: line 1, column 1: Expecting value",
     "{": "not valid JSON: the text ends too early (line 1, column 2)",

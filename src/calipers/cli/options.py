@@ -63,7 +63,8 @@ class _Choice(click.Choice):  # type: ignore[type-arg]
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> str | None:
-        return super().convert(self.former.get(value, value), param, ctx)
+        choice: str | None = super().convert(self.former.get(value, value), param, ctx)
+        return choice
 
 
 def choice_option(flags: str, values: Sequence[str], text: str) -> Option:

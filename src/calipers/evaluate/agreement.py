@@ -427,8 +427,8 @@ class AgreementProblem(Problem):
                 return rows
         else:
             passes = sample.passes
-            summary = passes.first_result.beside
-            if summary.many or passes.first_result.clustered:
+            summary = passes.first_result.auxiliary
+            if summary.has_too_many_rows or passes.first_result.clustered:
                 return {}
             summary = summary.with_unit_weights(passes.unit)
         raters_by_set = self._sets(summary.codes, sample.settings, summary.weight)

@@ -323,7 +323,7 @@ def endpoints_about_mean(
 
     Examples
     --------
-    >>> ends_about(np.array([0.0, 0.0, 2.0, 0.0]), 0.5, 1, 4.5)  # 1.5 · 3 from the mean
+    >>> endpoints_about_mean(np.array([0.0, 0.0, 2.0, 0.0]), 0.5, 1, 4.5)  # 1.5 · 3 from the mean
     (-4.0, 4.5)
     """
     if not n_differing:

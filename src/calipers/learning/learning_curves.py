@@ -94,8 +94,8 @@ def fit(sizes: FloatArray, errors: FloatArray, weights: FloatArray, form: str) -
     Examples
     --------
     >>> n = np.array([20.0, 30.0, 45.0, 68.0, 100.0])
-    >>> made = fit(n, (1 + 10 / (n - 11))[None], np.ones(5), "power")
-    >>> round(float(made.at(200)[0]), 6), round(1 + 10 / 189, 6)  # exact points, and what is true
+    >>> curve = fit(n, (1 + 10 / (n - 11))[None], np.ones(5), "power")
+    >>> round(float(curve.predict(200)[0]), 6), round(1 + 10 / 189, 6)  # fitted and true
     (1.091187, 1.05291)
     """
     decay, offset = FORMS[form]

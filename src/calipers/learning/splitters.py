@@ -353,7 +353,7 @@ def strata(y: Any, parts: int = 10, min_rows: int = 10) -> Indices:
 
     Examples
     --------
-    >>> strata([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], parts=3, least=2).tolist()
+    >>> strata([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], parts=3, min_rows=2).tolist()
     [0, 0, 1, 1, 2, 2]
     """
     values = np.asarray(y, np.float64)

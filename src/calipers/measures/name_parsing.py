@@ -285,7 +285,7 @@ def _check_weights(text: str, measure: Measure, view: Mapping[str, Any]) -> None
 def deduplicate(measures: Iterable[Measure]) -> list[Measure]:
     """Return distinct measures in their order, each under all names by which it was requested.
 
-    >>> [one.shown for one in deduplicate(map(parse, ["sensitivity", "PPV", "TPR"]))]
+    >>> [measure.display_name for measure in deduplicate(map(parse, ["sensitivity", "PPV", "TPR"]))]
     ['sensitivity/TPR', 'PPV']
     """
     names: dict[Measure, dict[str, None]] = {}

@@ -177,10 +177,12 @@ def summary(confusion: ConfusionBase) -> str:
     truth, predicted, count = confusion.occupied()
     total, right = float(count.sum()), float(count[truth == predicted].sum())
     text = f"{numbers.format_number(right)} of {numbers.format_number(total)} are on the diagonal"
-    for *names, largest in largest_confusions(confusion, 1):
+    for *names, largest_count in largest_confusions(confusion, 1):
         true_label, predicted_label = unique_labels(names).values()
-        count = numbers.format_number(largest)
-        text += f"; the most frequent error predicts {predicted_label} for {true_label} ({count})"
+        text_count = numbers.format_number(largest_count)
+        text += (
+            f"; the most frequent error predicts {predicted_label} for {true_label} ({text_count})"
+        )
     return f"{text}."
 
 

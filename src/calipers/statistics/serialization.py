@@ -50,6 +50,7 @@ RENAMED_FIELDS: Mapping[str, Mapping[str, str]] = {
     "ClusterMoments": {"apart": "summed_distances"},
     "ClusterSeparation": {"apart": "min_distances"},
     "ContingencyTable": {"held": "cell_counts"},
+    "FirstPassResult": {"beside": "auxiliary", "lost": "n_dropped", "seen": "inspected_rows"},
     "Histogram": {"kept": "n_largest", "least": "min_value", "most": "max_value"},
     "LargestResiduals": {"held": "row_weights"},
     "LogitSummary": {"ends": "logit_ranges"},

@@ -170,7 +170,9 @@ class MulticlassProblem(ClassificationProblem):
     def _sizes(self, sample: Any) -> FloatArray:
         """Return the weight of the rows of each class."""
         sizes = (
-            sample.first_system.problem.sizes if sample.rows else sample.passes.first_result.beside
+            sample.first_system.problem.sizes
+            if sample.rows
+            else sample.passes.first_result.auxiliary
         )
         return np.asarray(sizes)
 

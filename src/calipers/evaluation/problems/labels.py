@@ -234,7 +234,7 @@ class MultilabelProblem(Problem):
     def _sizes(self, sample: Any) -> FloatArray:
         """Return the weight of the rows with each label."""
         if not sample.rows:
-            return np.asarray(sample.passes.first_result.beside.sizes[:-1])
+            return np.asarray(sample.passes.first_result.auxiliary.sizes[:-1])
         system = sample.first_system
         total = len(system.truth) if system.weight is None else float(system.weight.sum())
         return np.asarray(system.label_proportions * total)
@@ -291,10 +291,12 @@ class MultilabelProblem(Problem):
         """
         passes = sample.passes
         if measure.definition.constant_value is usual_set:
-            return float(passes.first_result.beside.max_proportion)
+            return float(passes.first_result.auxiliary.max_proportion)
 
         def build_template() -> Mapping[str, Any]:
-            return self.template(sample.columns, sample.settings, passes.first_result.beside.sizes)
+            return self.template(
+                sample.columns, sample.settings, passes.first_result.auxiliary.sizes
+            )
 
         value: float = cached(passes, "constant", build_template)[system].constant_value(measure)
         return value

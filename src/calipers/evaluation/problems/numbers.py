@@ -107,10 +107,10 @@ class RegressionProblem(Problem):
             rows = _all_rows(sample)
             return NAN if rows is None else float(rows.constant_value(measure))
         if not sample.is_rereadable:
-            return _constant_squared_loss(sample.passes.first_result.beside, measure)
+            return _constant_squared_loss(sample.passes.first_result.auxiliary, measure)
 
         def compute() -> dict[Measure, float]:
-            mean = sample.passes.first_result.beside.mean
+            mean = sample.passes.first_result.auxiliary.mean
             constants = [Constant(m, mean) for m in by_mean]
             losses = constant_losses(sample, constants, partial(to_quantities, input_name="truth"))
             return {m: float(m.apply(moments)) for m, moments in zip(by_mean, losses, strict=True)}

@@ -108,7 +108,7 @@ class SoftLabelProblem(Problem):
             return NAN
 
         def compute() -> dict[Measure, float]:
-            total, *by_class = sample.passes.first_result.beside
+            total, *by_class = sample.passes.first_result.auxiliary
             mean = np.array(by_class) / total
             losses = constant_losses(sample, [Constant(m, mean) for m in served], self._truth)
             return {m: float(m.apply(moments)) for m, moments in zip(served, losses, strict=True)}
