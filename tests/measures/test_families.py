@@ -173,7 +173,7 @@ def test_what_cannot_be_registered(call: Any, says: str) -> None:
     for wrong in (register_task, lambda task, family: register_family(family, task)):
         with pytest.raises(TypeError, match="a family is 'external', expected Family"):
             wrong("regression" if wrong is not register_task else "grouping", "external")  # type: ignore[operator]
-    with pytest.raises(TypeError, match="times: the domain is 3, expected a Domain"):
+    with pytest.raises(TypeError, match="times: the domain is 3, expected a ParameterDomain"):
         register_parameter("times", 3)  # type: ignore[arg-type]
     assert [dict(book) for book in BOOKS] == before
 
