@@ -379,7 +379,7 @@ def test_a_campaign_by_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert json.loads(run("status", "c", "--format", "json").stdout)["by_topic"][0]["relevant"] == 1
     for wrong in ("1", "x=yes", "1="):
         assert (
-            "expected a number and what it means"
+            "expected a number and its meaning"
             in run("create", "d", "--grade", wrong, code=2).stderr
         )
     assert "is given twice" in run("create", "d", "--grade", "1=a", "--grade", "1=b", code=2).stderr

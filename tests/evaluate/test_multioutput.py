@@ -384,7 +384,7 @@ def test_a_page_lets_the_reader_choose_the_output(tmp_path: Path) -> None:
     many = cal.regression(np.tile(TRUTH, 3), np.tile(SAID, 3), n_resamples=200)
     drawn = [f for f in figures(many) if f.chosen_by == "Output"]
     assert len(drawn) == 42
-    assert drawn[0].caption.endswith("Of the first 6 of 9 outputs.")
+    assert drawn[0].caption.endswith("Charts of the first 6 of 9 outputs.")
     of_many = cal.regression(np.tile(TRUTH, 4), np.tile(SAID, 4), n_resamples=200)
     assert [e.measure for e in of_many] == ["macro-R2", "variance-weighted-R2"]
     assert not of_many.curves

@@ -34,7 +34,7 @@ CLEAR = {
     "ndcg_cut(dcg='log2')@5": PLAIN,
 }
 UNCLEAR = ["NDCG@5", "nDCG@5", "ndcg_cut_5"]
-SAID = r"two of the measures.* write .*dcg='exp-log2'.*dcg='log2'|dcg='log2'.*dcg='exp-log2'"
+SAID = r"is ambiguous.* write .*dcg='exp-log2'.*dcg='log2'|dcg='log2'.*dcg='exp-log2'"
 
 
 def ranked(measures: list[str], *, several: bool = False, **options: Any) -> cal.Evaluation:

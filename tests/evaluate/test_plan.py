@@ -160,7 +160,7 @@ def test_difference_of_accuracies() -> None:
     discordant = 0.93 * 0.1 + 0.9 * 0.07
     known = cal.plan("accuracy", discordant=discordant, difference=0.03)
     assert independent.n == known.n
-    assert "independently" in independent.notes[0]
+    assert "assumed to be independent" in independent.notes[0]
     two = cal.plan("accuracy", value=0.85, difference=0.05, paired=False)
     assert (two.n, two.method) == (686, "score test of two samples")
     assert two.half_width == pytest.approx(1.96 * math.sqrt(2 * 0.85 * 0.15 / 686), rel=1e-4)
@@ -188,7 +188,7 @@ def test_an_auc_is_known_as_well_as_planned() -> None:
 
 def test_areas_of_two_systems() -> None:
     alone = cal.plan("AUC", value=0.8, prevalence=0.2, difference=0.03)
-    assert "independently" in alone.notes[0]
+    assert "assumed to be independent" in alone.notes[0]
     made = cal.plan("AUC", value=0.8, prevalence=0.2, difference=0.03, correlation=0.6)
     assert made.n < alone.n / 2
     assert not made.notes

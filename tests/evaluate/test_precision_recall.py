@@ -199,8 +199,8 @@ def test_the_page_draws_the_points_and_the_interpolated_precision(tmp_path: Path
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"precision": [1, 2], "recall": [0, 1]}, "precision: holds 2 in row 1, expected numbers"),
-        ({"precision": [1, 0.5], "recall": [0, -0.1]}, "recall: holds -0.1 in row 1"),
+        ({"precision": [1, 2], "recall": [0, 1]}, "precision: is 2 in row 1, expected numbers"),
+        ({"precision": [1, 0.5], "recall": [0, -0.1]}, "recall: is -0.1 in row 1"),
         ({"precision": [1, 0.5], "recall": [1]}, "recall: has 1 rows, precision has 2"),
         ({"precision": [1, None], "recall": [1, 0]}, "precision"),
         ({"precision": {"a": [1]}, "recall": [1]}, "expected two columns, or two dicts"),

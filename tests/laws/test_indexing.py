@@ -36,13 +36,13 @@ def test_what_has_a_length_is_indexed_as_it_is_iterated(name: str) -> None:
         assert found[:2] == tuple(items[:2])
         assert list(reversed(found)) == items[::-1]
         for beyond in (n, -n - 1):
-            with pytest.raises(IndexError, match=f"there are {n}"):
+            with pytest.raises(IndexError, match=f"only {n} items"):
                 found[beyond]
         for wrong in (None, 1.5, b"x", object(), frozenset()):
             with pytest.raises(TypeError, match=r"expected .*an index"):
                 found[wrong]
         for unknown in ("nonsense", ("nonsense",), ("a", "b", "c", "d", "e"), ()):
-            with pytest.raises((KeyError, TypeError), match=r"expected|not here|names 0|there are"):
+            with pytest.raises((KeyError, TypeError), match=r"expected|not here|names 0|there is no item"):
                 found[unknown]
 
 
@@ -50,7 +50,7 @@ def test_collections_of_systems_are_indexed_alike() -> None:
     scores = result("scores")
     for several in (result("classes").confusion, scores.chart and result("cut-offs")):
         assert several[0] == next(iter(several))
-        with pytest.raises(IndexError, match="there are"):
+        with pytest.raises(IndexError, match="there is no item"):
             several[99]
         with pytest.raises(TypeError, match="expected a system, or an index"):
             several[None]

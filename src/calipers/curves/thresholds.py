@@ -92,7 +92,7 @@ def _borders(table: ScoreTable, cut: float | None) -> FloatArray:
         return np.linspace(low, high, bars + 1)
     width = (high - low) / bars
     before, after = np.ceil((cut - low) / width), np.ceil((high - cut) / width)
-    # A score at the threshold lies above it, so there is always a bar there.
+    # A score at the threshold is predicted positive, so there is always a bar above it.
     return cut + width * np.arange(-before, max(after, 1.0) + 1)
 
 

@@ -285,7 +285,7 @@ def _all_figures(result: Evaluation | Comparison, orientation: str) -> Iterator[
         yield Chart(kind, tuple(kind_figures))
 
 
-#: What no name of a file has: all but letters, digits and what stands between them in numbers.
+#: Characters that file names do not have: all but letters, digits, and separators in numbers.
 _UNSAFE = re.compile(r"[^\w@+.]|(?<!\w)\.|\.(?!\w)")
 
 

@@ -186,7 +186,7 @@ def _overwrite(output: OutputTarget) -> Iterator[BinaryIO]:
     else:
         for printed in (sys.stdout, sys.stderr):
             if printed is not None:
-                printed.flush()  # what was printed before stands before
+                printed.flush()  # earlier output has to come first
         handle = os.dup(output.descriptor)
     with os.fdopen(handle, "wb") as stream:
         yield stream

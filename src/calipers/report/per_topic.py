@@ -15,7 +15,7 @@ from calipers.report.table_rows import report_heading
 from calipers.report.tables import KEY, NUMBER, Column, drop_empty_columns
 from calipers.results import NAN, Evaluation, PerUnit
 
-#: What stands for all topics together, as in trec_eval.
+#: The id of all topics together, as in trec_eval.
 ALL = "all"
 
 

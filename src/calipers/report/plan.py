@@ -59,7 +59,7 @@ def lines(plan: Plan) -> Iterator[str]:
             f"{numbers.format_count(plan.n_conservative, plan.unit)} suffice with 80% confidence."
         )
     if plan.assumed:
-        # Assumptions are told as they were given: 0.9999 is not 1.
+        # Assumptions are printed as given: 0.9999 is not 1.
         digits, whose = (
             (_format_input, "Assumed") if plan.pilot is None else (_digits, "Of the pilot")
         )

@@ -473,7 +473,7 @@ def marks(
                 beaten.setdefault(better, []).append(key_of[worse])
         return {name: "".join(sorted(letters)) for name, letters in beaten.items()}
     if any(outcome(d) is Outcome.NOT_TESTED for d in differences):
-        return {}  # a letter that two share would say what nobody tested
+        return {}  # a common letter would suggest a test that was not made
     significant_pairs = {
         frozenset((d.system, d.baseline)) for d in differences if outcome(d).is_significant
     }

@@ -29,7 +29,7 @@ from calipers.report.output_files import write_text
 Spec = dict[str, Any]
 Function = Literal["vegalite_to_svg", "vegalite_to_png", "vegalite_to_pdf", "javascript_bundle"]
 
-#: What the new process runs: a call a line, and a line for its answer.
+#: Program of the new process: it reads a call per line, and writes a line with the result.
 _SERVE = """
 import base64, json, sys, vl_convert
 for line in sys.stdin:
@@ -149,7 +149,7 @@ _SAID_ELSEWHERE = frozenset({"role", "aria-roledescription", "aria-hidden", "cla
                              "font-family", "pointer-events"})  # fmt: skip
 _DEFAULT = frozenset({("opacity", "1"), ("stroke-opacity", "1"), ("fill-opacity", "1"),
                       ("font-weight", "normal"), ("text-anchor", "start")})  # fmt: skip
-#: The frames of groups, which nobody sees.
+#: The invisible frames of groups.
 _FRAME = re.compile(r'<path class="(?:background|foreground)"(?![^<>]*(?:fill|stroke)=)[^<>]*/>')
 _LINK = re.compile(r"(?:(?<=url\()|^)#([^)]+)")
 _PATH = re.compile(r"(?:[ML]-?[\d.]+,-?[\d.]+)+Z?")

@@ -11,7 +11,7 @@ from calipers.report.safe_names import escape_unprintable
 from calipers.report.wide import BETTER, WORSE, WideCell
 from calipers.report.writers.base import Writer
 
-#: What LaTeX reads otherwise than it stands, and what its usual fonts lack.
+#: Characters that LaTeX interprets, or that its default fonts lack.
 _AS = {
     **{c: f"\\{c}" for c in "&%$#_{}"},
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -78,7 +78,7 @@ class LaTeX(Writer):
             [self.escape(name), *map(_cell, cells)]
             for name, cells in zip(layout.names, layout.cells, strict=True)
         ]
-        # A table in a paper is all that its readers see: how many units are behind each mean, too.
+        # The caption of a table in a paper has to be complete, with the number of units.
         sentences = [*layout.caption("The best values are bold."), *layout.remarks]
         head = [layout.row_heading, *layout.measures]
         return _table_environment(

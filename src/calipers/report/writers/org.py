@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from calipers.report.writers.base import Writer
 
-# The manual's escape: it stands behind a sign that would mean something, or at the start.
+# The manual's escape: it follows a character that has a meaning, or begins the text.
 _ZERO_WIDTH_SPACE = "\N{ZERO WIDTH SPACE}"
 _SPECIAL = re.compile(r"[\[<{@^]|[_:](?=\S)|-(?=-)|\.(?=\.)|(?<![^\s(\-–'\"])[*/=~+](?=\S)")
 _START = re.compile(r"^(?=[*#|:+\-!/^_$=]|\d+[.)]|[A-Za-z][.)]\s)")
