@@ -52,7 +52,7 @@ def test_what_is_wrong_with_a_table_of_counts(tmp_path: Path) -> None:
         (
             wide,
             ["--confusion-matrix", "n_*", "--rows", "predicted"],
-            "rows='predicted', and truth= names",
+            "rows='predicted' contradicts truth=",
         ),
     ):
         done = invoke(["classification", str(table), *asked, *ASKED])

@@ -76,7 +76,7 @@ def test_github(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("AUC = 1", "expected a measure, a relation and a number"),
         ("AP > 0.1", "'AP' is not among the measures; there are 'AUC'"),
-        ("AUC better than last", "'last' is no system"),
+        ("AUC better than last", "'last' is not a system"),
     ],
 )
 def test_what_is_no_requirement(text: str, message: str) -> None:
@@ -136,8 +136,8 @@ def test_checks_are_kept_in_a_file(file: str, head: str) -> None:
         ("[check]\na = 1", 'c.toml: check a: expected command = "…", such as "classification"'),
         ("[check.a]\ncommand = 'check'", "c.toml: check a: there is no command 'check'"),
         ("[check.a]\ncommand = 'compare x'", "c.toml: check a: there is no command 'compare x'"),
-        ("[check.a]\ncommand = 'regression'\ntable = 't.csv'\nundefined = 'zero'", "regression has no undefined: it is about ratios that count no row"),
-        ("[check.a]\ncommand = 'clustering'\ntable = 't.csv'\ncluster = 'u'", "clustering has no cluster: of points that come in groups nothing tells"),
+        ("[check.a]\ncommand = 'regression'\ntable = 't.csv'\nundefined = 'zero'", "regression has no undefined: it applies to ratios of row counts"),
+        ("[check.a]\ncommand = 'clustering'\ntable = 't.csv'\ncluster = 'u'", "clustering has no cluster: the influence of a group of points"),
         ("[check.a]\ncommand = 'overlap'\nrums = 'a'", "'rums' is not an argument or option; did you mean 'runs'?"),
         ("[check.a]\ncommand = 'ranking'", "c.toml: check a: Missing"),
         ("[check.a]\ncommand = 'ranking'\nkeep-predictions = 'x'", "keep-predictions: is 'x', expected true or false"),

@@ -97,7 +97,7 @@ def test_a_threshold_is_chosen_on_the_validation_rows(scored, tmp_path):
     ("more", "message"),
     [
         (("--part", "part", "--threshold", "speed"), "--threshold: rule 'speed'"),
-        (("--part", "part", "--on", "validation", "--threshold", "F1"), "--on names them"),
+        (("--part", "part", "--on", "validation", "--threshold", "F1"), "--on selects them"),
         (("--fold", "part", "--folds", "3"), "--folds goes with an estimator"),
         (("--fold", "part", "--on", "test"), "--on goes with --part"),
         ((), "predictions with --fold, the fold of each, or with --part"),

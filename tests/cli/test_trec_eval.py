@@ -337,7 +337,7 @@ def test_results_that_hold_nothing(program: Program, results: str) -> None:
     without any line is none."""
     out, code, err = program("qrels", "results", results=results)
     assert (out, code) == ("", 4)
-    assert "-c evaluates it all the same" in err
+    assert "-c evaluates it nevertheless" in err
     found = program(
         "-c", "-m", "num_q", "-m", "map", "-m", "P.5", "qrels", "results", results=results
     )

@@ -273,7 +273,7 @@ def test_directions_and_adjustment() -> None:
     )
     assert [d.alternative for d in found] == ["less"] * 3  # the catalogue knows log loss
     assert [d.p_adjusted for d in found] == pytest.approx([min(1, 3 * d.p) for d in found])
-    assert [note[:9] for note in found.notes] == ["Treated as"]
+    assert [note[:10] for note in found.notes] == ["Treated as"]
     said = cal.compare_splits(values, design="k-fold", measure="cost", lower_is_better="cost")
     assert {d.higher_is_better for d in said} == {False}
     unknown = cal.compare_splits(values, design="k-fold", measure="quality", baseline="a")

@@ -140,4 +140,4 @@ def test_in_the_terminal(tmp_path: Path) -> None:
     assert ran.exit_code == 0, ran.output
     assert "specificity" in ran.output
     ran = CliRunner().invoke(cli, [*options, "--positive", "bee"])
-    assert (ran.exit_code, "three classes or more" in ran.output) == (2, True)
+    assert (ran.exit_code, "3 to 100 classes" in ran.output) == (2, True)

@@ -601,7 +601,7 @@ def test_slices_are_columns_of_a_table_by_name() -> None:
     [
         ({"a": [1, 2]}, None, "slice 'a': has 2 rows, truth has 4"),
         ({"a": [None, "missing", "b", "b"]}, None, "some rows have no value and some have 'mis"),
-        ({"a": list("abca")}, {"a": [1]}, "slice 'a': holds 'a', bins need numbers"),
+        ({"a": list("abca")}, {"a": [1]}, "slice 'a': has the value 'a', but bins need numbers"),
         ({"a": [1, 2, 3, 4]}, {"b": [1]}, "bins for 'b', which is not a slice"),
         ({"a": [1, 2, 3, 4]}, {"a": [2, 1]}, "expected bin edges in ascending order"),
         ({"a*b": ([1, 2, 3, 4],)}, None, "slice 'a\\*b': has 1 columns, expected 2"),

@@ -174,7 +174,7 @@ def test_other_raters_of_the_same_items(scale: str, tmp_path: Path) -> None:
     for a, b in zip(found.comparison or (), together.comparison or (), strict=True):
         assert (a.n, a.p, a.low) == (b.n, pytest.approx(b.p), pytest.approx(b.low))
     assert [t.system for t in found.label_tables] == [t.system for t in together.label_tables]
-    with pytest.raises(cal.InputError, match="has 60 items, here are 59"):
+    with pytest.raises(cal.InputError, match="has 60 items, the new evaluation has 59"):
         cal.agreement({r: now[r][1:] for r in "de"}, baseline=last)
     with pytest.raises(
         cal.InputError, match=r"last.json: items that are in the stored one only: 'i0'"
@@ -190,7 +190,7 @@ def test_ratings_in_words_and_damaged_ones(tmp_path: Path) -> None:
     last.write_text(kept.to_json())
     now: dict[str, Any] = {"c": ["low", "top", "top"] * 9, "d": ["low", "top", "low"] * 9}
     with pytest.raises(
-        cal.InputError, match=r"last.json: the category 'mid' of the earlier .* order= "
+        cal.InputError, match=r"last.json: the category 'mid' of the earlier .*order= "
     ):
         cal.agreement(now, baseline=last)
     three = {"scale": "ordinal", "order": ["low", "mid", "top"]}
@@ -222,7 +222,7 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
         r"truth differs from the new one in 2 of 60 rows, first in row 3": lambda: classified(
             flipped, baseline=last
         ),
-        "has 60 rows, here are 59": lambda: classified(TRUTH[:59], baseline=last),
+        "has 60 rows, the new evaluation has 59": lambda: classified(TRUTH[:59], baseline=last),
         r"classes were \[.*\], now": lambda: classified(
             np.where(TRUTH, "ill", "well"), positive="ill", baseline=last
         ),
