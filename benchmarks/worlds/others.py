@@ -31,7 +31,7 @@ OF_LABELS = (
         "lift",
         "markedness",
     ),
-    *("net-benefit", "cost(cost_fn=3)", "ROC-distance", "weighted-Youden"),
+    *("net-benefit", "cost(cost_fn=3)", "ROC-distance", "generalized-Youden"),
     *("precision@prevalence=0.1", "NPV@prevalence=0.1"),
 )
 OF_SCORES = (

@@ -66,7 +66,7 @@ def test_bins_as_asked_for() -> None:
     for wrong in ({"bins": 0}, {"binning": "distinct"}, {"binning": "deciles"}):
         with pytest.raises(cal.InputError, match="expected"):
             cal.curve(ev, "calibration by bins", **wrong)
-    with pytest.raises(cal.InputError, match="are about 'calibration by bins', not about 'ROC'"):
+    with pytest.raises(cal.InputError, match="apply to 'calibration by bins', not to 'ROC'"):
         cal.curve(ev, "ROC", bins=5)
 
 

@@ -598,7 +598,7 @@ def test_other_curves_have_the_bands_of_their_replicates() -> None:
 
     truth, score, _ = rows(11, 250, 2)
     ev = evaluation(truth, score, interval="auto", n_resamples=200)
-    [scored] = ev.curves.of  # type: ignore[attr-defined]
+    [scored] = ev.curves.score_data  # type: ignore[attr-defined]
     drawn = ScoreReplicates(scored.table, Settings("auto", 0.95, 200, 0))
     [tables] = drawn.map_tables(lambda table, _: table)
     tp, fp = (np.cumsum(c, axis=1) for c in (tables.positive, tables.negative))

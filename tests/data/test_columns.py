@@ -162,19 +162,19 @@ def test_nothing_missing_is_not_reported() -> None:
     ("arguments", "message"),
     [
         ({"missing": "ignore"}, "missing is 'ignore', expected one of error, drop"),
-        ({"by": "row"}, "id: requires data=; expected the table that has this column"),
-        ({"data": DATA, "by": "rwo"}, "data: no column 'rwo' of ids; did you mean 'row'?"),
+        ({"id_column": "row"}, "id: requires data=; expected the table that has this column"),
+        ({"data": DATA, "id_column": "rwo"}, "data: no column 'rwo' of ids; did you mean 'row'?"),
         ({"data": DATA, "truth": "Y"}, "data: no column 'Y'; did you mean 'y'?"),
         ({"data": DATA, "score": ["s", "u"]}, "data: no column 'u'; there are 'row', 'y', 's', 't', 'p_0', 'p_1'"),
         ({"data": DATA, "probability": "q_*"}, "data: no column begins with 'q_'; there are 'row', 'y', 's', 't', 'p_0', 'p_1'"),
         ({"data": 7}, "data: int is not a table; expected a path, a dict of columns, or a data frame (pandas, polars, Arrow)"),
-        ({"data": pd.concat([DATA, DATA[:1]]), "by": "row"}, "data: the id 'r1' is duplicated"),
+        ({"data": pd.concat([DATA, DATA[:1]]), "id_column": "row"}, "data: the id 'r1' is duplicated"),
         ({"truth": [None, 1.0], "score": [1.0, None], "missing": "drop"}, "no row is complete; values are missing: 1 in truth, 1 in score"),
         ({"truth": [1, 0], "score": [1.0], "missing": "drop"}, "score: has 1 rows, truth has 2"),
     ],
 )  # fmt: skip
 def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
-    options = {key: arguments.pop(key) for key in ("data", "by", "missing") if key in arguments}
+    options = {key: arguments.pop(key) for key in ("data", "id_column", "missing") if key in arguments}
     with pytest.raises(cal.InputError) as raised:
         collect_columns({"truth": None, **arguments}, **options)
     assert str(raised.value) == message

@@ -27,7 +27,7 @@ TWENTY = next(example for example in EXAMPLES if example["id"] == "roc-twenty")
 
 SOUGHT = [
     *("youden", "accuracy", "F1", "F2", "MCC", "closest", "kappa", "G-mean", "balanced-accuracy"),
-    *("cost(cost_fp=1,cost_fn=5)", "weighted-Youden(sensitivity_share=0.7)", "LR+", "DOR"),
+    *("cost(cost_fp=1,cost_fn=5)", "generalized-Youden(sensitivity_share=0.7)", "LR+", "DOR"),
     *("specificity>=0.8", "recall>=0.9", "precision>=0.6", "NPV>=0.9", "FDR<=0.2"),
     *("F1 where recall>=0.8 & precision>=0.3", "accuracy where volume<=0.2"),
     *("MCC where recall<=0.5", "recall@precision=0.5", "recall@FPR=0.2", "KS", "max-F2"),
@@ -60,7 +60,7 @@ def rates(tp: float, fp: float, fn: float, tn: float) -> dict[str, float]:
         "MCC": (tp * tn - fp * fn) / math.sqrt(margins) if margins else math.nan,
         "youden": recall + specificity - 1,
         "closest": -math.hypot(1 - recall, 1 - specificity),
-        "weighted-Youden(sensitivity_share=0.8)": 0.8 * recall + 0.2 * specificity,
+        "generalized-Youden(sensitivity_share=0.8)": 0.8 * recall + 0.2 * specificity,
         "cost(cost_fp=1,cost_fn=7)": -(fp + 7 * fn),
         "cost(cost_fp=2,cost_fn=7,prevalence=0.05)": -(
             2 * 0.95 * (1 - specificity) + 7 * 0.05 * (1 - recall)

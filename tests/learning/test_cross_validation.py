@@ -307,7 +307,7 @@ def test_rows_of_folds_have_no_interval_and_no_band():
     assert not any(len(c.low) or len(c.simultaneous_low) for c in ev.curves)
     page = ev.to_html()
     assert '"z":null' in page
-    assert "Pooled over rows" in page
+    assert ">Pooled<" in page
     assert "[B]" not in page
     assert "Wilson" not in page
 
@@ -358,7 +358,7 @@ def test_a_class_that_a_model_never_saw():
     x = np.random.default_rng(5).normal(size=(60, 2))
     pairs = [(np.arange(20, 60), np.arange(20)), (np.arange(40), np.arange(40, 60))]
     ev = cal.cross_validate(GaussianNB(), x, y, cv=pairs, measures=["accuracy"])
-    assert any("2 of 2 models were trained on rows of fewer classes" in note for note in ev.notes)
+    assert any("trained without rows of some class" in note for note in ev.notes)
     assert ev["accuracy"].value == 0
     with pytest.raises(InputError, match="trained without rows of class a"):
         cal.cross_validate(RidgeClassifier(), x, y, cv=pairs, measures=["accuracy"])

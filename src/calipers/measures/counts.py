@@ -596,11 +596,11 @@ def diagonal_distance(c: ConfusionMatrix) -> FloatArray:
 
 
 @rate(
-    "weighted-Youden",
+    "generalized-Youden",
     aliases=("sensitivity-specificity", "sens_spec"),
     undefined=BOTH_CLASSES,
 )
-def weighted_youden(c: ConfusionMatrix, sensitivity_share: float = 0.5) -> FloatArray:
+def generalized_youden(c: ConfusionMatrix, sensitivity_share: float = 0.5) -> FloatArray:
     """Weighted sum of sensitivity and specificity: w·recall + (1 − w)·specificity.
 
     w is ``sensitivity_share``. It ranges from 0 to 1 and is undefined if there are only positives

@@ -235,7 +235,7 @@ _MEASURES: Mapping[str, str] = {
     "cost-mean": "mean-cost",
     "cost-median": "median-cost",
     "cost-total": "total-cost",
-    "sens-spec": "weighted-Youden",
+    "sens-spec": "generalized-Youden",
     "volume": "detection-prevalence",
 }
 #: A measure without the average before it, and its class, parameters or cutoff behind it.
@@ -251,7 +251,7 @@ def rename_measure(data: Any) -> Any:
     Examples
     --------
     >>> rename_measure("cost-p99[ms]"), rename_measure("macro-sens-spec"), rename_measure("lift")
-    ('p99-cost[ms]', 'macro-weighted-Youden', 'lift')
+    ('p99-cost[ms]', 'macro-generalized-Youden', 'lift')
     """
     if isinstance(data, list):
         return [rename_measure(name) for name in data]
