@@ -174,7 +174,9 @@ def test_nothing_missing_is_not_reported() -> None:
     ],
 )  # fmt: skip
 def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
-    options = {key: arguments.pop(key) for key in ("data", "id_column", "missing") if key in arguments}
+    options = {
+        key: arguments.pop(key) for key in ("data", "id_column", "missing") if key in arguments
+    }
     with pytest.raises(cal.InputError) as raised:
         collect_columns({"truth": None, **arguments}, **options)
     assert str(raised.value) == message

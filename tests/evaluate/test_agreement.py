@@ -729,7 +729,7 @@ def test_many_items_are_looked_at_by_how_they_were_rated(
     asked: dict[str, Any] = {"raters": {"x": ["a", "b"], "y": ["b", "c"]}, **more}
     made = [cal.agreement(weighed(), **asked)]
     for module in (verb, readings):
-        monkeypatch.setattr(module, "MANY", 20)
+        monkeypatch.setattr(module, "MAX_UNGROUPED_ITEMS", 20)
     made.append(cal.agreement(weighed(), **asked))
     for one, other in zip(*made, strict=True):
         assert one.method == other.method

@@ -118,7 +118,7 @@ class Watch:
             watch.asking = ""
             return iter(found)
 
-        monkeypatch.setattr(Rule, "asked", watched)
+        monkeypatch.setattr(Rule, "apply", watched)
         for name in ("sort", "argsort", "unique", "lexsort"):
             monkeypatch.setattr(np, name, self._sorting(getattr(np, name)))
         for name in DRAWS:

@@ -391,7 +391,7 @@ def test_paired_differences_have_obuchowskis_error() -> None:
 
 def test_few_clusters_are_noted_and_one_has_no_interval() -> None:
     rows = clustered(4, 20, 14)
-    assert evaluated(rows).notes[0].startswith("The rows come in 4 clusters: fewer than 5 say")
+    assert evaluated(rows).notes[0].startswith("The rows come in 4 clusters: with fewer than 5,")
     assert all(e.method.endswith("but few clusters") for e in evaluated(rows, measures=ALL))
     for interval in ("auto", "analytic", "bootstrap"):
         alone = evaluated(rows, cluster=["all"] * 80, interval=interval, measures=ALL)

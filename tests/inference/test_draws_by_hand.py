@@ -357,7 +357,7 @@ def test_how_few_clusters_are_few() -> None:
         made = cal.classification(
             np.arange(40) % 2, np.arange(40) % 3 % 2, cluster=np.arange(40) * clusters // 40
         )
-        assert sum("clusters: fewer than 5" in note for note in made.notes) == said
+        assert sum("clusters: with fewer than 5" in note for note in made.notes) == said
         assert ("few clusters" in made["accuracy"].method) == said
 
 

@@ -118,7 +118,7 @@ def test_a_line_looked_for_from_groups_is_the_most_likely(monkeypatch: pytest.Mo
     positive = random.random(3000) < 1 / (1 + np.exp(-0.6 * latent - 0.3))
     p, weight = 1 / (1 + np.exp(-latent)), random.random(3000)
     plain = ProbabilityLevels.from_table(ScoreTable.from_rows(positive, p, weight)).line
-    monkeypatch.setattr(calibration, "_MANY", 100)
+    monkeypatch.setattr(calibration, "_MAX_DIRECT_LEVELS", 100)
     monkeypatch.setattr(calibration, "_GROUPS", 20)
     monkeypatch.setattr(calibration, "BLOCK", 64)
     found = ProbabilityLevels.from_table(ScoreTable.from_rows(positive, p, weight)).line

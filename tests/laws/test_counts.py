@@ -287,7 +287,7 @@ def test_a_test_in_four_rows() -> None:
         (["1", "2", "3", "4"], "count: holds '1' in row 0, expected numbers"),
         ([1, 2, 3], "count: has 3 rows, truth has 4"),
         ([0, 0, 0, 0], "count: all counts are 0"),
-        ([1e9, 1, 1, 1], "count: adds up to 1,000,000,003 rows, expected 100,000,000 at most"),
+        ([1e9, 1, 1, 1], "count: adds up to 1,000,000,003 rows, expected at most 100,000,000"),
     ],
 )
 def test_what_is_no_count(count: Any, message: str) -> None:

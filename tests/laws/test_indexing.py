@@ -42,7 +42,9 @@ def test_what_has_a_length_is_indexed_as_it_is_iterated(name: str) -> None:
             with pytest.raises(TypeError, match=r"expected .*an index"):
                 found[wrong]
         for unknown in ("nonsense", ("nonsense",), ("a", "b", "c", "d", "e"), ()):
-            with pytest.raises((KeyError, TypeError), match=r"expected|not here|names 0|there is no item"):
+            with pytest.raises(
+                (KeyError, TypeError), match=r"expected|not here|names 0|there is no item"
+            ):
                 found[unknown]
 
 

@@ -25,6 +25,7 @@ from calipers.statistics import ConfusionMatrix, JudgedRankings, Moments
 @pytest.fixture(autouse=True)
 def catalogue() -> Iterator[None]:
     """Takes out again what a test puts in."""
+    definitions()  # which registers all that come with Calipers
     kept, names = dict(registry.REGISTRY), {k: list(v) for k, v in registry.NAMES.items()}
     yield
     for entries, before in ((registry.REGISTRY, kept), (registry.NAMES, names)):

@@ -323,5 +323,7 @@ def test_what_is_known_of_strata_merges() -> None:
 def test_ordinary_measures_alone_say_what_five_fields_are_for(tmp_path: Path) -> None:
     path = tmp_path / "judgments"
     path.write_text(lines_of("stratum"))
-    with pytest.raises(InputError, match=r"5 fields, expected 4: .* judgments of a sample"):
+    with pytest.raises(
+        InputError, match=r"5 fields, expected 4: .*only measures of sampled judgments"
+    ):
         cal.retrieval(path, RANKED, measures=["AP"])

@@ -65,7 +65,7 @@ def brute_force(
             "threshold": threshold,
             "recall": tp / positives,
             "FPR": fp / negatives,
-            "detection-prevalence": (tp + fp) / (positives + negatives),
+            "volume": (tp + fp) / (positives + negatives),
             "precision": tp / (tp + fp) if tp + fp else math.nan,
         }
         for threshold, tp, fp in rows
