@@ -48,7 +48,8 @@ def operating_point(
     rule : str, default='youden'
         Rule that chooses the threshold: ``"youden"``, ``"closest"`` (to FPR 0 and recall 1),
         ``"cost"``, or any other measure of the confusion matrix, such as ``"F2"``, ``"MCC"``,
-        ``"accuracy"`` or ``"generalized-Youden(sensitivity_share=0.7)"``, whose best value is chosen.
+        ``"accuracy"`` or ``"generalized-Youden(sensitivity_share=0.7)"``, whose best value is
+        chosen.
         ``"specificity>=0.9"`` maximises recall under this constraint, ``"recall>=0.9"``
         specificity; ``"F1 where recall>=0.8 & precision>=0.5"`` names the measure to optimise.
         Measures such as ``"recall@precision=0.9"`` are computed from the scores. The highest of
