@@ -246,9 +246,11 @@ def paired_comparison(
         for part in make_families(statistics_by_measure, first)
     ]
     differences_by_measure: dict[Measure, list[Difference]] = {}
-    for family in families:
-        differences_by_measure |= family.adjust(way)
-    name, controls = WAYS[way if any(len(family.all) > 1 for family in families) else "none"]
+    for test_family in families:
+        differences_by_measure |= test_family.adjust(way)
+    name, controls = WAYS[
+        way if any(len(test_family.all) > 1 for test_family in families) else "none"
+    ]
     return Comparison(
         tuple(row for measure in statistics_by_measure for row in differences_by_measure[measure]),
         settings.level,
