@@ -89,9 +89,9 @@ def test_some_of_many_rows(
     seen = next(note for note in one.notes if "that need rows use" in note)
     assert seen.startswith("Findings and curves that need rows use ")
     assert seen.endswith(" of 900 rows, spread evenly.")
-    assert 100 < int(seen.split("look at ")[1].split()[0]) <= 400
+    assert 100 < int(seen.split("need rows use ")[1].split()[0]) <= 400
     assert said(one) == said(other)
-    looked = f" Estimated from {seen.split('look at ')[1]}"
+    looked = f" Estimated from {seen.split('need rows use ')[1]}"
     of_all = ("influential-rows", "no-significant-difference")
     assert [x.endswith(looked) for _, x in said(one)] == [k not in of_all for k, _ in said(one)]
     carried = [

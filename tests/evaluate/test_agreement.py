@@ -562,7 +562,7 @@ def test_errors_of_clusters_are_of_what_they_move(name: str, weight: str | None)
         r = Ratings.from_codes(codes, "012", np.arange(3.0), own)
         more = np.ones(len(codes))
         more[item] += step
-        parts = {part: getattr(r, part) * more for part in ("held", "weight", "weight_squares")}
+        parts = {part: getattr(r, part) * more for part in ("item_counts", "weight", "weight_squares")}
         return float(measure.apply(replace(r, **parts)))
 
     moved = np.array([(at(k, 1e-6) - at(k, -1e-6)) / 2e-6 for k in range(len(codes))])
@@ -780,7 +780,7 @@ def test_items_that_were_rated_alike_are_one_entry() -> None:
     whole = Ratings.from_codes(codes, "xyz", np.arange(3.0), np.array([1.0, 2.0, 4.0, 1.0]))
     alike = whole.merge_equal_items
     assert (len(whole), len(alike), alike.n_items) == (4, 2, 4)
-    assert sorted(zip(alike.cell_counts, alike.weight, alike.weight_squares, strict=True)) == [
+    assert sorted(zip(alike.item_counts, alike.weight, alike.weight_squares, strict=True)) == [
         (1.0, 1.0, 1.0),
         (3.0, 7.0, 21.0),
     ]

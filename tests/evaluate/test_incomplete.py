@@ -89,7 +89,7 @@ def test_notes_say_what_is_judged_and_what_is_meant() -> None:
     )
     assert "Missing judgments and too few topics are different problems" in notes
     assert "up to 3 further relevant documents per topic" in notes
-    assert "infAP is not known" in notes
+    assert "Bounds of infAP are unknown" in notes
 
 
 def test_the_highest_grade_is_that_of_the_judgments_unless_given() -> None:
