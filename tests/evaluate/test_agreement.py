@@ -562,7 +562,9 @@ def test_errors_of_clusters_are_of_what_they_move(name: str, weight: str | None)
         r = Ratings.from_codes(codes, "012", np.arange(3.0), own)
         more = np.ones(len(codes))
         more[item] += step
-        parts = {part: getattr(r, part) * more for part in ("item_counts", "weight", "weight_squares")}
+        parts = {
+            part: getattr(r, part) * more for part in ("item_counts", "weight", "weight_squares")
+        }
         return float(measure.apply(replace(r, **parts)))
 
     moved = np.array([(at(k, 1e-6) - at(k, -1e-6)) / 2e-6 for k in range(len(codes))])

@@ -668,7 +668,9 @@ def test_ordinal_agreement_names_an_order_that_nobody_stated() -> None:
     raters = dict(zip("ab", GRADED, strict=True))
     alpha = "Krippendorff-alpha(scale='ordinal')"
     ev = cal.agreement(raters, scale="ordinal", measures=["Krippendorff-alpha"])
-    assert "alphabetical order was used: high, low, medium. State the order with order=" in ev.notes[0]
+    assert (
+        "alphabetical order was used: high, low, medium. State the order with order=" in ev.notes[0]
+    )
     assert ev.notes[0].startswith(f"{alpha} and {QUADRATIC} depend on the order")
     stated = cal.agreement(raters, scale="ordinal", order=LEVELS)
     assert stated.notes == cal.agreement(raters).notes == ()
