@@ -43,7 +43,8 @@ def test_what_has_a_length_is_indexed_as_it_is_iterated(name: str) -> None:
                 found[wrong]
         for unknown in ("nonsense", ("nonsense",), ("a", "b", "c", "d", "e"), ()):
             with pytest.raises(
-                (KeyError, TypeError), match=r"expected|not here|names 0|there is no item"
+                (KeyError, TypeError),
+                match=r"expected|not a valid key|names 0|there is no |there are several",
             ):
                 found[unknown]
 
