@@ -9,7 +9,7 @@ import click
 
 from calipers.cli.completion import column_names, measure_names
 from calipers.cli.files import BaselineName, InputFile
-from calipers.evaluation.former_values import FORMER_VALUES
+from calipers.evaluation.former_values import current_value
 from calipers.evaluation.task import Argument, Column
 from calipers.evaluation.tasks import OPTIONS
 
@@ -56,20 +56,20 @@ def _completion_option(metavar: str) -> dict[str, Any]:
 class _Choice(click.Choice):  # type: ignore[type-arg]
     """Choice that also accepts the former names of its values."""
 
-    def __init__(self, values: Sequence[str], former: Mapping[str, str]) -> None:
+    def __init__(self, values: Sequence[str], option: str) -> None:
         super().__init__(values)
-        self.former = former
+        self.option = option
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> str | None:
-        choice: str | None = super().convert(self.former.get(value, value), param, ctx)
+        choice: str | None = super().convert(current_value(self.option, value), param, ctx)
         return choice
 
 
 def choice_option(flags: str, values: Sequence[str], text: str) -> Option:
     """Return an option with one of several values, the first of which is the default."""
-    kind = _Choice(values, FORMER_VALUES.get(flags.split(maxsplit=1)[0].removeprefix("--"), {}))
+    kind = _Choice(values, flags.split(maxsplit=1)[0].removeprefix("--"))
     return option_with_default(flags, values[0], text, type=kind)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -74,8 +73,7 @@ class Moments(Statistic):
             return cls(n, float(n), mean, m2, float(n), m2, cross, _n_infinite(mean, value))
         # A row of weight 0 is ignored, even if its value is infinite.
         rows, total, squares, mean, m2, v2, cross = _core.weighted_moments(value, weight)
-        infinite = 0 if math.isfinite(mean) else _n_infinite(mean, value[weight > 0])
-        return cls(rows, total, mean, m2, squares, v2, cross, infinite)
+        return cls(rows, total, mean, m2, squares, v2, cross, _n_infinite(mean, value, weight))
 
     def __add__(self, other: Moments) -> Moments:
         weight = self.weight + other.weight
@@ -220,6 +218,8 @@ class SkewMoments(Moments):
         return float(self.cubes[3] / self.v2**1.5) if self.v2 > 0 else 0.0
 
 
-def _n_infinite(mean: float, value: FloatArray) -> int:
-    """Count the values that are not finite; 0 if the mean is finite."""
-    return 0 if np.isfinite(mean) else int(np.count_nonzero(~np.isfinite(value)))
+def _n_infinite(mean: float, value: FloatArray, weight: FloatArray | None = None) -> int:
+    """Count the values of rows with weight that are not finite; 0 if the mean is finite."""
+    if np.isfinite(mean):
+        return 0
+    return int(np.count_nonzero(~np.isfinite(value if weight is None else value[weight > 0])))
