@@ -321,7 +321,7 @@ def test_cells_must_exist():
         bootstrap_cells(np.array([0, 3], np.uint32), np.ones(2), 3, 0, 1)
 
 
-@pytest.mark.parametrize("basic bootstrap", [False, True])
+@pytest.mark.parametrize("turned", [False, True])
 def test_columns_of_one_place_are_added_up(turned):
     rng = np.random.default_rng(0)
     place = rng.integers(0, 6, 200).astype(np.uint32)
