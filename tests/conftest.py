@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Generator
+from types import FrameType
 
 # Where Python is told to leave no bytecode, as in many containers, each worker and each command that
 # tests run would compile the package anew, which takes a command longer than its work.
@@ -46,3 +48,25 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
         gc.freeze()
         gc.set_threshold(10_000)
+
+
+#: Seconds after which a test fails. The slowest takes less than a minute on one core.
+LONGEST = 300
+
+
+def _time_out(number: int, frame: FrameType | None) -> None:
+    raise TimeoutError(f"the test takes longer than {LONGEST} s")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    """A test that waits for a process which has ended would otherwise hold up all others."""
+    if not hasattr(signal, "SIGALRM"):
+        return (yield)
+    previous = signal.signal(signal.SIGALRM, _time_out)
+    signal.alarm(LONGEST)
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, previous)
