@@ -38,9 +38,9 @@ def same(one: Any, other: Any) -> None:
         assert one.shape == other.shape
         assert one.tobytes() == other.tobytes()
     elif isinstance(one, Statistic):
-        assert one._parts().keys() == other._parts().keys()
-        for name, part in one._parts().items():
-            same(part, other._parts()[name])
+        assert one._field_values().keys() == other._field_values().keys()
+        for name, part in one._field_values().items():
+            same(part, other._field_values()[name])
     else:
         assert one == other or (one != one and other != other)
 

@@ -160,19 +160,21 @@ def _table(system: Clustering, silhouette_measures: Sequence[Measure]) -> LabelT
     if system.truth is not None and len(system.classes) <= MOST_CLASSES:
         for class_index, name in enumerate(system.classes):
             counts[name] = system.take_rows(system.truth == class_index).sizes
-    parts: dict[str, dict[str, Any]] = {"values": {}, "low": {}, "high": {}}
+    columns_by_field: dict[str, dict[str, Any]] = {"values": {}, "low": {}, "high": {}}
     for measure in silhouette_measures:
         columns = np.array(list(_cluster_rows(system, measure))).T
-        for part, column in zip(parts.values(), columns, strict=True):
-            part[str(measure)] = column
+        for columns_by_name, column in zip(columns_by_field.values(), columns, strict=True):
+            columns_by_name[str(measure)] = column
     if system.stability is not None:
         none = np.full(number, np.nan)
-        for part, column in zip(
-            parts.values(), (system.stability.jaccard, none, none), strict=True
+        for columns_by_name, column in zip(
+            columns_by_field.values(), (system.stability.jaccard, none, none), strict=True
         ):
-            part["Jaccard"] = column
+            columns_by_name["Jaccard"] = column
     level, name = system.settings.level, system.name
-    return LabelTable(name, system.names, system.sizes, counts, **parts, level=level, of="cluster")
+    return LabelTable(
+        name, system.names, system.sizes, counts, **columns_by_field, level=level, of="cluster"
+    )
 
 
 def _cluster_rows(system: Clustering, measure: Measure) -> Iterator[tuple[float, float, float]]:

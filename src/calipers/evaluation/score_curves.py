@@ -99,14 +99,14 @@ def _score_data(
     for name in dict.fromkeys(lacking):
         if None in proportion_by_label or len(proportion_by_label) > MOST_CLASSES:
             area = parse("AUC", "scores")
-            other = sample.with_measures(
+            score_sample = sample.with_measures(
                 [name], [replace(area, label=label) for label in shown_labels]
             )
         else:  # which tables of the classes take as well
-            other = evaluate_classes(
+            score_sample = evaluate_classes(
                 sample, name, [label for label in proportion_by_label if label is not None]
             )
-        tables |= {(name, label): other.table(name, label) for label in shown_labels}
+        tables |= {(name, label): score_sample.table(name, label) for label in shown_labels}
     weighted = sample.has_weights or sample.clusters is not None
     # Rows with unequal weights or in clusters cannot be resampled from a table.
     settings = replace(sample.settings, interval="none") if weighted else sample.settings
@@ -129,7 +129,7 @@ def _score_data(
             probabilities=is_short and like.probability is not None,
             names=like.labels.names,
             series=series_name(label),
-            share=proportion_by_label[label],
+            proportion=proportion_by_label[label],
             independent=not weighted,
         )
 

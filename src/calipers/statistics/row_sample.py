@@ -59,7 +59,7 @@ class SampledRows(Statistic):
     columns: FloatArray
 
     @classmethod
-    def from_rows(cls, number: IntArray, columns: Sequence[FloatArray], least: int = 0) -> Self:
+    def from_rows(cls, number: IntArray, columns: Sequence[FloatArray], min_level: int = 0) -> Self:
         """Sample rows.
 
         Parameters
@@ -68,7 +68,7 @@ class SampledRows(Statistic):
             Number of each row among all rows, ascending.
         columns : sequence of ndarray of shape (n,)
             Columns of the rows.
-        least : int, default=0
+        min_level : int, default=0
             Smallest level.
 
         Returns
@@ -76,9 +76,9 @@ class SampledRows(Statistic):
         SampledRows
             Sample of the rows.
         """
-        row_indices = np.flatnonzero(_sample_mask(number, least)) if least else slice(None)
+        row_indices = np.flatnonzero(_sample_mask(number, min_level)) if min_level else slice(None)
         sampled_columns = np.column_stack([column[row_indices] for column in columns])
-        return cls(len(number), least, number[row_indices], sampled_columns)._limit_rows()
+        return cls(len(number), min_level, number[row_indices], sampled_columns)._limit_rows()
 
     def _thin_to_level(self, level: int) -> Self:
         sample_mask = _sample_mask(self.number, level)
