@@ -250,7 +250,7 @@ class Subsets:
         )
         return math.isclose(single_value, doubled_value, rel_tol=1e-9, abs_tol=1e-12)
 
-    def others_drawn(self, subset_index: int, measure: Measure, settings: Settings) -> FloatArray:
+    def complement_replicates(self, subset_index: int, measure: Measure, settings: Settings) -> FloatArray:
         """Return bootstrap replicates of a measure of counts on the complement of a subset.
 
         Rows are resampled, for the complements of all subsets at once.
@@ -285,7 +285,7 @@ class Subsets:
             else subset_statistics[subset_index]
         )
 
-    def table_without(self, subset_index: int, measure: Measure) -> ScoreTable | None:
+    def complement_table(self, subset_index: int, measure: Measure) -> ScoreTable | None:
         """Return the table of scores of the complement, or None if the measure does not use one."""
         problem = score_problem(self.system, measure)
         if problem is None:
@@ -303,7 +303,7 @@ class Subsets:
         )
         return ScoreTable.leave_out_subset(rows, subset_index)
 
-    def line_without(self, subset_index: int, measure: Measure) -> RecalibrationFit | None:
+    def complement_fit(self, subset_index: int, measure: Measure) -> RecalibrationFit | None:
         """Return the recalibration fit of the complement for a measure that is a coefficient of it.
 
         The result is None for other measures, and if the fit has to be found from the rows.
@@ -398,11 +398,11 @@ class Complement:
         problem = score_problem(self.subsets.system, measure)
         if problem is None:
             return self.without_intervals.statistic(measure)
-        return cached(self, id(problem), lambda: self.subsets.table_without(self.which, measure))
+        return cached(self, id(problem), lambda: self.subsets.complement_table(self.which, measure))
 
     def line(self, measure: Measure) -> RecalibrationFit | None:
         """Return the recalibration fit that the measure is a coefficient of, if it is additive."""
-        return cached(self, measure, lambda: self.subsets.line_without(self.which, measure))
+        return cached(self, measure, lambda: self.subsets.complement_fit(self.which, measure))
 
     def permute(self, measure: Measure, value: float, max_size: int) -> PermutationResult | None:
         """Return the permutation distribution of the subset minus its complement.
@@ -488,7 +488,7 @@ class Complement:
             counts = self._counts(measure)
             if counts is not None and self._needs_row_draws(counts):
                 if self.subsets.is_additive(measure, counts.matrix):
-                    return self.subsets.others_drawn(self.which, measure, self.settings)
+                    return self.subsets.complement_replicates(self.which, measure, self.settings)
             elif counts is not None and self._is_count_based:
                 return counts.replicates([measure])[measure]
         return self.rows.point_estimate(measure).interval_replicates
