@@ -44,7 +44,7 @@ _RATES = np.concatenate(
 )
 
 #: With more rows blocks are resampled, otherwise single rows.
-_MOST_DRAWN = 5_000
+_MAX_RESAMPLED_ROWS = 5_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ class ScoreData:
     @property
     def _by_block(self) -> bool:
         """Whether the bootstrap resamples blocks of rows rather than rows."""
-        return self.independent and self.table.rows > _MOST_DRAWN
+        return self.independent and self.table.rows > _MAX_RESAMPLED_ROWS
 
     @cached_property
     def replicates(self) -> tuple[FloatArray, FloatArray]:

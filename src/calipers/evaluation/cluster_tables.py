@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: Of more clusters, or more classes, nobody would read a table.
 MOST_CLUSTERS, MOST_CLASSES = 1_000, 100
 #: Maximum number of points of a cluster in the search for two groups in it.
-MOST_CUT = 1_000
+MAX_BISECTED_POINTS = 1_000
 #: Maximum number of values (points × clusters) for the intervals of a table.
 MOST_NUMBERS = 20_000_000
 
@@ -219,8 +219,8 @@ def bisect_clusters(system: Clustering) -> Bisections:
     assert system.points is not None
     for k in range(number):
         rows = np.flatnonzero(system.cluster == k)
-        if len(rows) > MOST_CUT:
-            rows = rows[random.permutation(len(rows))[:MOST_CUT]]
+        if len(rows) > MAX_BISECTED_POINTS:
+            rows = rows[random.permutation(len(rows))[:MAX_BISECTED_POINTS]]
         points[k] = len(rows)
         if len(rows) >= ENOUGH:
             centered_points = system.points[rows] - system.points[rows].mean(axis=0)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from calipers.statistics import ScoreTable
 
 #: Maximum number of thresholds, and thus of points, of a curve of a stream.
-MOST_DRAWN = 50_000
+MAX_CURVE_SCORES = 50_000
 
 
 def curves_of_sums(
@@ -114,11 +114,11 @@ def _score_data(
     def make_data(name: str, label: str | None) -> ScoreData:
         like = sample.template[name].delegate(replace(parse("AUC", "scores"), label=label))[0]
         table: ScoreTable | None = tables.get((name, label))
-        is_short = table is not None and len(table.scores) <= MOST_DRAWN and not table.shift
+        is_short = table is not None and len(table.scores) <= MAX_CURVE_SCORES and not table.shift
 
         def read() -> ScoreTable:
             assert table is not None  # of classes that are drawn
-            return table if is_short else table.compress(MOST_DRAWN)
+            return table if is_short else table.compress(MAX_CURVE_SCORES)
 
         return ScoreData(
             name,

@@ -250,7 +250,9 @@ class Subsets:
         )
         return math.isclose(single_value, doubled_value, rel_tol=1e-9, abs_tol=1e-12)
 
-    def complement_replicates(self, subset_index: int, measure: Measure, settings: Settings) -> FloatArray:
+    def complement_replicates(
+        self, subset_index: int, measure: Measure, settings: Settings
+    ) -> FloatArray:
         """Return bootstrap replicates of a measure of counts on the complement of a subset.
 
         Rows are resampled, for the complements of all subsets at once.

@@ -220,7 +220,7 @@ def _widen_to_value(block: TopicBlock, measure: Measure, rule: BoundRule) -> Bou
 BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 
 #: A larger bound on the unfound documents counts as none.
-MOST_UNFOUND = 1_000_000
+MAX_UNRETRIEVED = 1_000_000
 
 #: Codes of documents without a grade.
 UNKNOWN, _NONE = -1, -2
@@ -261,7 +261,9 @@ class TopicBlock:
                 collection_size - rankings.retrieved - (n_judged - rankings.sum(judged_mask))
             )
             max_per_topic = np.where(
-                n_remaining <= MOST_UNFOUND, np.minimum(max_per_topic, n_remaining), max_per_topic
+                n_remaining <= MAX_UNRETRIEVED,
+                np.minimum(max_per_topic, n_remaining),
+                max_per_topic,
             )
         return cls(
             rankings, grade, np.maximum(max_per_topic, n_pooled - rankings.sum(~judged_mask)), top

@@ -330,7 +330,7 @@ def _weight_sums(rows: int, weight: FloatArray | None) -> tuple[FloatArray, ...]
 
 
 #: Number of distinct rows above which the ratings of each rater are not stored.
-MOST_WAYS = 50_000
+MAX_DISTINCT_ITEMS = 50_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,7 +350,7 @@ class RatingRows(Statistic):
     weight_squares : ndarray of shape (n,)
         Sum of their squared weights.
     has_too_many_rows : bool, default=False
-        Whether there were more distinct rows than :data:`MOST_WAYS`, so that none is stored.
+        Whether there were more distinct rows than :data:`MAX_DISTINCT_ITEMS`, so that none is stored.
 
     Examples
     --------
@@ -391,7 +391,7 @@ class RatingRows(Statistic):
         cls, codes: IntArray, sums: Sequence[FloatArray], categories: int
     ) -> Self:
         row_index, rows = _distinct_rows(codes, categories)
-        if len(rows) > MOST_WAYS:
+        if len(rows) > MAX_DISTINCT_ITEMS:
             none = np.zeros(0)
             return cls(categories, codes[:0], none, none, none, has_too_many_rows=True)
         item_counts, weight, squares = (

@@ -598,7 +598,7 @@ def _cumulative_sums(weight: FloatArray) -> FloatArray:
 
 
 #: Number of rows that are sorted at a time.
-ENOUGH = 1 << 22
+MAX_BUFFERED_ROWS = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -622,7 +622,7 @@ class ScoreBuffer(Statistic):
         columns = self.positive + other.positive, self.score + other.score
         rows = self.rows + other.rows
         buffer = ScoreBuffer(*columns, weight, rows)
-        return buffer.finalize() if rows >= ENOUGH else buffer
+        return buffer.finalize() if rows >= MAX_BUFFERED_ROWS else buffer
 
     @property
     def _weights(self) -> tuple[FloatArray, ...]:
