@@ -350,7 +350,8 @@ class RatingRows(Statistic):
     weight_squares : ndarray of shape (n,)
         Sum of their squared weights.
     has_too_many_rows : bool, default=False
-        Whether there were more distinct rows than :data:`MAX_DISTINCT_ITEMS`, so that none is stored.
+        Whether there were more distinct rows than :data:`MAX_DISTINCT_ITEMS`, so that none is
+        stored.
 
     Examples
     --------

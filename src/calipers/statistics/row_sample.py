@@ -30,8 +30,8 @@ class SampledRows(Statistic):
     """Pseudorandom sample of rows, or all of them while they are few.
 
     A row is selected if its hashed number ends in ``level`` zero bits. The level is the smallest
-    with which there are no more than :data:`MAX_SAMPLED_ROWS` rows and :data:`MOST_VALUES` values, so
-    that the sample does not depend on how the rows are divided into batches.
+    with which there are no more than :data:`MAX_SAMPLED_ROWS` rows and :data:`MOST_VALUES` values,
+    so that the sample does not depend on how the rows are divided into batches.
 
     Parameters
     ----------
