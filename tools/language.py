@@ -91,6 +91,10 @@ BOOLEANS_THAT_STAY = {
     "supports": "the method of ir_measures.Provider, and what systems answer by the same name",
 }
 
+#: The second operand of special methods such as ``__add__``, as Python itself names it. In other
+#: functions it is not used.
+OPERAND = "other"
+
 
 class Phrase(NamedTuple):
     """A pattern of words that are not used, and what to write instead."""
@@ -196,6 +200,7 @@ class _Names(ast.NodeVisitor):
         #: Functions that return True or False, other than private and nested ones.
         self.booleans: list[_Name] = []
         self._scopes = ["global"]
+        self._operands: set[ast.arg] = set()
 
     def _add(self, kind: str, name: str, node: ast.AST) -> None:
         self.names.append(_Name(kind, name, getattr(node, "lineno", 1)))
@@ -216,6 +221,8 @@ class _Names(ast.NodeVisitor):
         is_public = not node.name.startswith("_") and "local" not in self._scopes
         if is_public and re.match(r"bool\b|Type(Guard|Is)\b", returns):
             self.booleans.append(_Name("boolean", node.name, node.lineno))
+        if re.fullmatch(r"__\w+__", node.name):
+            self._operands |= {arg for arg in node.args.args if arg.arg == OPERAND}
         self._visit_within("local", ast.iter_child_nodes(node))
 
     visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
@@ -224,7 +231,8 @@ class _Names(ast.NodeVisitor):
         self._visit_within("local", ast.iter_child_nodes(node))
 
     def visit_arg(self, node: ast.arg) -> None:
-        self._add("parameter", node.arg, node)
+        if node not in self._operands:
+            self._add("parameter", node.arg, node)
         self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> None:

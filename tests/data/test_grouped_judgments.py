@@ -42,7 +42,7 @@ def test_topics_groups_and_documents_are_in_order() -> None:
         "groups": [0, 1, 3],
         "judgments": [0, 1, 2, 4],
         "document": [0, 2, 0, 1],
-        "part": [0, 0, 0, 0],
+        "block": [0, 0, 0, 0],
         "level": [1.5, 1.0, 0.0, 2.0],
     }.items():
         np.testing.assert_array_equal(groups.arrays[name], expected, name)
@@ -101,7 +101,7 @@ def test_parts_are_numbered_in_each_group() -> None:
             "level": [2, 1, 1, 1, 1],
         }
     )
-    np.testing.assert_array_equal(groups.arrays["part"], [0, 1, 1, 0, 0])
+    np.testing.assert_array_equal(groups.arrays["block"], [0, 1, 1, 0, 0])
     np.testing.assert_array_equal(groups.arrays["document"], [1, 0, 1, 0, 1])
     np.testing.assert_array_equal(groups.arrays["level"], [1, 1, 2, 1, 1])
 

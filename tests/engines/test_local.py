@@ -78,11 +78,11 @@ def both(
 
 def equal(a: Any, b: Any, tolerance: float) -> None:
     if isinstance(a, StatisticVector):
-        for own, other in zip(a.parts, b.parts, strict=True):
+        for own, other in zip(a.components, b.components, strict=True):
             equal(own, other, tolerance)
         return
     assert hasattr(a, "rows")
-    for name, value in a._parts().items():
+    for name, value in a._field_values().items():
         other = getattr(b, name)
         if isinstance(value, Statistic):
             equal(value, other, tolerance)

@@ -79,7 +79,7 @@ def test_findings_and_curves_of_batches(
 def test_some_of_many_rows(
     table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_sample, "MOST_LOOKED_AT", 400)
+    monkeypatch.setattr(row_sample, "MAX_SAMPLED_ROWS", 400)
     path, made = tmp_path / "rows.parquet", []
     pq.write_table(table, path)
     for size in (70, 1000):

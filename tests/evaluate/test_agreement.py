@@ -749,7 +749,7 @@ def test_more_ways_to_rate_an_item_than_are_kept(monkeypatch: pytest.MonkeyPatch
 
     from calipers.statistics import ratings
 
-    monkeypatch.setattr(ratings, "MOST_WAYS", 5)
+    monkeypatch.setattr(ratings, "MAX_DISTINCT_ITEMS", 5)
     table = pa.table(weighed())
     ev = cal.agreement(data=table, engine="stream", **RATERS)
     assert ev.label_tables == ()

@@ -452,7 +452,7 @@ def test_defaults_are_those_of_the_verb(task: str) -> None:
     told |= {
         a.name: a.choices[0] if a.choices else a.default
         for a in TASKS[task].arguments
-        if a.kind != "switch" and not a.many and a.name != "max_unretrieved"
+        if a.kind != "switch" and not a.is_repeatable and a.name != "max_unretrieved"
     }
     assert told == {name: taken[name].default for name in told}
 

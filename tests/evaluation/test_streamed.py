@@ -581,7 +581,7 @@ def test_the_best_constant_under_absolute_error(monkeypatch: pytest.MonkeyPatch)
     best = np.average(np.abs(truth - truth[order][half]), weights=weight)
     asked = {"data": table, "weight": "w", "engine": "stream"}
     assert cal.regression("y", "p", **asked)["MAE"].no_skill == pytest.approx(best)
-    monkeypatch.setattr(row_sample, "MOST_LOOKED_AT", 100)
+    monkeypatch.setattr(row_sample, "MAX_SAMPLED_ROWS", 100)
     assert np.isnan(cal.regression("y", "p", **asked)["MAE"].no_skill)
     ranked = cal.regression("y", "p", **asked, measures=["MAE", "Spearman"])
     assert ranked["MAE"].no_skill == pytest.approx(best)

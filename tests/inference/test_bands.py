@@ -233,7 +233,7 @@ def test_bands_of_blocks_are_those_of_rows(decimals: int, monkeypatch: pytest.Mo
     score = (truth + generator.normal(size=6000)).round(decimals)
     found = {}
     for most in (5000, 6000):
-        monkeypatch.setattr(score_data, "_MOST_DRAWN", most)
+        monkeypatch.setattr(score_data, "_MAX_RESAMPLED_ROWS", most)
         ev = cal.classification(truth, score=score, measures=["AUC"])
         if most == 5000:
             monkeypatch.setattr(_core, "bootstrap_scores", None)

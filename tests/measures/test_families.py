@@ -59,7 +59,7 @@ def put_in() -> None:
     """Clusters against known classes: pureness, and Rand's index adjusted for chance."""
     register_task("grouping", PARTITIONS)
     register_reason("all_together", "all rows are in one cluster, and of one class")
-    register_parameter("times", ParameterDomain(low=1, whole=True))
+    register_parameter("times", ParameterDomain(low=1, integer=True))
 
     @measure("pureness", family="external", statistic=ConfusionMatrix, higher_is_better=True, range=(0, 1),
              perfect=1.0, is_multiclass=True,

@@ -108,17 +108,20 @@ def test_a_taken_name_fails_at_once_and_leaves_the_catalogue(
 
 
 def test_a_name_of_another_task_is_shared_where_that_is_said() -> None:
-    mine = add("nDCG", "regression", shares=("nDCG",))
+    mine = add("nDCG", "regression", shared_names=("nDCG",))
     assert cal.measure("nDCG", family="regression").definition is mine
     assert cal.measure("nDCG@10", family="retrieval").definition.family == "retrieval"
     with pytest.raises(NameTakenError, match=r"'roc_auc' is taken.*; if both are to have it, each"):
-        add("mine", "regression", aliases=("AP", "roc_auc"), shares=("AP",))
+        add("mine", "regression", aliases=("AP", "roc_auc"), shared_names=("AP",))
     add("far2", "regression")
     before = state()
     with pytest.raises(NameTakenError, match="'far2' is taken: it means far2 of regression"):
         add("far", "counts", far, suffix="k")  # whose number would lead to the other
     assert state() == before
-    assert add("far", "counts", far, suffix="k", shares=("far",)) is cal.measure("far7").definition
+    assert (
+        add("far", "counts", far, suffix="k", shared_names=("far",))
+        is cal.measure("far7").definition
+    )
 
 
 def test_names_of_sets_are_taken() -> None:
@@ -128,7 +131,10 @@ def test_names_of_sets_are_taken() -> None:
 
     assert {DEFAULT, *SETS, *NICKNAMES} == registration.OF_SEVERAL
     for name in (*registration.OF_SEVERAL, "Default"):
-        for names in ({"name": name}, {"name": "mine", "aliases": (name,), "shares": (name,)}):
+        for names in (
+            {"name": name},
+            {"name": "mine", "aliases": (name,), "shared_names": (name,)},
+        ):
             with pytest.raises(NameTakenError, match=rf"'{name}' is taken: it stands for a set of"):
                 add(family="regression", **names)
 
@@ -140,7 +146,7 @@ def test_names_of_sets_are_taken() -> None:
         ({"name": None}, "the name of a measure is None, expected text"),
         ({"aliases": "near"}, "mine: aliases is 'near', expected a tuple of names"),
         ({"aliases": (3,)}, r"mine: aliases is \(3,\), expected a tuple of names"),
-        ({"shares": "AP"}, "mine: shares is 'AP', expected a tuple of names"),
+        ({"shared_names": "AP"}, "mine: shared_names is 'AP', expected a tuple of names"),
         ({"formula": 3}, "mine: the formula is 3, expected a function"),
         ({"rnage": (0, 1)}, "mine: got an unexpected keyword argument 'rnage'"),
     ],
@@ -204,7 +210,7 @@ def test_shared_aliases_are_told_apart_by_their_parameters() -> None:
     assert cal.measure("precision", family="retrieval").definition.name == "SetP"
     assert cal.measure("precision@5", family="retrieval").definition.name == "P"
     with pytest.raises(NameTakenError):
-        add("mine", "regression", aliases=("RMSE",), shares=("RMSE",))
+        add("mine", "regression", aliases=("RMSE",), shared_names=("RMSE",))
 
 
 def test_every_measure_of_the_catalogue_keeps_the_rules() -> None:

@@ -46,7 +46,7 @@ def added(rows: Rows, cuts: IntArray, order: IntArray, *, by_class: bool) -> Uni
         return reduce(
             add,
             (
-                UnitDifferences.from_rows(x, None, of if by_class else None, known=classes)
+                UnitDifferences.from_rows(x, None, of if by_class else None, known_values=classes)
                 for x, of in batches
             ),
         )

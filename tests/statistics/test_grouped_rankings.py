@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import fields
 from typing import Any
 
@@ -160,3 +161,12 @@ def test_cut_is_a_run_that_ends_there(depth: int) -> None:
     }
     assert equal(judged(judgments, run).cut(depth), judged(judgments, short))
     assert not judged(judgments, run).cut(0).retrieved.any()
+
+
+def test_fields_of_earlier_files_are_read() -> None:
+    ranking = judged({"t": {"B": {"c": 2, "a": 1}}}, {"t": {"a": 2.0, "c": 1.0}})
+    with np.load(io.BytesIO(ranking.to_bytes())) as arrays:
+        earlier = {"part" if name == "block" else name: arrays[name] for name in arrays.files}
+    stored = io.BytesIO()
+    np.savez(stored, **earlier)
+    assert equal(GroupedRankings.from_bytes(stored.getvalue()), ranking)

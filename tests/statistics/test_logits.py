@@ -23,7 +23,7 @@ def test_lines_and_errors_are_those_of_the_rows(steep: float, weighted: bool) ->
     positive = random.random(n) < expit(-0.4 + steep * logit)
     weight = 10.0 ** random.uniform(-6, 6, n) if weighted else None
     part = random.choice(4, n, p=[0.9, 0.07, 0.02, 0.01])
-    made = LogitSums.from_parts(logit, positive, weight, part, 4)
+    made = LogitSums.from_subsets(logit, positive, weight, part, 4)
     assert made is not None
     for k, sums in enumerate(leave_one_out_sums(made)):
         used = part != k
@@ -54,7 +54,7 @@ def test_lines_and_errors_are_those_of_the_rows(steep: float, weighted: bool) ->
 
 def of(logit: FloatArray, positive: FloatArray) -> LogitSums | None:
     part = np.zeros(len(logit), np.int64)
-    made = LogitSums.from_parts(logit, positive.astype(bool), None, part, 1)
+    made = LogitSums.from_subsets(logit, positive.astype(bool), None, part, 1)
     return None if made is None else made[0]
 
 
@@ -79,8 +79,8 @@ def test_rows_without_weight_are_no_rows() -> None:
     positive = np.array([True, False, True, True, False])
     part = np.zeros(5, np.int64)
     weight = np.array([0.0, 1.0, 1.0, 1.0, 1.0])
-    made = LogitSums.from_parts(logit, positive, weight, part, 1)
-    plain = LogitSums.from_parts(logit[1:], positive[1:], None, part[1:], 1)
+    made = LogitSums.from_subsets(logit, positive, weight, part, 1)
+    plain = LogitSums.from_subsets(logit[1:], positive[1:], None, part[1:], 1)
     assert made is not None
     assert plain is not None
     np.testing.assert_array_equal(made[0].sums, plain[0].sums)

@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 
 from calipers.statistics import (
+    ClusterMoments,
     ConfusionMatrix,
     Moments,
     NumericMoments,
     ScoreTable,
     SparseConfusionMatrix,
     Statistic,
+    StatisticVector,
 )
 from calipers.statistics.logits import LogitSummary
 from calipers.statistics.scores import ScoreBuffer
@@ -38,9 +40,9 @@ def same(one: Any, other: Any) -> None:
         assert one.shape == other.shape
         assert one.tobytes() == other.tobytes()
     elif isinstance(one, Statistic):
-        assert one._parts().keys() == other._parts().keys()
-        for name, part in one._parts().items():
-            same(part, other._parts()[name])
+        assert one._field_values().keys() == other._field_values().keys()
+        for name, part in one._field_values().items():
+            same(part, other._field_values()[name])
     else:
         assert one == other or (one != one and other != other)
 
@@ -182,3 +184,18 @@ def test_names_of_version_1_are_read() -> None:
                 data = data.replace(b'"NumericMoments"', b'"NumberMoments"')
             new.writestr(name, data)
     assert to_bytes(from_bytes(changed.getvalue())) == to_bytes({"moments": moments})
+
+
+def test_former_names_of_fields_are_read() -> None:
+    vector = StatisticVector((Moments.from_rows(np.array([1.0, 2.0])),))
+    clusters = ClusterMoments.from_rows(np.eye(3), np.array([0, 1, 1]), 2)
+    written = to_bytes([vector, clusters])
+    changed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(written)) as old, zipfile.ZipFile(changed, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            if name == "header.json":
+                assert b'"components"' in data
+                data = data.replace(b'"components"', b'"parts"').replace(b'"centers"', b'"centres"')
+            new.writestr(name, data)
+    assert to_bytes(from_bytes(changed.getvalue())) == written

@@ -118,7 +118,7 @@ class Columns:
             specs = self.specs[column.role]
             if column.role == "slices":
                 arguments["slices"] = {text: _parse_crossing(text, names) for text in specs} or None
-            elif column.many:
+            elif column.is_repeatable:
                 matches = [name for text in specs for name in match_prefix(text, names) or [text]]
                 arguments[column.role] = {name: name for name in matches} or None
             else:

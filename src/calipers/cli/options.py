@@ -91,13 +91,13 @@ def flag_option(flags: str, text: str) -> Option:
 def column_option(column: Column) -> Option:
     """Return the option or argument for a declared column."""
     if column.is_file:
-        nargs = -1 if column.many else 1
+        nargs = -1 if column.is_repeatable else 1
         return click.argument(column.role, nargs=nargs, required=column.required, type=InputFile())
     return click.option(
         column.option,
         column.role,
         metavar=f"[NAME=]{column.metavar}" if column.per_system else column.metavar,
-        multiple=column.per_system or column.many,
+        multiple=column.per_system or column.is_repeatable,
         required=column.required,
         help=column.help,
         shell_complete=column_names,
@@ -128,7 +128,7 @@ def argument_option(argument: Argument) -> Option:
     elif argument.kind == "measure":
         attrs["shell_complete"] = measure_names
     flags = argument.flag.split() or [argument.option]
-    return click.option(*flags, argument.name, multiple=argument.many, **attrs)
+    return click.option(*flags, argument.name, multiple=argument.is_repeatable, **attrs)
 
 
 _KINDS: Mapping[str, Any] = {

@@ -116,7 +116,7 @@ def probability_histogram(scored: ScoreData) -> Curve:
     )
 
 
-def _probability_curve(scored: ScoreData, kind: str, **parts: Any) -> Curve:
+def _probability_curve(scored: ScoreData, kind: str, **curve_fields: Any) -> Curve:
     """Return a curve over probabilities, on which the threshold in use is not marked."""
     shared = {
         "threshold_in_use": float("nan"),
@@ -124,7 +124,7 @@ def _probability_curve(scored: ScoreData, kind: str, **parts: Any) -> Curve:
         "parameter": "weight" if scored.table.has_weights else "rows",
     }
     labels = "Predicted probability", "Proportion of positives"
-    return make_score_curve(scored, kind, labels, **{**shared, **parts})
+    return make_score_curve(scored, kind, labels, **{**shared, **curve_fields})
 
 
 def _consistency_bands(scored: ScoreData, levels: ProbabilityLevels) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def calibrated_fits(
     rows = levels.total / row_size
     expected = np.concatenate([rows * levels.probability, rows * (1 - levels.probability)])
     step = max(1, _AT_A_TIME // len(expected))
-    parts = [
+    fits = [
         _core.isotonic_fits(
             levels.probability,
             random.poisson(expected, (min(step, settings.n_resamples - start), len(expected))),
@@ -179,7 +179,7 @@ def calibrated_fits(
         )
         for start in range(0, settings.n_resamples, step)
     ]
-    return np.concatenate(parts)
+    return np.concatenate(fits)
 
 
 # --- The figure -----------------------------------------------------------------------------------
@@ -260,22 +260,22 @@ def _limits(curve: Curve) -> list[tuple[float, float]]:
 def _caption(curves: Mapping[str, Sequence[Curve]]) -> str:
     """Return the caption."""
     first = curves[CURVE][0]
-    parts = ["Line: isotonic regression (CORP). Dashed: calibrated."]
+    sentences = ["Line: isotonic regression (CORP). Dashed: calibrated."]
     if any(len(c.low) for c in curves[CURVE]):
-        parts.append(
+        sentences.append(
             f"Shaded: pointwise {numbers.format_percent(first.level)} consistency band under "
             f"calibration; paler: simultaneous band ({shorten_name(first.method)})."
         )
     if BINS in curves:
-        parts.append(
+        sentences.append(
             f"Dots: means of bins with {numbers.format_percent(first.level)} CIs "
             f"({shorten_name(curves[BINS][0].method)})."
             if any(len(c.low) for c in curves[BINS])
             else "Dots: means of bins."
         )
     if SPREAD in curves:
-        parts.append("Below: distribution of the predicted probabilities.")
-    return " ".join([*parts, *drawn_within(curves[CURVE])])
+        sentences.append("Below: distribution of the predicted probabilities.")
+    return " ".join([*sentences, *drawn_within(curves[CURVE])])
 
 
 def _label(curves: Mapping[str, Sequence[Curve]]) -> str:

@@ -61,13 +61,13 @@ class Projection:
         if directions:
             sampled, unit = sampled / np.sqrt(np.square(sampled).sum(axis=1, keepdims=True)), 1.0
         sampled = sampled - sampled.mean(axis=0)
-        left, size, axes = np.linalg.svd(sampled, full_matrices=False)
+        left_vectors, size, axes = np.linalg.svd(sampled, full_matrices=False)
         # An axis has two directions: the one in which its largest coordinate is above 0.
         largest = np.abs(axes[:2]).argmax(axis=1)
         sign = np.where(axes[np.arange(2), largest] < 0, -1.0, 1.0)
         total = float(np.square(size).sum())
         first, second = (np.square(size[:2]) / total).tolist() if total > 0 else (0.0, 0.0)
-        return cls(rows, left[:, :2] * (size[:2] * sign * unit), (first, second), n)
+        return cls(rows, left_vectors[:, :2] * (size[:2] * sign * unit), (first, second), n)
 
 
 def _drawn_clusters(system: Clustering) -> tuple[list[int], int]:
@@ -100,15 +100,18 @@ def silhouettes(system: Clustering, measure: Measure) -> list[Curve]:
         bars = min(n, max(2, round(BARS * n / total)))
         edges = np.unique(np.linspace(0, n, bars + 1).round().astype(int))
         y = np.add.reduceat(sorted_values, edges[:-1]) / np.diff(edges)
-        parts: dict[str, Any] = {"x": (first + edges).astype(np.float64), "y": np.append(y, 0.0)}
+        curve_fields: dict[str, Any] = {
+            "x": (first + edges).astype(np.float64),
+            "y": np.append(y, 0.0),
+        }
         mean = float(values.mean())
-        parts["references"] = {"mean": [[0.0, mean], [float(total), mean]]}
+        curve_fields["references"] = {"mean": [[0.0, mean], [float(total), mean]]}
         labels = "Point", str(measure)
         curves.append(
             make_curve(
                 system, SILHOUETTES, *labels,
                 series=system.names[k], shape="bars", classes=classes,
-                areas={"points": float(len(system.cluster))}, **parts,
+                areas={"points": float(len(system.cluster))}, **curve_fields,
             )
         )  # fmt: skip
         first += n
@@ -456,8 +459,8 @@ def number_figures(evaluation: Evaluation) -> Iterator[Figure]:
     series = lines(number)
     if len(set(number.values())) < LEAST_NUMBERS or not series:
         return
-    known = (e for e in estimates if e.system in number and math.isfinite(e.value))
-    by_measure = group_by(known, lambda e: e.measure)
+    finite_estimates = (e for e in estimates if e.system in number and math.isfinite(e.value))
+    by_measure = group_by(finite_estimates, lambda e: e.measure)
     selected = {
         m: measure_estimates
         for m, measure_estimates in by_measure.items()
@@ -500,9 +503,9 @@ def _cluster_count_figure(
     spec = curve_chart(curves)
     ks = sorted({number[e.system] for e in estimates})
     ticks: Spec = {"values": ks, "format": "d"} if len(ks) <= 15 else {"tickMinStep": 1}
-    for part in spec["layer"]:
-        if "x" in part["encoding"]:
-            part["encoding"]["x"] = {**part["encoding"]["x"], "axis": ticks}
+    for layer in spec["layer"]:
+        if "x" in layer["encoding"]:
+            layer["encoding"]["x"] = {**layer["encoding"]["x"], "axis": ticks}
     level = numbers.format_percent(curves[0].level)
     shaded = any(math.isfinite(v) for c in curves for v in c.low)
     return Figure(

@@ -18,7 +18,9 @@ def empty_band() -> dict[str, Any]:
     return {"band_x": nothing, "low": nothing, "high": nothing, "method": "none"}
 
 
-def make_curve(system: SystemOutput, kind: str, x_label: str, y_label: str, **parts: Any) -> Curve:
+def make_curve(
+    system: SystemOutput, kind: str, x_label: str, y_label: str, **curve_fields: Any
+) -> Curve:
     """Return a curve of a system whose points have no thresholds.
 
     Parameters
@@ -31,7 +33,7 @@ def make_curve(system: SystemOutput, kind: str, x_label: str, y_label: str, **pa
         Label of the horizontal axis.
     y_label : str
         Label of the vertical axis.
-    **parts
+    **curve_fields
         Other attributes of :class:`calipers.results.Curve`, including ``x`` and ``y``. Without
         ``band_x``, ``low`` and ``high`` the curve has no band.
 
@@ -50,4 +52,4 @@ def make_curve(system: SystemOutput, kind: str, x_label: str, y_label: str, **pa
         "parameter": "",
         "level": system.settings.level,
     }
-    return Curve(system.name, kind, x_label, y_label, **{**bare, **parts})
+    return Curve(system.name, kind, x_label, y_label, **{**bare, **curve_fields})

@@ -54,7 +54,7 @@ def _curve(
     x: Sequence[float],
     estimates: Sequence[tuple[float, Interval]],
     labels: tuple[str, str],
-    **parts: Any,
+    **curve_fields: Any,
 ) -> Curve:
     values, intervals = zip(*estimates, strict=True)
     points: dict[str, Any] = {"x": np.asarray(x, np.float64), "y": np.array(values)}
@@ -65,7 +65,7 @@ def _curve(
         band = {"band_x": points["x"], "low": low, "high": high, "method": intervals[0].method}
         points.update(band)
     x_label, y_label = labels
-    return make_curve(system, kind, x_label, y_label, **points, **parts)
+    return make_curve(system, kind, x_label, y_label, **points, **curve_fields)
 
 
 def level_curve(system: QuantileOutput) -> Curve:
@@ -91,9 +91,11 @@ def conditional_coverage_curve(
         except NoLevelError:
             x = np.mean(system.quantile_rows.interval_limits(nominal), axis=0)
     w = np.ones(len(x)) if system.weight is None else system.weight
-    parts = equal_weight_bins(x, w, BINS)
-    middle = [float(np.average(x[rows], weights=w[rows])) for rows in parts]
-    estimates = [_value(system.take_rows(rows), f"interval-coverage@{nominal!r}") for rows in parts]
+    bin_rows = equal_weight_bins(x, w, BINS)
+    middle = [float(np.average(x[rows], weights=w[rows])) for rows in bin_rows]
+    estimates = [
+        _value(system.take_rows(rows), f"interval-coverage@{nominal!r}") for rows in bin_rows
+    ]
     line = {f"{100 * nominal:.4g}%": [[end, nominal] for end in (middle[0], middle[-1])]}
     return _curve(
         system,

@@ -296,17 +296,17 @@ def select_topics(
         topics = tuple(t for t, number in zip(first.topics, n_relevant, strict=True) if number)
     else:
         names = (requested,) if isinstance(requested, str) else map(str, requested)
-        known = set(next(iter(rankings.values())).topics)
+        all_topics = set(next(iter(rankings.values())).topics)
         topics = tuple(
-            dict.fromkeys(topic for name in names for topic in _split_topics(name, known))
+            dict.fromkeys(topic for name in names for topic in _split_topics(name, all_topics))
         )
     _check(topics, rankings, rel, collection_size)
     return topics
 
 
-def _split_topics(name: str, known: Collection[str]) -> list[str]:
+def _split_topics(name: str, all_topics: Collection[str]) -> list[str]:
     """Return the topics between commas, unless a topic has that name."""
-    return [name] if name in known else name.split(",")
+    return [name] if name in all_topics else name.split(",")
 
 
 def _check(

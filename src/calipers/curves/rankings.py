@@ -22,8 +22,8 @@ BoolArray = npt.NDArray[np.bool_]
 #: The largest number of points of a line that is drawn at its corners.
 MAX_POINTS = 200
 #: With more points, only the first, the last, the lowest and the highest in each of this number of
-#: parts of the width are drawn.
-_PARTS = MAX_POINTS // 4
+#: segments of the width are drawn.
+_N_SEGMENTS = MAX_POINTS // 4
 
 
 class _RankChart(CurveChart):
@@ -105,16 +105,18 @@ def _is_continuing(y: FloatArray) -> BoolArray:
 
 def _outline(x: FloatArray, y: FloatArray) -> IntArray:
     """Return the indices of the points on the outline of a line from left to right."""
-    part = np.minimum((x - x[0]) / ((x[-1] - x[0]) or 1.0) * _PARTS, _PARTS - 1).astype(np.int64)
+    segment = np.minimum(
+        (x - x[0]) / ((x[-1] - x[0]) or 1.0) * _N_SEGMENTS, _N_SEGMENTS - 1
+    ).astype(np.int64)
     order = np.arange(len(x))
     outline = {0, len(x) - 1}
-    for part_code in np.unique(part):
-        part_indices = order[part == part_code]
+    for segment_index in np.unique(segment):
+        point_indices = order[segment == segment_index]
         outline |= {
-            part_indices[0],
-            part_indices[-1],
-            part_indices[y[part_indices].argmin()],
-            part_indices[y[part_indices].argmax()],
+            point_indices[0],
+            point_indices[-1],
+            point_indices[y[point_indices].argmin()],
+            point_indices[y[point_indices].argmax()],
         }
     return np.array(sorted(int(index) for index in outline))
 

@@ -175,14 +175,14 @@ def _histogram(
     columns: Sequence[FloatArray],
     index: int,
     names: tuple[str, str],
-    **parts: str,
+    **curve_fields: str,
 ) -> Curve:
     """Return the proportions of rows in bars of equal width, the same for all columns."""
     low, high = min(float(c.min()) for c in columns), max(float(c.max()) for c in columns)
     edges = np.linspace(low, high if high > low else low + 1, BARS + 1)
     bar_weights = np.histogram(columns[index], edges, weights=_weights(system))[0]
     y = np.append(bar_weights / bar_weights.sum(), 0.0)
-    bars: dict[str, Any] = {"x": edges, "y": y, "shape": "bars", **parts}
+    bars: dict[str, Any] = {"x": edges, "y": y, "shape": "bars", **curve_fields}
     return make_curve(system, *names, "Proportion of rows", **bars)
 
 
@@ -343,10 +343,10 @@ def _stack_charts(kind: str, upper: Spec, spread: Sequence[Curve], systems: Sequ
         json_number(v) or 0.0
         for v in (float(histogram_curves[0].x[0]), float(histogram_curves[0].x[-1]))
     ]
-    for part in upper["layer"]:
-        if "x" in part["encoding"]:
+    for layer in upper["layer"]:
+        if "x" in layer["encoding"]:
             scale = {"domain": domain, "nice": False}
-            part["encoding"]["x"] = {**part["encoding"]["x"], "scale": scale}
+            layer["encoding"]["x"] = {**layer["encoding"]["x"], "scale": scale}
     names = {c.series or c.system: c.series or c.system for c in histogram_curves}
     only = "currentColor" if _conditioning_name(kind) == "truth" else vega.PALETTE[0]
     lower = histograms.panel(histogram_curves, names, 70, domain=domain, only=only)

@@ -59,7 +59,7 @@ class ScoreCurves(LazyCurves):
         """Planned curves."""
         from calipers.report.figures.curves import curve_charts
 
-        selected, proportions = self.score_data, {s.series: s.share for s in self.score_data}
+        selected, proportions = self.score_data, {s.series: s.proportion for s in self.score_data}
         if len(proportions) > MOST_BANDS:
             selected = [replace(s, settings=replace(s.settings, interval="none")) for s in selected]
         if self._all_classes:

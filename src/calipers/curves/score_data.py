@@ -40,11 +40,11 @@ _SPREAD, _HIGHEST = 250, 30
 #: Rates at which blocks of rows end as well: equal steps of TPR and of FPR, and ever smaller ones
 #: at both ends.
 _RATES = np.concatenate(
-    [ends := np.geomspace(1e-7, 0.05, 76), np.linspace(0, 1, _SPREAD // 2), 1 - ends]
+    [_tail_rates := np.geomspace(1e-7, 0.05, 76), np.linspace(0, 1, _SPREAD // 2), 1 - _tail_rates]
 )
 
 #: With more rows blocks are resampled, otherwise single rows.
-_MOST_DRAWN = 5_000
+_MAX_RESAMPLED_ROWS = 5_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class ScoreData:
         Names of the negative and the positive class.
     series : str
         Class that is compared with all others.
-    share : float
+    proportion : float
         Proportion of rows of that class.
     bootstrap : str
         Name of the bootstrap method.
@@ -85,7 +85,7 @@ class ScoreData:
     probabilities: bool = False
     names: tuple[str, str] = ("negative", "positive")
     series: str = ""
-    share: float = float("nan")
+    proportion: float = float("nan")
     bootstrap: str = "bootstrap [B]"
     independent: bool = True
 
@@ -107,7 +107,7 @@ class ScoreData:
     @property
     def _by_block(self) -> bool:
         """Whether the bootstrap resamples blocks of rows rather than rows."""
-        return self.independent and self.table.rows > _MOST_DRAWN
+        return self.independent and self.table.rows > _MAX_RESAMPLED_ROWS
 
     @cached_property
     def replicates(self) -> tuple[FloatArray, FloatArray]:
@@ -135,13 +135,13 @@ class ScoreData:
         table = self.table
         weight = np.cumsum(table.positive + table.negative)
         spread = np.searchsorted(weight, np.linspace(0, weight[-1], _SPREAD)) + 1
-        parts = [np.arange(_HIGHEST), spread, self.hull]
+        index_arrays = [np.arange(_HIGHEST), spread, self.hull]
         if self.probabilities:
-            parts.append(self.threshold_indices(ODDS_GRID))
+            index_arrays.append(self.threshold_indices(ODDS_GRID))
         if self._by_block:
             running = (np.cumsum(column) for column in (table.positive, table.negative))
-            parts += [np.searchsorted(column, _RATES * column[-1]) + 1 for column in running]
-        indices = np.unique(np.concatenate(parts).clip(0, len(weight)))
+            index_arrays += [np.searchsorted(column, _RATES * column[-1]) + 1 for column in running]
+        indices = np.unique(np.concatenate(index_arrays).clip(0, len(weight)))
         if self._by_block:
             return ThresholdReplicates.drawn_by_block(table, indices, self.settings)
         return ThresholdReplicates.draw(self.ranked, indices, self.settings)
@@ -211,7 +211,9 @@ class ScoreData:
         return column[start:]
 
 
-def make_score_curve(scored: ScoreData, kind: str, labels: tuple[str, str], **parts: Any) -> Curve:
+def make_score_curve(
+    scored: ScoreData, kind: str, labels: tuple[str, str], **curve_fields: Any
+) -> Curve:
     """Return a curve of scores, with a mark at the threshold in use.
 
     Parameters
@@ -222,7 +224,7 @@ def make_score_curve(scored: ScoreData, kind: str, labels: tuple[str, str], **pa
         Kind of the curve, which is the name of its chart.
     labels : tuple of str
         Labels of the horizontal and the vertical axis.
-    **parts
+    **curve_fields
         Other attributes of :class:`calipers.results.Curve`, including ``x`` and ``y``. Without
         ``threshold`` the points are at +∞ and all distinct scores, or at the scores alone. Without
         those of :func:`make_band` the curve has no bands.
@@ -237,11 +239,13 @@ def make_score_curve(scored: ScoreData, kind: str, labels: tuple[str, str], **pa
     calipers.charts.make_band : Return the bands of a curve of scores.
     """
     in_use = scored.in_use
-    if "threshold" not in parts:
-        first = 1 if len(parts["x"]) == len(scored.table.scores) else 0
-        parts["threshold"] = scored.table.thresholds[first:]
+    if "threshold" not in curve_fields:
+        first = 1 if len(curve_fields["x"]) == len(scored.table.scores) else 0
+        curve_fields["threshold"] = scored.table.thresholds[first:]
         if in_use is not None and in_use >= first:
-            parts["operating_point"] = tuple(float(parts[axis][in_use - first]) for axis in "xy")
+            curve_fields["operating_point"] = tuple(
+                float(curve_fields[axis][in_use - first]) for axis in "xy"
+            )
     cut = float("nan") if scored.threshold is None else scored.threshold
     shared = {**empty_band(), "series": scored.series, "threshold_in_use": cut}
     return Curve(
@@ -250,14 +254,14 @@ def make_score_curve(scored: ScoreData, kind: str, labels: tuple[str, str], **pa
         x_label=labels[0],
         y_label=labels[1],
         level=scored.settings.level,
-        **{**shared, **parts},
+        **{**shared, **curve_fields},
     )
 
 
 def make_band(
     scored: ScoreData,
     grid: FloatArray,
-    drawn: Callable[[], FloatArray],
+    replicates: Callable[[], FloatArray],
     limits: Callable[..., tuple[FloatArray, FloatArray]] | None = None,
 ) -> dict[str, Any]:
     """Return the bands that the settings request and the data allow.
@@ -268,7 +272,7 @@ def make_band(
         Data of the scores.
     grid : array of shape (n_grid,)
         Positions on the horizontal axis at which the bands are computed.
-    drawn : callable
+    replicates : callable
         Function without arguments that returns bootstrap replicates of the curve on the grid, shape
         (n_resamples, n_grid); the pointwise band is computed from these.
     limits : callable, optional
@@ -289,7 +293,7 @@ def make_band(
     band: dict[str, Any] = {"band_x": grid, "low": np.full(len(grid), np.nan)}
     band["high"] = band["low"]
     if not pointless:
-        band["low"], band["high"] = pointwise_band(drawn(), settings.level)
+        band["low"], band["high"] = pointwise_band(replicates(), settings.level)
         band["method"] = scored.bootstrap
     if scored.independent and limits is not None:
         fpr, tpr = scored.along(false_positive_rate), scored.along(recall)

@@ -257,7 +257,7 @@ def to_grouped_arrays(
         "group_names": tuple(decode_id(n) for n in names.take(group % len(names)).to_pylist()),
         "judgments": np.searchsorted(group_of_row[order], np.arange(len(group) + 1)),
         "document": (pair_of_row - documents[topic])[order],
-        "part": (part_of_row - first_part[group_of_row])[order],
+        "block": (part_of_row - first_part[group_of_row])[order],
         "level": rows.level[order],
     }
     if rows.inclusion is not None:
@@ -266,7 +266,7 @@ def to_grouped_arrays(
     for row, message in chain(
         _no_levels(rows, lenient),
         _find_repeats(rows, order, np.stack([topic, name, part, document]), counted=counted),
-        _contradictions(rows, order, arrays["judgments"], arrays["part"]),
+        _contradictions(rows, order, arrays["judgments"], arrays["block"]),
     ):
         error = rows.error(row, message)
         if not lenient:

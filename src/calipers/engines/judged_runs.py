@@ -162,7 +162,9 @@ def judge_runs(
     rankings = {name: judged.rankings[name] for name in runs}
     origins = [item.origin for item in sources]
     read = {
-        name: trec.Run(item._parts(), judged.unjudged[name], judged.names[name], None, origin)
+        name: trec.Run(
+            item._field_values(), judged.unjudged[name], judged.names[name], None, origin
+        )
         for (name, item), origin in zip(rankings.items(), origins[1:], strict=True)
     }
     systems = {name: {JudgedRankings: item} for name, item in rankings.items()}

@@ -286,6 +286,8 @@ def _differences(
     if pair.is_unit_based:
         return UnitDifferences.from_values(values, weight)
     if either is None:
-        return UnitDifferences.from_rows(values, weight, positive, known=pair.known_values)
+        return UnitDifferences.from_rows(values, weight, positive, known_values=pair.known_values)
     weight = None if weight is None else weight[either]
-    return UnitDifferences.from_rows(values[either], weight, exact=True, known=pair.known_values)
+    return UnitDifferences.from_rows(
+        values[either], weight, exact=True, known_values=pair.known_values
+    )

@@ -102,8 +102,8 @@ def _limit_cells(statistic: Any, max_cells: int = MOST_CELLS) -> Any:
     The cells are divided among several tables.
     """
     if isinstance(statistic, StatisticVector):
-        part_limit = max(MOST_CELLS >> 4, 4 * MOST_CELLS // max(len(statistic.parts), 4))
-        return statistic.map_parts(partial(_limit_cells, max_cells=part_limit))
+        part_limit = max(MOST_CELLS >> 4, 4 * MOST_CELLS // max(len(statistic.components), 4))
+        return statistic.map_components(partial(_limit_cells, max_cells=part_limit))
     return (
         statistic.compress(max_cells)
         if isinstance(statistic, ScoreTable | ClassTables)
@@ -380,7 +380,7 @@ class TwoPassEvaluation:
         if isinstance(statistic, StatisticVector):
             part_estimates = [
                 self._statistic_estimate(system, measure.plain, part, summary)
-                for part in statistic.parts
+                for part in statistic.components
             ]
             combined: PointEstimate = system.terms(measure).point_estimate(
                 measure, part_estimates, statistic, summary
@@ -420,7 +420,9 @@ class TwoPassEvaluation:
         """Return whether the influence function of a value is known."""
         system, measure = request
         statistic = self.moving.statistics[request]
-        if isinstance(statistic, StatisticVector) and isinstance(statistic.parts[0], ScoreTable):
+        if isinstance(statistic, StatisticVector) and isinstance(
+            statistic.components[0], ScoreTable
+        ):
             return True  # which would not have the rows of this system
         return self.like[system].influence(measure, statistic) is not None
 

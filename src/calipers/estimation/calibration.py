@@ -37,7 +37,7 @@ _MAX_CHI2 = 1e4
 
 #: The mean absolute deviation is at most the root mean square of deviations, and close to it if
 #: they are similar; the upper limit assumes at least this ratio.
-LEAST_RATIO = 0.9
+MIN_RATIO = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,13 +96,13 @@ class Bins:
         """Return the interval of Σw|g|.
 
         It has the limits of the root mean square, multiplied by the observed ratio of the two; for
-        the upper limit the ratio is no less than :data:`LEAST_RATIO`.
+        the upper limit the ratio is no less than :data:`MIN_RATIO`.
         """
         interval = self.root_mean_square(level)
         root = math.sqrt(self._squares)
         ratio = float(self.weight @ np.abs(self.calibration_error)) / root if root > 0 else 1.0
         return Interval(
-            interval.low * ratio, interval.high * max(ratio, LEAST_RATIO), interval.method
+            interval.low * ratio, interval.high * max(ratio, MIN_RATIO), interval.method
         )
 
     def largest(self, level: float) -> Interval:

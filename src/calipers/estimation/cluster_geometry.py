@@ -27,29 +27,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ClusterDispersion:
-    """Dispersion of points about the centres of their clusters.
+    """Dispersion of points about the centers of their clusters.
 
-    For a batch of the points, ``centres`` and ``leans`` are those of all points.
+    For a batch of the points, ``centers`` and ``leans`` are those of all points.
     """
 
     points: FloatArray
     cluster: IntArray
     clusters: int
     settings: Settings
-    centres: FloatArray | None = None
+    centers: FloatArray | None = None
     leans: FloatArray | None = None
 
     @cached_property
     def statistic(self) -> ClusterMoments:
         """Moments of the clusters."""
-        return ClusterMoments.from_rows(self.points, self.cluster, self.clusters, self.centres)
+        return ClusterMoments.from_rows(self.points, self.cluster, self.clusters, self.centers)
 
     @property
     def leaning(self) -> FloatArray:
         """Sums by cluster of the unit vectors from its centre to its points."""
-        assert self.centres is not None
+        assert self.centers is not None
         return cluster_sums(
-            _unit_vectors(self.points - self.centres[self.cluster]), self.cluster, self.clusters
+            _unit_vectors(self.points - self.centers[self.cluster]), self.cluster, self.clusters
         )
 
     def row_values(self, measure: MeasureLike) -> None:
@@ -103,7 +103,7 @@ class ClusterDispersion:
                 leans = cluster_sums(_unit_vectors(deviations), cluster, self.clusters)
             lean = leans / size[:, None]
             spread = distances - np.einsum("ij,ij->i", deviations, lean[cluster])
-            # What the distance of two centres does to their overlap, along the line of both.
+            # What the distance of two centers does to their overlap, along the line of both.
             center_distances = np.where(
                 moments.centroid_distances == 0, np.inf, moments.centroid_distances
             )
@@ -145,10 +145,10 @@ def _unit_vectors(vectors: FloatArray) -> FloatArray:
     return np.asarray(vectors / np.where(lengths > 0, lengths, np.inf)[:, None])
 
 
-def _replace_derived(moments: ClusterMoments, **parts: FloatArray) -> ClusterMoments:
+def _replace_derived(moments: ClusterMoments, **derived_fields: FloatArray) -> ClusterMoments:
     """Return the moments with other values of their derived attributes."""
     result = replace(moments)
-    result.__dict__.update(parts)
+    result.__dict__.update(derived_fields)
     return result
 
 
@@ -206,8 +206,8 @@ def influence(
     all points.
     """
     n = len(derivatives) if n_points is None else n_points
-    centred = derivatives - (derivatives.mean() if mean is None else mean)
-    return Influence(centred / n * math.sqrt(n / max(n - 1, 1)), VarianceEstimator(), "Student t")
+    centered = derivatives - (derivatives.mean() if mean is None else mean)
+    return Influence(centered / n * math.sqrt(n / max(n - 1, 1)), VarianceEstimator(), "Student t")
 
 
 def estimate_geometry(

@@ -365,13 +365,13 @@ class ClassCounts:
 
         return _cached_values(self._spread, (*measures, *self.joint_measures), matrices)
 
-    def pair_with(self, other: ClassCounts) -> PairedCounts:
+    def pair_with(self, second: ClassCounts) -> PairedCounts:
         """Return these counts paired with those of a second system on the same rows.
 
         The pair is cached until that of another system is requested.
         """
-        if not self._paired_counts or self._paired_counts[0].second is not other:
-            self._paired_counts[:] = [PairedCounts(self, other)]
+        if not self._paired_counts or self._paired_counts[0].second is not second:
+            self._paired_counts[:] = [PairedCounts(self, second)]
         return self._paired_counts[0]
 
 
@@ -383,8 +383,10 @@ def _cached_values(
     """Return the values of measures on batches of matrices, using and extending the cache."""
     missing = [m for m in dict.fromkeys(measures) if m not in cache]
     if missing:
-        parts = [[m.apply(batch) for m in missing] for batch in matrices()]
-        cache.update(zip(missing, map(np.concatenate, zip(*parts, strict=True)), strict=True))
+        batch_values = [[m.apply(batch) for m in missing] for batch in matrices()]
+        cache.update(
+            zip(missing, map(np.concatenate, zip(*batch_values, strict=True)), strict=True)
+        )
     return cache
 
 
@@ -519,13 +521,13 @@ class PairedCounts:
             codes = [code == class_index for code in np.unravel_index(cells.flat, cells.shape)]
             cells = MultinomialCells.from_codes(codes, (2, 2, 2), cells.weight, cells.clusters)
             names = ("rest", measure.label)
-        parts = []
+        batch_differences = []
         for posterior_cells, counts in cells.draw_posterior(self.first.settings):
             first, second = (
                 posterior_cells.margin_confusion(counts, names, axes) for axes in ((0, 1), (0, 2))
             )
-            parts.append(plain_measure.apply(first) - plain_measure.apply(second))
-        return np.concatenate(parts)
+            batch_differences.append(plain_measure.apply(first) - plain_measure.apply(second))
+        return np.concatenate(batch_differences)
 
     def stratified_differences(self, measure: Any) -> FloatArray | None:
         """Return replicates of the difference drawn class by class, or None."""
@@ -535,13 +537,13 @@ class PairedCounts:
     def _differences(
         self, replicates: Iterable[FloatArray], measures: Sequence[Any]
     ) -> dict[Any, FloatArray]:
-        parts: dict[Any, list[FloatArray]] = {m: [] for m in measures}
+        batches_by_measure: dict[Any, list[FloatArray]] = {m: [] for m in measures}
         names = self.first.matrix.labels
         for counts in replicates:
             first, second = (self.cells.redrawn(counts, names, axes) for axes in ((0, 1), (0, 2)))
-            for measure, part in parts.items():
-                part.append(measure.apply(first) - measure.apply(second))
-        return {measure: np.concatenate(part) for measure, part in parts.items()}
+            for measure, batches in batches_by_measure.items():
+                batches.append(measure.apply(first) - measure.apply(second))
+        return {measure: np.concatenate(batches) for measure, batches in batches_by_measure.items()}
 
     def discordant(self, measure: Any) -> tuple[float, float]:
         """Count the discordant rows in favour of the first, and of the second system.

@@ -78,12 +78,12 @@ class PointDistances:
         """
         w = np.ones(len(code)) if weight is None else weight
         total, center = np.bincount(code, w, codes), points.mean(axis=0)
-        centred = points - center
-        mean = cluster_sums(centred * w[:, None], code, codes)
+        centered = points - center
+        mean = cluster_sums(centered * w[:, None], code, codes)
         mean /= np.where(total > 0, total, 1.0)[:, None]
-        within_squares = np.bincount(code, w * np.square(centred - mean[code]).sum(axis=1), codes)
+        within_squares = np.bincount(code, w * np.square(centered - mean[code]).sum(axis=1), codes)
         out = np.empty((len(targets), codes))
-        targets = centred if targets is points else targets - center
+        targets = centered if targets is points else targets - center
         for j in range(codes):
             out[:, j] = total[j] * np.square(targets - mean[j]).sum(axis=1) + within_squares[j]
         return out

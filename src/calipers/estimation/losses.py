@@ -539,12 +539,12 @@ class _LossIntervals(_MeanIntervals):
     def jackknife_values(self) -> tuple[FloatArray, None]:
         """Return the jackknife values of rows or clusters."""
         w = np.ones(len(self.loss)) if self.weight is None else self.weight
-        parts = np.column_stack([w * np.where(w > 0, self.loss, 0.0), w])
+        sums = np.column_stack([w * np.where(w > 0, self.loss, 0.0), w])
         if self.clusters is not None:
-            parts = np.column_stack([np.bincount(self.clusters.code, part) for part in parts.T])
-        parts = parts[parts[:, 1] > 0]
+            sums = np.column_stack([np.bincount(self.clusters.code, column) for column in sums.T])
+        sums = sums[sums[:, 1] > 0]
         with np.errstate(divide="ignore", invalid="ignore"):
-            means = (parts[:, 0].sum() - parts[:, 0]) / (parts[:, 1].sum() - parts[:, 1])
+            means = (sums[:, 0].sum() - sums[:, 0]) / (sums[:, 1].sum() - sums[:, 1])
             # A sum of what is not negative is not negative, but for rounding.
             means = np.maximum(means, 0.0) if self.loss.min(initial=0.0) >= 0 else means
             return intervals.bootstrap_bias_correction(self.value_at_mean(means)), None

@@ -298,9 +298,9 @@ class RowValues:
         It is that of losses if all values are defined; else it is based on the influence values of
         every row on either mean.
         """
-        other = second.joint_distribution
-        assert isinstance(other, RowValues)
-        if self.defined_mask.all() and other.defined_mask.all():
+        second_rows = second.joint_distribution
+        assert isinstance(second_rows, RowValues)
+        if self.defined_mask.all() and second_rows.defined_mask.all():
             return replace(first, joint_distribution=None) - replace(
                 second, joint_distribution=None
             )
@@ -309,8 +309,8 @@ class RowValues:
             n=len(self.values),
             clusters=self.clusters,
             weight=self.weight,
-            influence=lambda: self.moving(first.value) - other.moving(second.value),
-            replicates=lambda: self.replicates() - other.replicates(),
+            influence=lambda: self.moving(first.value) - second_rows.moving(second.value),
+            replicates=lambda: self.replicates() - second_rows.replicates(),
         )
 
 
@@ -365,9 +365,9 @@ class _StreamedDistribution:
         It is that of losses if all values are defined; else it is based on the influence values of
         every row on either mean.
         """
-        other = second.joint_distribution
-        assert isinstance(other, _StreamedDistribution)
-        if self.is_complete and other.is_complete:
+        second_distribution = second.joint_distribution
+        assert isinstance(second_distribution, _StreamedDistribution)
+        if self.is_complete and second_distribution.is_complete:
             return replace(first, joint_distribution=None) - replace(
                 second, joint_distribution=None
             )
@@ -375,7 +375,7 @@ class _StreamedDistribution:
         def influence() -> Influence | None:
             first_influence, second_influence = (
                 self._uncorrected_influence(first),
-                other._uncorrected_influence(second),
+                second_distribution._uncorrected_influence(second),
             )
             return (
                 None

@@ -303,14 +303,14 @@ class PartitionRows:
 
         Their expected mutual information is taken to be that of this table, times ``chance``.
         """
-        parts: dict[Any, list[FloatArray]] = {measure: [] for measure in measures}
+        batches_by_measure: dict[Any, list[FloatArray]] = {measure: [] for measure in measures}
         for codes, counts in draws:
             tables = ContingencyTable.from_cells(
                 counts, codes[0], codes[axis], self.statistic, chance
             )
-            for measure, part in parts.items():
-                part.append(np.atleast_1d(measure.apply(tables)))
-        return {measure: np.concatenate(part) for measure, part in parts.items()}
+            for measure, batches in batches_by_measure.items():
+                batches.append(np.atleast_1d(measure.apply(tables)))
+        return {measure: np.concatenate(batches) for measure, batches in batches_by_measure.items()}
 
     def _jackknife(self, measures: Sequence[Any]) -> dict[Any, float]:
         """Return the jackknife estimates of bias: (n − 1)·(mean without one point − value)."""
@@ -342,32 +342,32 @@ class PartitionRows:
         biases = {m: _nanmean(sample_values[m]) - float(true_values[m][0]) for m in measures}
         return {m: bias if math.isfinite(bias) else 0.0 for m, bias in biases.items()}
 
-    def difference_draws(self, other: PartitionRows, measure: Any) -> FloatArray:
+    def difference_draws(self, second: PartitionRows, measure: Any) -> FloatArray:
         """Return draws of the difference from another clustering of the same points."""
-        cache, key = self._paired_draws, (other, measure)
+        cache, key = self._paired_draws, (second, measure)
         if key not in cache:
             cache.clear()
-            shape = len(self.classes), len(self.clusters), len(other.clusters)
-            codes = self.truth, self.cluster, other.cluster
+            shape = len(self.classes), len(self.clusters), len(second.clusters)
+            codes = self.truth, self.cluster, second.cluster
             cells = OccupiedCells.from_codes(codes, shape, self.point_counts)
             measures = list(dict.fromkeys((measure, *self.joint_measures)))
             for joint_measure, (differences, without_prior) in self._cell_differences(
-                other, measures, cells
+                second, measures, cells
             ).items():
                 value = float(
-                    joint_measure.apply(self.statistic) - joint_measure.apply(other.statistic)
+                    joint_measure.apply(self.statistic) - joint_measure.apply(second.statistic)
                 )
-                cache[other, joint_measure] = differences - _nanmean(without_prior) + value
+                cache[second, joint_measure] = differences - _nanmean(without_prior) + value
         return cache[key]
 
     def _cell_differences(
-        self, other: PartitionRows, measures: Sequence[Any], cells: OccupiedCells
+        self, second: PartitionRows, measures: Sequence[Any], cells: OccupiedCells
     ) -> dict[Any, tuple[FloatArray, FloatArray]]:
         """Return draws of the differences, with the prior and without it."""
         draws_by_prior = [
             [
                 partition._values(measures, cells.likely(self.settings, draws), axis)
-                for partition, axis in ((self, 1), (other, 2))
+                for partition, axis in ((self, 1), (second, 2))
             ]
             for draws in (None, _OF_BIAS)
         ]
@@ -410,7 +410,7 @@ class _PartitionDistribution:
         the difference of the biases allows.
         """
         assert isinstance(second.joint_distribution, _PartitionDistribution)
-        other, measure = second.joint_distribution.partition, self.measure
+        second_partition, measure = second.joint_distribution.partition, self.measure
         is_defined = bool(np.isfinite(first.value - second.value))
 
         def error() -> StandardError | Interval:
@@ -418,23 +418,23 @@ class _PartitionDistribution:
                 return intervals.no_interval("none", "undefined_value")
             value = first.value - second.value
             low, high = np.quantile(
-                self.partition.difference_draws(other, measure), _TAILS
+                self.partition.difference_draws(second_partition, measure), _TAILS
             ).tolist()
             bias_differences = (
                 self.partition.posterior_draws(measure).biases
-                - other.posterior_draws(measure).biases
+                - second_partition.posterior_draws(measure).biases
             )
             low, high = low - max(0.0, *bias_differences), high - min(0.0, *bias_differences)
             return StandardError(max(value - low, high - value) / _NORMAL, METHOD)
 
         def influence() -> Influence:
-            return self.partition.influence(measure) - other.influence(measure)
+            return self.partition.influence(measure) - second_partition.influence(measure)
 
         def groups() -> UnitGroups:
             """Return the influence of groups of identical points."""
             point_counts = self.partition.point_counts
             assert point_counts is not None
-            slopes = self.partition.slopes(measure) - other.slopes(measure)
+            slopes = self.partition.slopes(measure) - second_partition.slopes(measure)
             return UnitGroups(slopes * point_counts.sum(), point_counts, point_counts, point_counts)
 
         return first.difference(

@@ -227,10 +227,10 @@ def _tables(sample: ScoredRows, subsets: Lots) -> Iterator[ScoreTable]:
 def _labels(sample: LabelCounts, subsets: Lots) -> Iterator[Any]:
     columns = np.hstack([sample.truth & sample.predicted, sample.truth, sample.predicted])
     weight = np.ones(len(columns)) if sample.weight is None else sample.weight
-    parts = np.column_stack([columns * weight[:, None], weight])
-    for lot in _chunks(subsets, len(parts)):
-        times = _sums(lot, None, len(parts))  # how often each row is in a lot: once or never
-        sums = times @ parts
+    weighted = np.column_stack([columns * weight[:, None], weight])
+    for lot in _chunks(subsets, len(weighted)):
+        times = _sums(lot, None, len(weighted))  # how often each row is in a lot: once or never
+        sums = times @ weighted
         (hit, y, z), total = np.split(sums[:, :-1], 3, axis=1), sums[:, -1:]
         counts = np.stack([total - y - z + hit, z - hit, y - hit, hit], axis=-1)
         counts = np.where(counts < 1e-12 * total[..., None], 0.0, counts)
@@ -240,13 +240,13 @@ def _labels(sample: LabelCounts, subsets: Lots) -> Iterator[Any]:
 
 def _moments(sample: MomentRows, subsets: Lots) -> Iterator[Any]:
     moments = sample.statistic
-    parts = moments.mean_columns(sample.truth, sample.predicted)
-    shape, parts = parts.shape, parts.reshape(len(parts), -1)
-    weight = np.ones(len(parts)) if sample.weight is None else sample.weight
-    for lot in _chunks(subsets, subsets.shape[1] * parts.shape[1]):
+    row_columns = moments.mean_columns(sample.truth, sample.predicted)
+    shape, row_columns = row_columns.shape, row_columns.reshape(len(row_columns), -1)
+    weight = np.ones(len(row_columns)) if sample.weight is None else sample.weight
+    for lot in _chunks(subsets, subsets.shape[1] * row_columns.shape[1]):
         total = weight[lot].sum(axis=1)[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):  # a lot may be without weight
-            means = np.einsum("bi,bik->bk", weight[lot], parts[lot]) / total
+            means = np.einsum("bi,bik->bk", weight[lot], row_columns[lot]) / total
         yield NumericMoments.from_means(means.reshape(-1, *shape[1:]), moments)
 
 

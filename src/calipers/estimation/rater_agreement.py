@@ -71,13 +71,13 @@ class RatingSample:
             column, VarianceEstimator(self.weight, self.clusters, denominator=denominator), "delta"
         )
 
-    def signs(self, other: RatingSample) -> Signs:
+    def signs(self, second_sample: RatingSample) -> Signs:
         """Count the items with more, equal and less pairwise agreement than in another sample.
 
         Only items that have two or more ratings in both samples count.
         """
-        shared_mask = self.statistic.twice & other.statistic.twice
-        first, second = (sample.statistic.agreeing[shared_mask] for sample in (self, other))
+        shared_mask = self.statistic.twice & second_sample.statistic.twice
+        first, second = (sample.statistic.agreeing[shared_mask] for sample in (self, second_sample))
         return count_signs(first - second, self.statistic.item_counts[shared_mask])
 
     def point_estimate(self, measure: Any) -> PointEstimate:
@@ -130,7 +130,7 @@ class RatingSample:
 
 
 def estimate_agreement(
-    measure: Any, ratings: Ratings, settings: Settings, **parts: Any
+    measure: Any, ratings: Ratings, settings: Settings, **estimate_fields: Any
 ) -> PointEstimate:
     """Estimate a measure of agreement from the ratings, apart from the clusters of items."""
     value, bounds = float(measure.apply(ratings)), _measure_range(measure, ratings)
@@ -170,7 +170,7 @@ def estimate_agreement(
         "caution": "few ratings outside the most frequent category" if is_rare else "",
         "methods": methods,
     }
-    return PointEstimate(**{**fields, **parts})
+    return PointEstimate(**{**fields, **estimate_fields})
 
 
 def _unlike_most(values: FloatArray) -> int:
@@ -256,22 +256,28 @@ class _RaterDistribution:
             )
             # To first order an item that is rated alike moves it too, as most do.
             n_changed = partial(_unlike_most, values)
-        parts: dict[str, Any] = {"units": units, "influence": influence, "n_changed": n_changed}
-        parts |= {
+        difference_fields: dict[str, Any] = {
+            "units": units,
+            "influence": influence,
+            "n_changed": n_changed,
+        }
+        difference_fields |= {
             "signs": self._signs(second.joint_distribution.sample),
             "sizes": lambda: (effective_size_of(weights),),
         }
-        return first.difference(second, n=n, weight=None if weight is None else weights, **parts)
+        return first.difference(
+            second, n=n, weight=None if weight is None else weights, **difference_fields
+        )
 
-    def _signs(self, other: RatingSample) -> Callable[[], Signs]:
-        return lambda: self.sample.signs(other)
+    def _signs(self, second_sample: RatingSample) -> Callable[[], Signs]:
+        return lambda: self.sample.signs(second_sample)
 
     def _grouped_estimate(
         self,
         first: PointEstimate,
         second: PointEstimate,
         either_mask: npt.NDArray[np.bool_],
-        other: RatingSample,
+        second_sample: RatingSample,
     ) -> PointEstimate:
         """Return the difference on items that are grouped by equal ratings."""
         ratings, influence = (
@@ -288,9 +294,9 @@ class _RaterDistribution:
             column = influence().column[either_mask] / np.sqrt(squares)
             return UnitGroups(column * weight.sum(), item_counts, weight, squares)
 
-        parts: dict[str, Any] = {"influence": influence, "unit_groups": groups}
-        parts |= {
-            "signs": self._signs(other),
+        difference_fields: dict[str, Any] = {"influence": influence, "unit_groups": groups}
+        difference_fields |= {
+            "signs": self._signs(second_sample),
             "sizes": lambda: (effective_size(weight.sum(), squares.sum()),),
         }
-        return first.difference(second, n=round(float(item_counts.sum())), **parts)
+        return first.difference(second, n=round(float(item_counts.sum())), **difference_fields)

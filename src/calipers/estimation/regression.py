@@ -263,10 +263,10 @@ class MomentRows(NumericSample):
 
     def _replicates(self, measure: MeasureLike) -> FloatArray:
         moments = self.statistic
-        parts = moments.mean_columns(self.truth, self.predicted)
-        flat = parts.reshape(len(parts), -1)
+        row_columns = moments.mean_columns(self.truth, self.predicted)
+        flat = row_columns.reshape(len(row_columns), -1)
         means = row_means(flat, self.weight, self.settings, self.clusters)
-        means = means.reshape(-1, *parts.shape[1:])
+        means = means.reshape(-1, *row_columns.shape[1:])
         return measure.apply(NumericMoments.from_means(means, moments))
 
 

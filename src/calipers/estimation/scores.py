@@ -317,8 +317,8 @@ class _ScoreEstimate:
 
     @property
     def _area_fraction(self) -> float | None:
-        part = self.measure.definition.area_fraction
-        return None if part is None else part(self.measure.parameters)
+        area_fraction = self.measure.definition.area_fraction
+        return None if area_fraction is None else area_fraction(self.measure.parameters)
 
     def _separated_interval(self, level: float) -> Interval:
         clusters, area = self.rows.clusters, self.measure.definition.area

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 FEW_CLUSTERS = 50
 
 
-class NeighbourDistances(NamedTuple):
+class NeighborDistances(NamedTuple):
     """Mean distances of each point to its own cluster, and to the nearest other one.
 
     ``own_cluster`` is the mean distance to the other points of its cluster, NaN if it is alone;
@@ -62,7 +62,7 @@ class Silhouettes:
         return np.arange(len(self.cluster)) if self.sample_indices is None else self.sample_indices
 
     @cached_property
-    def nearest(self) -> NeighbourDistances:
+    def nearest(self) -> NeighborDistances:
         """Mean distances to the own and to the nearest other cluster."""
         sums, row_indices = (
             self.geometry.sums(self.cluster, self.sample_indices),
@@ -75,9 +75,7 @@ class Silhouettes:
             mean = np.where(self.sizes > 0, sums / self.sizes, np.inf)
         mean[row_indices, cluster] = np.inf
         nearest_cluster = mean.argmin(axis=1)
-        return NeighbourDistances(
-            own_distances, mean[row_indices, nearest_cluster], nearest_cluster
-        )
+        return NeighborDistances(own_distances, mean[row_indices, nearest_cluster], nearest_cluster)
 
     def moving(self, cluster_index: int | None) -> FloatArray:
         """Return the influence of each point on the mean silhouette through others' distances.
@@ -112,12 +110,12 @@ class Silhouettes:
                 influence_values = self.geometry.between(
                     rows, self.point_indices[others], np.abs(weight)
                 )
-                part = np.abs(weight) * np.nan_to_num(mean[others])
-                influence_values -= part.sum()
+                changes = np.abs(weight) * np.nan_to_num(mean[others])
+                influence_values -= changes.sum()
                 if (
                     n_excluded == 2
                 ):  # its distance to itself, which is 0, was taken for one to another
-                    influence_values[np.searchsorted(rows, self.point_indices[others])] += part
+                    influence_values[np.searchsorted(rows, self.point_indices[others])] += changes
                 out[rows] += (influence_values if n_excluded == 1 else -influence_values) / max(
                     self.sizes[k] - n_excluded, 1.0
                 )
@@ -133,7 +131,7 @@ class Silhouettes:
 
 @dataclass(frozen=True, eq=False)
 class SimplifiedSilhouettes:
-    """Silhouettes of points by the distances to the centres of clusters.
+    """Silhouettes of points by the distances to the centers of clusters.
 
     For a batch of the points, ``sizes``, ``middles`` and ``pulled`` are those of all points.
     """
@@ -153,7 +151,7 @@ class SimplifiedSilhouettes:
         return np.arange(len(self.cluster))
 
     @cached_property
-    def centres(self) -> FloatArray:
+    def centers(self) -> FloatArray:
         """Means of the clusters."""
         if self.middles is not None:
             return self.middles
@@ -161,18 +159,18 @@ class SimplifiedSilhouettes:
         return np.asarray(sums / np.maximum(self.sizes, 1.0)[:, None])
 
     @cached_property
-    def nearest(self) -> NeighbourDistances:
+    def nearest(self) -> NeighborDistances:
         """Distances to the own and to the nearest other centre."""
         distances = np.full((len(self.points), len(self.sizes)), np.inf)
         for j in np.flatnonzero(self.sizes):
-            distances[:, j] = np.sqrt(np.square(self.points - self.centres[j]).sum(axis=1))
+            distances[:, j] = np.sqrt(np.square(self.points - self.centers[j]).sum(axis=1))
         row_indices = np.arange(len(self.points))
         own_distances = np.where(
             self.sizes[self.cluster] > 1, distances[row_indices, self.cluster], np.nan
         )
         distances[row_indices, self.cluster] = np.inf
         nearest_cluster = distances.argmin(axis=1)
-        return NeighbourDistances(
+        return NeighborDistances(
             own_distances, distances[row_indices, nearest_cluster], nearest_cluster
         )
 
@@ -184,13 +182,13 @@ class SimplifiedSilhouettes:
         """
         pull = self.pull(cluster_index) if self.pulled is None else self.pulled
         size = np.maximum(self.sizes - 1, 1.0)[self.cluster]
-        off = self.points - self.centres[self.cluster]
+        off = self.points - self.centers[self.cluster]
         return np.asarray(np.einsum("ij,ij->i", off, pull[self.cluster]) / size)
 
     def pull(self, cluster_index: int | None) -> FloatArray:
-        """Return the derivatives of the sum of silhouettes by the centres."""
+        """Return the derivatives of the sum of silhouettes by the centers."""
         own_distances, other_distances, nearest_cluster = self.nearest
-        pull = np.zeros_like(self.centres)
+        pull = np.zeros_like(self.centers)
         rows = slice(None) if cluster_index is None else self.cluster == cluster_index
         for slope, group, distances in zip(
             slopes(own_distances, other_distances),
@@ -199,7 +197,7 @@ class SimplifiedSilhouettes:
             strict=True,
         ):
             pace = np.divide(slope, distances, out=np.zeros_like(slope), where=distances > 0)[rows]
-            towards = (self.centres[group[rows]] - self.points[rows]) * pace[:, None]
+            towards = (self.centers[group[rows]] - self.points[rows]) * pace[:, None]
             pull += cluster_sums(np.nan_to_num(towards), group[rows], len(self.sizes))
         return pull
 

@@ -84,5 +84,5 @@ def apply_measure(measure: Any, statistic: Statistic) -> Any:
 
     Only counts have classes and averages, and only moments have averages over outputs.
     """
-    known = isinstance(statistic, ConfusionMatrix | ClassTables) or is_multioutput(statistic)
-    return measure if known else measure.plain
+    has_views = isinstance(statistic, ConfusionMatrix | ClassTables) or is_multioutput(statistic)
+    return measure if has_views else measure.plain

@@ -377,8 +377,8 @@ def pooled_t(
         return _function_t(summary, columns, value, settings, level)
     w, n = columns[:, 1], len(columns)
     residuals = columns[:, 0] - value * w
-    parts = np.column_stack([w, residuals, residuals**2, residuals * w, w**2])
-    means, _ = _core.bootstrap_means(parts, settings.seed, settings.n_resamples)
+    moment_columns = np.column_stack([w, residuals, residuals**2, residuals * w, w**2])
+    means, _ = _core.bootstrap_means(moment_columns, settings.seed, settings.n_resamples)
     with np.errstate(divide="ignore", invalid="ignore"):
         deviations = means[:, 1] / means[:, 0]
         spread = means[:, 2] - 2 * deviations * means[:, 3] + deviations**2 * means[:, 4]
@@ -396,8 +396,8 @@ def _function_t(
     center = columns.mean(axis=0)
     deviations = columns - center  # so that squares keep their digits
     first, second = np.triu_indices(width)
-    parts = np.column_stack([deviations, deviations[:, first] * deviations[:, second]])
-    means, _ = _core.bootstrap_means(parts, settings.seed, settings.n_resamples)
+    moment_columns = np.column_stack([deviations, deviations[:, first] * deviations[:, second]])
+    means, _ = _core.bootstrap_means(moment_columns, settings.seed, settings.n_resamples)
 
     def errors(shifts: FloatArray, products: FloatArray) -> FloatArray:
         slopes = _summary_derivatives(summary, center + shifts)
@@ -407,7 +407,7 @@ def _function_t(
 
     shifts, products = means[:, :width], means[:, width:]
     no_shift = np.zeros((1, width))
-    se = float(errors(no_shift, parts[:, width:].mean(axis=0)[None])[0])
+    se = float(errors(no_shift, moment_columns[:, width:].mean(axis=0)[None])[0])
     replicates = summary.summarize_means(center + shifts, n)
     return intervals.bootstrap_t(value, se, replicates, errors(shifts, products), level)
 
@@ -635,14 +635,16 @@ class _EstimatePair:
         }
         if n == 0:
             return self.first.difference(self.second, n=n, value=np.nan, **shared)
-        parts: dict[str, Any]
+        difference_fields: dict[str, Any]
         if self.summary.kind in ("mean", "sum"):
-            parts = self._mean_fields(self._units(a[:, 0] - b[:, 0]), draws, signs, index)
+            difference_fields = self._mean_fields(
+                self._units(a[:, 0] - b[:, 0]), draws, signs, index
+            )
         else:
-            parts = self._function_fields(a, b, importance, draws, signs, index)
+            difference_fields = self._function_fields(a, b, importance, draws, signs, index)
         if ours.clusters is not None or ours.order is not None:
-            parts |= self._dependent_fields(a, b)
-        return self.first.difference(self.second, n=n, **shared, **parts)
+            difference_fields |= self._dependent_fields(a, b)
+        return self.first.difference(self.second, n=n, **shared, **difference_fields)
 
     def _units(self, values: FloatArray) -> UnitValues:
         """Return values of the topics on which both have one, as units."""
@@ -725,7 +727,7 @@ class _EstimatePair:
             )
 
         value = pair_values[0] - pair_values[1]
-        parts: dict[str, Any] = {
+        difference_fields: dict[str, Any] = {
             "value": value,
             "linear_units": lambda: self._units(value + influence_differences()),
             "error": lambda: replace(self._units(influence_differences()).error, name="Student t"),
@@ -734,7 +736,7 @@ class _EstimatePair:
         }
         if summary.kind == "geometric":
             return {
-                **parts,
+                **difference_fields,
                 "units": self._units(a[:, 0] - b[:, 0]),
                 "value_is_unit_mean": False,
                 "permutation_test": lambda alternative: signs.test(index, alternative),
@@ -743,7 +745,7 @@ class _EstimatePair:
         if importance is not None:
             first, second = (table * importance[:, None] for table in (a, b))
         return {
-            **parts,
+            **difference_fields,
             "permutation_test": lambda alternative: paired_tests.swapped_ratios(
                 first, second, tries, settings.seed, alternative, summary.formula
             ),

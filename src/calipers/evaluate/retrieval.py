@@ -35,7 +35,7 @@ from calipers.evaluation.shared import Statistics, full_name, select_measures
 from calipers.evaluation.stored_predictions import Baseline, add_stored_topics, baseline_provenance
 from calipers.evaluation.topic_scores import ORDER, TopicScores
 from calipers.measures import Measure, parse
-from calipers.measures.judgment_bounds import MOST_UNFOUND, mean_bounds, value_bounds
+from calipers.measures.judgment_bounds import MAX_UNRETRIEVED, mean_bounds, value_bounds
 from calipers.report.headlines import format_names
 from calipers.report.safe_names import join_words, shorten_name
 from calipers.results import Curve, Evaluation
@@ -324,11 +324,13 @@ class UnjudgedAssumptions:
     collection_size: int | None
 
     def __post_init__(self) -> None:
-        number = isinstance(self.max_unretrieved, int) and 0 <= self.max_unretrieved <= MOST_UNFOUND
+        number = (
+            isinstance(self.max_unretrieved, int) and 0 <= self.max_unretrieved <= MAX_UNRETRIEVED
+        )
         if self.max_unretrieved != OPEN and not number:
             raise InputError(
                 f"max_unretrieved is {self.max_unretrieved!r}, expected a whole number from 0 to "
-                f"{MOST_UNFOUND:,}, or {OPEN!r} for any number"
+                f"{MAX_UNRETRIEVED:,}, or {OPEN!r} for any number"
             )
         if self.max_grade is not None and self.max_grade < 1:
             raise InputError(f"max_grade is {self.max_grade!r}, expected a whole number from 1 up")

@@ -52,7 +52,7 @@ from calipers.systems.quantiles import QuantileOutput
 from calipers.systems.regression import RegressionOutput
 
 
-@functools.partial(validate_arguments, called="measure")
+@functools.partial(validate_arguments, function_name="measure")
 def compute_value(
     measure: Measure,
     truth: Any,

@@ -180,7 +180,9 @@ def _is_measure(value: Any) -> bool:
 _VERBS: WeakSet[FunctionType] = WeakSet()
 
 
-def validate_arguments(function: Callable[P, R], called: str | None = None) -> Callable[P, R]:
+def validate_arguments(
+    function: Callable[P, R], function_name: str | None = None
+) -> Callable[P, R]:
     """Check and convert the arguments of a function by their annotations.
 
     An argument of the wrong type raises an :class:`InputError`, an unknown argument a
@@ -192,7 +194,7 @@ def validate_arguments(function: Callable[P, R], called: str | None = None) -> C
     ----------
     function : callable
         Function whose annotations are read.
-    called : str, optional
+    function_name : str, optional
         Name of the function in messages. By default its ``__name__``.
 
     Returns
@@ -200,7 +202,7 @@ def validate_arguments(function: Callable[P, R], called: str | None = None) -> C
     callable
         The function, with its arguments checked at each call.
     """
-    called = called or function.__name__
+    function_name = function_name or function.__name__
 
     @functools.cache
     def expected() -> tuple[inspect.Signature, dict[str, str], str]:
@@ -219,11 +221,11 @@ def validate_arguments(function: Callable[P, R], called: str | None = None) -> C
         signature, annotations, options_name = expected()
         for name in kwargs:
             if name not in annotations:
-                raise TypeError(_unknown_message(called, name, list(annotations)))
+                raise TypeError(_unknown_message(function_name, name, list(annotations)))
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"{called}(): {error}") from None
+            raise TypeError(f"{function_name}(): {error}") from None
         for arguments in (bound.arguments, bound.arguments.get(options_name, {})):
             for name, value in arguments.items():
                 kinds = _parse_annotation(annotations.get(name, ""))
@@ -263,10 +265,10 @@ SHARED: Mapping[str, str] = {
 
 @functools.cache
 def _parse_annotation(annotation: str) -> list[_ArgumentType] | None:
-    parts = [part.strip() for part in annotation.split("|")]
-    if not all(part in _KINDS for part in parts):
+    type_names = [type_name.strip() for type_name in annotation.split("|")]
+    if not all(type_name in _KINDS for type_name in type_names):
         return None
-    return [_KINDS[part] for part in parts]
+    return [_KINDS[type_name] for type_name in type_names]
 
 
 def _convert_value(name: str, value: Any, kinds: list[_ArgumentType]) -> Any:
@@ -282,7 +284,7 @@ def _convert_value(name: str, value: Any, kinds: list[_ArgumentType]) -> Any:
     raise InputError(f"{name} is {format_value(value)}, expected {words}")
 
 
-def _unknown_message(function: str, name: str, known: list[str]) -> str:
+def _unknown_message(function: str, name: str, argument_names: list[str]) -> str:
     """Return the message for an unknown argument: what it is called here, or why it is missing."""
     from calipers.evaluation.availability import unavailable_reason
 
@@ -292,9 +294,9 @@ def _unknown_message(function: str, name: str, known: list[str]) -> str:
     suggestions = [
         f"{o}="
         for o, others in FOREIGN_NAMES.items()
-        if name.lower() in others.split() and o in known
+        if name.lower() in others.split() and o in argument_names
     ]
     if suggestions:
         suggestion = _INSTEAD.get(name, " or ".join(suggestions))
         return f"{function}() has no {name}=; here it is {suggestion}"
-    return f"{function}() has no {name}=; {did_you_mean(name, known)}"
+    return f"{function}() has no {name}=; {did_you_mean(name, argument_names)}"

@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class CentredMoments(Mergeable):
-    """Cluster moments, directions from the centres, and silhouettes of each clustering.
+class CenteredMoments(Mergeable):
+    """Cluster moments, directions from the centers, and silhouettes of each clustering.
 
     ``leans`` are the sums by cluster of unit vectors from its centre to its points. ``pulls`` are
-    the derivatives of the sum of silhouettes by the positions of the centres.
+    the derivatives of the sum of silhouettes by the positions of the centers.
     """
 
     moments: Mapping[str, ClusterMoments]
@@ -50,10 +50,10 @@ class CentredMoments(Mergeable):
     silhouettes: Mapping[str, Moments]
     pulls: Mapping[str, FloatArray]
 
-    def __add__(self, other: CentredMoments) -> CentredMoments:
-        parts = zip(vars(self).values(), vars(other).values(), strict=True)
-        return CentredMoments(
-            *({name: first[name] + second[name] for name in first} for first, second in parts)
+    def __add__(self, other: CenteredMoments) -> CenteredMoments:
+        field_pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return CenteredMoments(
+            *({name: first[name] + second[name] for name in first} for first, second in field_pairs)
         )
 
 
@@ -136,8 +136,8 @@ class _Pass:
     #: The number of points of each cluster.
     sizes: Mapping[str, FloatArray]
     settings: Settings
-    centres: Mapping[str, FloatArray] | None = None
-    total_moments: CentredMoments | None = None
+    centers: Mapping[str, FloatArray] | None = None
+    total_moments: CenteredMoments | None = None
 
     def samples(
         self, batch: Batch
@@ -149,17 +149,17 @@ class _Pass:
         samples_by_name = {}
         for name, cluster in clusters_by_name.items():
             sizes, totals = self.sizes[name], self.total_moments
-            # Moments of any centres add up if these are the same.
-            centres = np.zeros((len(sizes), points.shape[1]))
-            if self.centres is not None:
-                centres = self.centres[name]
+            # Moments of any centers add up if these are the same.
+            centers = np.zeros((len(sizes), points.shape[1]))
+            if self.centers is not None:
+                centers = self.centers[name]
             leans = None if totals is None else totals.leans[name]
             pulled = None if totals is None else totals.pulls[name]
             dispersion = ClusterDispersion(
-                points, cluster, len(sizes), self.settings, centres, leans
+                points, cluster, len(sizes), self.settings, centers, leans
             )
             silhouettes = SimplifiedSilhouettes(
-                cluster, sizes, points, self.settings, centres, pulled
+                cluster, sizes, points, self.settings, centers, pulled
             )
             samples_by_name[name] = dispersion, MeanSilhouette(silhouettes)
         return samples_by_name, truth, clusters_by_name
@@ -168,21 +168,21 @@ class _Pass:
 class _MomentsPass(_Pass):
     """First pass: the moments of clusters."""
 
-    def __call__(self, batch: Batch) -> CentredMoments:
+    def __call__(self, batch: Batch) -> CenteredMoments:
         """Return the cluster moments of a batch."""
         moments = {
             name: dispersion.statistic for name, (dispersion, _) in self.samples(batch)[0].items()
         }
-        return CentredMoments(moments, {}, {}, {})
+        return CenteredMoments(moments, {}, {}, {})
 
 
-class _CentrePass(_Pass):
-    """Second pass: statistics that depend on the positions of the centres."""
+class _CenterPass(_Pass):
+    """Second pass: statistics that depend on the positions of the centers."""
 
-    def __call__(self, batch: Batch) -> CentredMoments:
-        """Return the moments, directions and silhouettes of a batch about the known centres."""
+    def __call__(self, batch: Batch) -> CenteredMoments:
+        """Return the moments, directions and silhouettes of a batch about the known centers."""
         samples_by_name = self.samples(batch)[0]
-        return CentredMoments(
+        return CenteredMoments(
             {name: dispersion.statistic for name, (dispersion, _) in samples_by_name.items()},
             {name: dispersion.leaning for name, (dispersion, _) in samples_by_name.items()},
             {name: silhouette.statistic for name, (_, silhouette) in samples_by_name.items()},
@@ -250,7 +250,8 @@ class _InfluencePass(_Pass):
         number = float(next(iter(self.sizes.values())).sum())
         return {
             (j, k): UnitDifferences.from_rows(
-                (later - earlier).unit_values(number), known=self.known_values.get((j, k), ())
+                (later - earlier).unit_values(number),
+                known_values=self.known_values.get((j, k), ()),
             )
             for j, ((_, measure), later) in enumerate(influences)
             for k, ((_, other_measure), earlier) in enumerate(influences[:j])
@@ -315,15 +316,15 @@ class StreamedClusterGeometry:
         )
 
     @cached_property
-    def total_moments(self) -> CentredMoments:
+    def total_moments(self) -> CenteredMoments:
         """Totals of all points, from the first and second pass."""
-        first_result = self._reduced(self._moments_pass, "finding centres")
-        centres = {name: moments.mean for name, moments in first_result.moments.items()}
+        first_result = self._reduced(self._moments_pass, "finding centers")
+        centers = {name: moments.mean for name, moments in first_result.moments.items()}
         moments_pass = self._moments_pass
-        centre_pass = _CentrePass(
-            moments_pass.points, moments_pass.sizes, moments_pass.settings, centres
+        center_pass = _CenterPass(
+            moments_pass.points, moments_pass.sizes, moments_pass.settings, centers
         )
-        totals: CentredMoments = self._reduced(centre_pass, "measuring points")
+        totals: CenteredMoments = self._reduced(center_pass, "measuring points")
         return totals
 
     @cached_property
@@ -351,11 +352,11 @@ class StreamedClusterGeometry:
     @cached_property
     def _third(self) -> _InfluencePass:
         first, totals = self._moments_pass, self.total_moments
-        centres = {name: entry.centres for name, entry in totals.moments.items()}
+        centers = {name: entry.centers for name, entry in totals.moments.items()}
         meetings = None
         if self.truth is not None:
             meetings = {name: entry.meeting for name, entry in self.systems.items()}
-        pass_fields = first.points, first.sizes, first.settings, centres, totals
+        pass_fields = first.points, first.sizes, first.settings, centers, totals
         return _InfluencePass(*pass_fields, tuple(self.requests), meetings)
 
     @cached_property
@@ -464,9 +465,9 @@ class _SummarySample:
         """Return the skewness of the influence values, divided by √n."""
         return self.geometry.skewness(self.name, self.measure)
 
-    def differing(self, other: _SummarySample) -> UnitDifferences | None:
+    def differing(self, second: _SummarySample) -> UnitDifferences | None:
         """Return the distribution of the differences from another clustering."""
-        return self.geometry.differing(self.measure, self.name, other.name)
+        return self.geometry.differing(self.measure, self.name, second.name)
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
         """Return the point estimate of the measure."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: Of more clusters, or more classes, nobody would read a table.
 MOST_CLUSTERS, MOST_CLASSES = 1_000, 100
 #: Maximum number of points of a cluster in the search for two groups in it.
-MOST_CUT = 1_000
+MAX_BISECTED_POINTS = 1_000
 #: Maximum number of values (points × clusters) for the intervals of a table.
 MOST_NUMBERS = 20_000_000
 
@@ -160,19 +160,21 @@ def _table(system: Clustering, silhouette_measures: Sequence[Measure]) -> LabelT
     if system.truth is not None and len(system.classes) <= MOST_CLASSES:
         for class_index, name in enumerate(system.classes):
             counts[name] = system.take_rows(system.truth == class_index).sizes
-    parts: dict[str, dict[str, Any]] = {"values": {}, "low": {}, "high": {}}
+    columns_by_field: dict[str, dict[str, Any]] = {"values": {}, "low": {}, "high": {}}
     for measure in silhouette_measures:
         columns = np.array(list(_cluster_rows(system, measure))).T
-        for part, column in zip(parts.values(), columns, strict=True):
-            part[str(measure)] = column
+        for columns_by_name, column in zip(columns_by_field.values(), columns, strict=True):
+            columns_by_name[str(measure)] = column
     if system.stability is not None:
         none = np.full(number, np.nan)
-        for part, column in zip(
-            parts.values(), (system.stability.jaccard, none, none), strict=True
+        for columns_by_name, column in zip(
+            columns_by_field.values(), (system.stability.jaccard, none, none), strict=True
         ):
-            part["Jaccard"] = column
+            columns_by_name["Jaccard"] = column
     level, name = system.settings.level, system.name
-    return LabelTable(name, system.names, system.sizes, counts, **parts, level=level, of="cluster")
+    return LabelTable(
+        name, system.names, system.sizes, counts, **columns_by_field, level=level, of="cluster"
+    )
 
 
 def _cluster_rows(system: Clustering, measure: Measure) -> Iterator[tuple[float, float, float]]:
@@ -217,8 +219,8 @@ def bisect_clusters(system: Clustering) -> Bisections:
     assert system.points is not None
     for k in range(number):
         rows = np.flatnonzero(system.cluster == k)
-        if len(rows) > MOST_CUT:
-            rows = rows[random.permutation(len(rows))[:MOST_CUT]]
+        if len(rows) > MAX_BISECTED_POINTS:
+            rows = rows[random.permutation(len(rows))[:MAX_BISECTED_POINTS]]
         points[k] = len(rows)
         if len(rows) >= ENOUGH:
             centered_points = system.points[rows] - system.points[rows].mean(axis=0)

@@ -209,11 +209,11 @@ def _steps(test: str, horizon: int | None) -> int:
     return horizon
 
 
-def check_option(name: str, value: object, known: Iterable[str]) -> None:
+def check_option(name: str, value: object, choices: Iterable[str]) -> None:
     """Check that the value of an option is one of the known values."""
-    known = tuple(known)
-    if not (isinstance(value, str) and value in known):
-        raise InputError(f"{name} is {format_value(value)}, expected one of {', '.join(known)}")
+    choices = tuple(choices)
+    if not (isinstance(value, str) and value in choices):
+        raise InputError(f"{name} is {format_value(value)}, expected one of {', '.join(choices)}")
 
 
 def paired_comparison(
@@ -242,8 +242,8 @@ def paired_comparison(
         return Comparison((), settings.level, "none", baseline, error_rate="nothing")
     first = str(_primary(primary, list(statistics_by_measure)))
     families = [
-        TestFamily(part, source, baseline, settings, options.repeat)
-        for part in make_families(statistics_by_measure, first)
+        TestFamily(family_statistics, source, baseline, settings, options.repeat)
+        for family_statistics in make_families(statistics_by_measure, first)
     ]
     differences_by_measure: dict[Measure, list[Difference]] = {}
     for test_family in families:
@@ -271,14 +271,15 @@ def _primary(name: str | None, measures: Sequence[Measure]) -> Measure:
     """Return the primary measure: the named one, or the first."""
     if name is None:
         return measures[0]
-    known, parsed_names = (
+    measures_by_name, parsed_names = (
         {str(measure): measure for measure in measures},
         map(str, parse_by_task(name)),
     )
-    matches = [known[text] for text in (name, *parsed_names) if text in known]
+    matches = [measures_by_name[text] for text in (name, *parsed_names) if text in measures_by_name]
     if not matches:
         raise InputError(
-            f"primary: {name!r} is not a compared measure; {did_you_mean(name, list(known))}"
+            f"primary: {name!r} is not a compared measure; "
+            f"{did_you_mean(name, list(measures_by_name))}"
         )
     return matches[0]
 

@@ -253,7 +253,11 @@ def _front(
         if math.isfinite(q.value) and math.isfinite(c.value)
     }
     dominators = {
-        name: [other for other, other_point in points.items() if _is_dominating(other_point, point)]
+        name: [
+            competitor
+            for competitor, competitor_point in points.items()
+            if _is_dominating(competitor_point, point)
+        ]
         for name, point in points.items()
     }
     rows = tuple(
@@ -261,10 +265,12 @@ def _front(
             *(q.system, q.value, q.low, q.high, c.value, c.low, c.high),
             on_front=q.system in points and not dominators[q.system],
             dominated_by=tuple(
-                other for other in dominators.get(q.system, ()) if not dominators[other]
+                competitor
+                for competitor in dominators.get(q.system, ())
+                if not dominators[competitor]
             ),
             significantly_dominated_by=tuple(
-                other for other in points if (other, q.system) in significant_pairs
+                competitor for competitor in points if (competitor, q.system) in significant_pairs
             ),
         )
         for q, c in zip(qualities, cost_estimates, strict=True)

@@ -50,8 +50,8 @@ def pairs_if_several(
 
     There are none if the baseline is not one of the systems.
     """
-    known = baseline is None or baseline in systems
-    if not compare or not known or len(systems) < 2 or settings.interval == "none":
+    is_valid_baseline = baseline is None or baseline in systems
+    if not compare or not is_valid_baseline or len(systems) < 2 or settings.interval == "none":
         return ()
     from calipers.evaluation.compare import system_pairs
 

@@ -82,10 +82,10 @@ def make_families(
     statistics_by_measure: Mapping[Measure, list[DifferenceStatistics]], primary: str | None
 ) -> list[dict[Measure, list[DifferenceStatistics]]]:
     """Split differences into those of the primary measure and those of all other measures."""
-    parts: tuple[dict[Measure, list[DifferenceStatistics]], ...] = {}, {}
+    families: tuple[dict[Measure, list[DifferenceStatistics]], ...] = {}, {}
     for measure, statistics in statistics_by_measure.items():
-        parts[str(measure) != primary][measure] = statistics
-    return [part for part in parts if part]
+        families[str(measure) != primary][measure] = statistics
+    return [family for family in families if family]
 
 
 @dataclass(frozen=True)
@@ -293,8 +293,8 @@ class TestFamily:
                     self.all[index], self._pairs(index), strict=True
                 )
             ]
-        parts = [entry.slice_key for entry in self.all]
-        return max_statistic.gaussian_maxima(vectors, settings.seed, parts, signs.tolist())
+        slice_keys = [entry.slice_key for entry in self.all]
+        return max_statistic.gaussian_maxima(vectors, settings.seed, slice_keys, signs.tolist())
 
     def _importance(self, units: int) -> FloatArray | None:
         """Return the weights of units for each measure, or None if all weights are 1."""
@@ -385,7 +385,7 @@ class TestFamily:
         for (measure, measure_statistics), measure_slice in zip(
             self.statistics_by_measure.items(), self._measure_slices, strict=True
         ):
-            part = replace(self, statistics_by_measure={measure: measure_statistics})
+            measure_family = replace(self, statistics_by_measure={measure: measure_statistics})
             values = self.source.unit_values(measure)
             table = None if values is None else values[~np.isnan(values).any(axis=1)]
             weight = self.source.unit_weights(measure)
@@ -398,7 +398,9 @@ class TestFamily:
                     f"unit, up to {MOST_DEALT:,} of them."
                 )
                 adjusted += (
-                    part._adjust_by_name("holm") if len(measure_statistics) > 1 else part.unadjusted
+                    measure_family._adjust_by_name("holm")
+                    if len(measure_statistics) > 1
+                    else measure_family.unadjusted
                 )
                 continue
             [tukey] = omnibus.randomized_tukey(
@@ -413,7 +415,9 @@ class TestFamily:
                     alternative="two-sided",
                 )
                 for row, pair in zip(
-                    adjusted_p(part.unadjusted, "holm"), self._pairs(measure_slice), strict=True
+                    adjusted_p(measure_family.unadjusted, "holm"),
+                    self._pairs(measure_slice),
+                    strict=True,
                 )
             ]
             mean_differences = [
@@ -424,10 +428,12 @@ class TestFamily:
                 mean_differences, [row.value for row in rows], rtol=1e-9, atol=1e-12
             )
             adjusted += [
-                part._replace_limits(
+                measure_family._replace_limits(
                     row, _within_range(current, tukey.critical if is_mean else math.nan)
                 )
-                for row, current, is_mean in zip(rows, part._procedures, mean_mask, strict=True)
+                for row, current, is_mean in zip(
+                    rows, measure_family._procedures, mean_mask, strict=True
+                )
             ]
         return adjusted
 

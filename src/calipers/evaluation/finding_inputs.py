@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 
 #: Of more rows, the first are looked at for what neighbours have in common.
-MOST_NEIGHBOURS = 20_000
+MAX_NEIGHBOR_ROWS = 20_000
 
 #: Sums by cluster and cell are stored up to this number per row.
 MOST_SUMS = 8
@@ -307,7 +307,7 @@ def from_quantiles(sample: Sample, results: EvaluationResults) -> tuple[Finding,
 
 
 #: Maximum number of points that are expanded from their counts to be permuted.
-MOST_DEALT = 10_000_000
+MAX_PERMUTED_POINTS = 10_000_000
 
 
 def from_clusterings(sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
@@ -319,15 +319,15 @@ def from_clusterings(sample: Sample, results: EvaluationResults) -> tuple[Findin
     distance_measures = [m.plain for m in sample.measures if m.definition.reads == "distances"]
     for name, s in systems.items():
         is_permutable = s.truth is not None and (
-            s.point_counts is None or s.point_counts.sum() <= MOST_DEALT
+            s.point_counts is None or s.point_counts.sum() <= MAX_PERMUTED_POINTS
         )
-        known: list[object] = (
+        system_data: list[object] = (
             [PermutationTest(cache(partial(_permutation_p, s)))] if is_permutable else []
         )
         for measure in distance_measures[:1] if s.batch_statistic is None else ():
             silhouette_sample = s.sample_for(measure)
             if np.isfinite(silhouette_sample.values).all():
-                known.append(
+                system_data.append(
                     PointSilhouettes(
                         s.names,
                         silhouette_sample.cluster,
@@ -336,10 +336,10 @@ def from_clusterings(sample: Sample, results: EvaluationResults) -> tuple[Findin
                     )
                 )
         if s.points is not None and s.metric != "cosine":
-            known.append(bisect_clusters(s))
+            system_data.append(bisect_clusters(s))
         if s.stability is not None:
-            known.append(s.stability)
-        data_by_system[name] = tuple(known)
+            system_data.append(s.stability)
+        data_by_system[name] = tuple(system_data)
     values: dict[str, tuple[bool, dict[str, float]]] = {}
     for e in results[0]:
         d = parse(e.measure, TASKS[sample.problem.task]).definition
@@ -587,7 +587,7 @@ def _collect_findings(
             looked_at=looked_at,
         )
 
-    def of_output(system: str, output: str, known: tuple[Any, ...]) -> Subject:
+    def of_output(system: str, output: str, subject_data: tuple[Any, ...]) -> Subject:
         output_measures = [m for m in sample.measures if m.label == output]
 
         def estimate(name: str) -> Estimate:
@@ -595,7 +595,7 @@ def _collect_findings(
 
         return replace(
             subject(system),
-            data=known,
+            data=subject_data,
             output=output,
             measures=tuple(m.plain for m in output_measures),
             display_names={str(m.plain): str(m) for m in output_measures},
@@ -605,9 +605,9 @@ def _collect_findings(
 
     subjects = [subject(system) for system in sample.systems]
     subjects += [
-        of_output(system, output, known)
+        of_output(system, output, subject_data)
         for system, output_data in outputs.items()
-        for output, known in output_data.items()
+        for output, subject_data in output_data.items()
     ]
     overall_subject = Subject(None, settings.level, (ComparisonResults(comparison, slices),))
     return findings.find_all(
@@ -627,7 +627,7 @@ def _unordered_influence(sample: Sample, system: str) -> tuple[UnorderedInfluenc
     s = sample.rows[system]
     if s.order is not None or s.clusters is not None or _is_sorted(s):
         return ()
-    subset = s if s.n_rows <= MOST_NEIGHBOURS else s.take_rows(np.arange(MOST_NEIGHBOURS))
+    subset = s if s.n_rows <= MAX_NEIGHBOR_ROWS else s.take_rows(np.arange(MAX_NEIGHBOR_ROWS))
     for measure in sample.measures:
         reading = subset.point_estimate(measure)
         if reading.influence is not None and math.isfinite(reading.value):

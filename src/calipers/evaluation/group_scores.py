@@ -159,7 +159,7 @@ class _GroupScores(Mergeable):
     constant: FloatArray
     #: How many documents are relevant in each.
     relevant: FloatArray
-    #: What else is known of each: its weight, and what it is cut by.
+    #: Other columns of each group: its weight, and the columns that define slices.
     auxiliary_table: RowTable
     missing: MissingCounts
 
@@ -244,10 +244,10 @@ class _MeasureGroups:
     group: str
     truth: str
     score: Mapping[str, str]
-    #: What else is known of a group, by what it is, and of what each system costs.
-    known: Mapping[str, str]
+    #: Auxiliary columns of the groups by role, and the costs of each system.
+    column_by_role: Mapping[str, str]
     costs: Mapping[str, Mapping[str, str]]
-    #: The columns that groups are cut by.
+    #: The columns that define slices.
     slices: tuple[str, ...]
     measures: tuple[Measure, ...]
     settings: Settings
@@ -296,7 +296,7 @@ class _MeasureGroups:
                     to_numbers(by_role[label], label) if label == "weight" else by_role[label],
                     label,
                 )
-                for label in self.known
+                for label in self.column_by_role
             },
             **{
                 cost_column_name(cost, name): (to_costs(values, label, len(rows.group)), label)
@@ -309,7 +309,7 @@ class _MeasureGroups:
             key: rows.of_groups(column, label) for key, (column, label) in auxiliary.items()
         }
         relevant = next(iter(ranked.values())).relevant(self.rel).astype(np.float64)
-        known = RowTable.from_columns({"group": rows.groups, **of_groups})
+        auxiliary_table = RowTable.from_columns({"group": rows.groups, **of_groups})
         return _GroupScores(
             scored.topics,
             scored.values,
@@ -317,7 +317,7 @@ class _MeasureGroups:
             scored.weights,
             scored.constant,
             relevant,
-            known,
+            auxiliary_table,
             missing,
         )
 
@@ -329,7 +329,7 @@ class _MeasureGroups:
             "group": columns[self.group],
             "truth": columns[self.truth],
             "score": of_systems[UNNAMED] if list(of_systems) == [UNNAMED] else of_systems,
-            **{role: columns[name] for role, name in self.known.items()},
+            **{role: columns[name] for role, name in self.column_by_role.items()},
             "slices": {name: columns[name] for name in self.slices},
             "cost": {
                 cost: {name: columns[column] for name, column in by_system.items()}
@@ -357,7 +357,7 @@ def _decode_dictionary(column: pa.Array) -> pa.Array:
 
 
 #: Other roles that a group may have.
-_KNOWN = ("weight", "count", "cluster", "time")
+_AUXILIARY_ROLES = ("weight", "count", "cluster", "time")
 
 
 def rank_distributed(
@@ -386,7 +386,11 @@ def rank_distributed(
         group,
         columns.truth,
         score,
-        {role: columns_by_role[role][UNNAMED] for role in _KNOWN if columns_by_role[role]},
+        {
+            role: columns_by_role[role][UNNAMED]
+            for role in _AUXILIARY_ROLES
+            if columns_by_role[role]
+        },
         costs.columns,
         tuple(columns.slice_columns),
         (*measures, *(() if curve_measure is None else measures_by_rank(curve_measure))),
@@ -398,22 +402,22 @@ def rank_distributed(
     rows = columns.stream.group_batches(group)
     result = rows.reduce(work, columns.names)
     drop_notes, table = result.missing.notes, result.auxiliary_table.table.take(result.order)
-    known = {role: table[role] for role in work.known}
+    auxiliary_columns = {role: table[role] for role in work.column_by_role}
     source = result.scores(measures, settings).with_columns(
-        known_of_groups(table["group"].to_pylist(), known)
+        known_of_groups(table["group"].to_pylist(), auxiliary_columns)
     )
     topic_indices = (
         np.arange(len(result.groups)) if source.topic_indices is None else source.topic_indices
     )
-    parts = {
+    factors_by_slice = {
         name: {
-            part: table[f"slice {column}"].take(topic_indices)
-            for part, column in slice_columns.items()
+            factor: table[f"slice {column}"].take(topic_indices)
+            for factor, column in slice_columns.items()
         }
         for name, slice_columns in columns.slices.items()
     }
     slice_definitions, slice_notes = define_slices(
-        parts, options.slice_bins, len(source.topics), "groups"
+        factors_by_slice, options.slice_bins, len(source.topics), "groups"
     )
     n_without_relevant = int(np.count_nonzero(result.relevant[result.order[topic_indices]] == 0))
     cost_values = {
@@ -448,7 +452,7 @@ def _columns(
         raise InputError(f"missing is {missing!r}, expected one of {', '.join(MISSING)}")
     if column_names["group"] is None:
         raise InputError("group: does not name a column of data=")
-    roles = {role: column_names[role] for role in ("group", "score", *_KNOWN)}
+    roles = {role: column_names[role] for role in ("group", "score", *_AUXILIARY_ROLES)}
     roles |= {cost_column_name(cost): by_system for cost, by_system in costs.columns.items()}
     others = {"id": options.id, "slices": column_names["slices"]}
     columns = StreamColumns.from_arguments(
@@ -459,7 +463,7 @@ def _columns(
             f"truth: takes one column, and {column_names['truth']!r} stands for several"
         )
     columns_by_role = {role: _single_columns(columns, role) for role in roles}
-    for role in ("group", *_KNOWN):
+    for role in ("group", *_AUXILIARY_ROLES):
         if columns_by_role[role] and UNNAMED not in columns_by_role[role]:
             raise InputError(f"{role}: has a value for each group, expected the name of one column")
     for role in ("group", "score"):

@@ -75,9 +75,9 @@ def check_inputs(
         raise InputError("a model is evaluated on features and a truth: give (model, X, y)")
     for name in (name for name, value in predictions.items() if value is not None):
         raise InputError(f"{name}= does not apply to a model, which makes its own predictions")
-    rows, known = n_rows(features), n_rows(target)
-    if None not in (rows, known) and rows != known:
-        raise InputError(f"X has {rows:,} rows and y {known:,}; expected equally many")
+    rows, truth_rows = n_rows(features), n_rows(target)
+    if None not in (rows, truth_rows) and rows != truth_rows:
+        raise InputError(f"X has {rows:,} rows and y {truth_rows:,}; expected equally many")
 
 
 def n_rows(values: Any) -> int | None:
@@ -141,10 +141,10 @@ def predict_classes(
     check_inputs(truth, predicted, target, {"score": score, "probability": probability})
     estimators, features, cut = truth, predicted, threshold is not None
     outputs: dict[str, dict[str, Any]] = {"predicted": {}, "score": {}, "probability": {}}
-    known: dict[str, None] = {}
+    label_names: dict[str, None] = {}
     for name, model in named_estimators(estimators).items():
         names = class_names(model)
-        known |= dict.fromkeys(names)
+        label_names |= dict.fromkeys(names)
         labels = None if cut else _labels(model, features)
         table = _table(model, "predict_proba", features)
         if table is not None:
@@ -162,7 +162,7 @@ def predict_classes(
         if labels is not None:
             outputs["predicted"][name] = labels
     predicted, score, probability = (columns or None for columns in outputs.values())
-    return ModelOutputs(target, predicted, score, probability, tuple(sort_labels(known)))
+    return ModelOutputs(target, predicted, score, probability, tuple(sort_labels(label_names)))
 
 
 def _is_multiclass(target: Any) -> bool:
@@ -178,10 +178,10 @@ def class_names(model: Any) -> tuple[str, ...]:
 
     There are none if it does not state them or has several outputs.
     """
-    known = getattr(model, "classes_", None)
-    if known is None or isinstance(known, list) or np.ndim(known) != 1:
+    classes = getattr(model, "classes_", None)
+    if classes is None or isinstance(classes, list) or np.ndim(classes) != 1:
         return ()
-    return tuple(label_name(label) for label in known)
+    return tuple(label_name(label) for label in classes)
 
 
 def positive_column(table: Any, names: Sequence[str], positive: Any) -> Any:
@@ -226,10 +226,10 @@ def _labels(model: Any, features: Any) -> Any:
 
 def _is_argmax(table: Any, model: Any, labels: Any) -> bool:
     """Return whether the labels are those of the highest probability, with ties in any order."""
-    known, values = getattr(model, "classes_", None), np.asarray(table)
-    if known is None or values.ndim != 2 or values.shape[1] != len(known):
+    classes, values = getattr(model, "classes_", None), np.asarray(table)
+    if classes is None or values.ndim != 2 or values.shape[1] != len(classes):
         return True
-    index_by_label = {label_name(label): i for i, label in enumerate(known)}
+    index_by_label = {label_name(label): i for i, label in enumerate(classes)}
     label_indices = np.array(
         [index_by_label.get(label_name(label), -1) for label in np.asarray(labels)]
     )
@@ -285,11 +285,11 @@ def _label_probabilities(model: Any, features: Any) -> Any:
     output = ask(features)
     if not isinstance(output, list):
         return to_matrix(output, "predict_proba")
-    known = getattr(model, "classes_", None)
-    if not isinstance(known, list) or len(known) != len(output):
-        known = [(0, 1)] * len(output)
+    label_classes = getattr(model, "classes_", None)
+    if not isinstance(label_classes, list) or len(label_classes) != len(output):
+        label_classes = [(0, 1)] * len(output)
     columns = []
-    for probabilities, classes in zip(output, known, strict=True):
+    for probabilities, classes in zip(output, label_classes, strict=True):
         names = [label_name(label) for label in classes]
         column_index = next((i for i, name in enumerate(names) if name in ("1", "True")), None)
         columns.append(

@@ -100,8 +100,8 @@ class Options:
     @classmethod
     def from_arguments(cls, arguments: Mapping[str, Any]) -> Options:
         """Select the options from the arguments of a task, and check those of inference."""
-        known = {field.name for field in fields(cls)}
-        options = cls(**{name: value for name, value in arguments.items() if name in known})
+        option_names = {field.name for field in fields(cls)}
+        options = cls(**{name: value for name, value in arguments.items() if name in option_names})
         options.settings  # noqa: B018
         return options
 

@@ -326,8 +326,10 @@ class Sample(ABC):
     @property
     def directed_measures(self) -> tuple[Measure, ...]:
         """Measures that have a direction and a known sampling distribution."""
-        known = ((m, m.definition) for m in self.measures)
-        return tuple(m for m, d in known if d.higher_is_better is not None and d.interval != "none")
+        definitions = ((m, m.definition) for m in self.measures)
+        return tuple(
+            m for m, d in definitions if d.higher_is_better is not None and d.interval != "none"
+        )
 
     # --- Point estimates -------------------------------------------------------------------------
 

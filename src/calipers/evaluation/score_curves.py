@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from calipers.statistics import ScoreTable
 
 #: Maximum number of thresholds, and thus of points, of a curve of a stream.
-MOST_DRAWN = 50_000
+MAX_CURVE_SCORES = 50_000
 
 
 def curves_of_sums(
@@ -99,14 +99,14 @@ def _score_data(
     for name in dict.fromkeys(lacking):
         if None in proportion_by_label or len(proportion_by_label) > MOST_CLASSES:
             area = parse("AUC", "scores")
-            other = sample.with_measures(
+            score_sample = sample.with_measures(
                 [name], [replace(area, label=label) for label in shown_labels]
             )
         else:  # which tables of the classes take as well
-            other = evaluate_classes(
+            score_sample = evaluate_classes(
                 sample, name, [label for label in proportion_by_label if label is not None]
             )
-        tables |= {(name, label): other.table(name, label) for label in shown_labels}
+        tables |= {(name, label): score_sample.table(name, label) for label in shown_labels}
     weighted = sample.has_weights or sample.clusters is not None
     # Rows with unequal weights or in clusters cannot be resampled from a table.
     settings = replace(sample.settings, interval="none") if weighted else sample.settings
@@ -114,11 +114,11 @@ def _score_data(
     def make_data(name: str, label: str | None) -> ScoreData:
         like = sample.template[name].delegate(replace(parse("AUC", "scores"), label=label))[0]
         table: ScoreTable | None = tables.get((name, label))
-        is_short = table is not None and len(table.scores) <= MOST_DRAWN and not table.shift
+        is_short = table is not None and len(table.scores) <= MAX_CURVE_SCORES and not table.shift
 
         def read() -> ScoreTable:
             assert table is not None  # of classes that are drawn
-            return table if is_short else table.compress(MOST_DRAWN)
+            return table if is_short else table.compress(MAX_CURVE_SCORES)
 
         return ScoreData(
             name,
@@ -129,7 +129,7 @@ def _score_data(
             probabilities=is_short and like.probability is not None,
             names=like.labels.names,
             series=series_name(label),
-            share=proportion_by_label[label],
+            proportion=proportion_by_label[label],
             independent=not weighted,
         )
 

@@ -283,15 +283,15 @@ def column_name(role: str, system: str) -> str:
 
 
 def read_system_columns(
-    given: Any, what: str, rows: int, read: Callable[[Any, str], Any]
+    source: Any, role: str, rows: int, read: Callable[[Any, str], Any]
 ) -> dict[str, Any]:
     """Read the column of each system by name, and check its length.
 
     Parameters
     ----------
-    given : column or dict of column
+    source : column or dict of column
         One column, or columns by system.
-    what : str
+    role : str
         Role of the columns, for messages.
     rows : int
         Number of rows.
@@ -309,9 +309,9 @@ def read_system_columns(
         If a column does not have as many rows, or cannot be read.
     """
     columns = {}
-    for name, values in named_systems(given, what).items():
-        columns[name] = read(values, column_name(what, name))
-        check_length(columns[name], rows, column_name(what, name))
+    for name, values in named_systems(source, role).items():
+        columns[name] = read(values, column_name(role, name))
+        check_length(columns[name], rows, column_name(role, name))
     return columns
 
 

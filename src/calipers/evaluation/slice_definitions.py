@@ -60,7 +60,7 @@ def slice_columns(slices: Any) -> dict[str, dict[str, Any]] | None:
         return {str(name): _columns_by_name(str(name), columns) for name, columns in slices.items()}
     if not isinstance(slices, list | tuple) or not all(isinstance(name, str) for name in slices):
         raise InputError("slices: expected a dict of columns by name, or names of columns of data=")
-    return {name: {part: part for part in _split(name)} for name in slices}
+    return {name: {factor: factor for factor in _split(name)} for name in slices}
 
 
 def define_slices(
@@ -77,23 +77,23 @@ def define_slices(
             f"slice_bins is {format_value(bins)}, expected a dict from slices to bin edges"
         )
     slices, bins = slices or {}, {str(name): edges for name, edges in (bins or {}).items()}
-    known = list(dict.fromkeys(part for columns in slices.values() for part in columns))
+    factors = list(dict.fromkeys(factor for columns in slices.values() for factor in columns))
     for name in bins:
-        if name not in known:
+        if name not in factors:
             raise InputError(
-                f"bins for {name!r}, which is not a slice; {did_you_mean(name, known)}"
+                f"bins for {name!r}, which is not a slice; {did_you_mean(name, factors)}"
             )
     definitions, notes = [], []
     for name, columns in slices.items():
-        part_definitions = []
-        for part, column in columns.items():
-            cut, note = _slice_column(part, column, rows, bins.get(part), unit)
-            part_definitions.append(cut)
+        factor_definitions = []
+        for factor, column in columns.items():
+            cut, note = _slice_column(factor, column, rows, bins.get(factor), unit)
+            factor_definitions.append(cut)
             notes += note
         cut = (
-            _cross_columns(name, part_definitions)
-            if len(part_definitions) > 1
-            else part_definitions[0]
+            _cross_columns(name, factor_definitions)
+            if len(factor_definitions) > 1
+            else factor_definitions[0]
         )
         if len(cut.names) > MOST_SLICES:
             raise InputError(too_many(name, len(cut.names)))
@@ -111,19 +111,19 @@ def too_many(name: str, number: int, qualifier: str = "") -> str:
 
 def _columns_by_name(name: str, columns: Any) -> dict[str, Any]:
     """Return the columns of one slicing by name, several if they are crossed."""
-    parts = _split(name)
-    if isinstance(columns, tuple) and len(parts) > 1:
-        if len(columns) != len(parts):
+    factors = _split(name)
+    if isinstance(columns, tuple) and len(factors) > 1:
+        if len(columns) != len(factors):
             raise InputError(
-                f"slice {name!r}: has {len(columns)} columns, expected {len(parts)}, one for each "
-                f"of {', '.join(parts)}"
+                f"slice {name!r}: has {len(columns)} columns, expected {len(factors)}, one for "
+                f"each of {', '.join(factors)}"
             )
-        return dict(zip(parts, columns, strict=True))
+        return dict(zip(factors, columns, strict=True))
     return {name: columns}
 
 
 def _split(name: str) -> list[str]:
-    return [part.strip() for part in name.split("*")]
+    return [factor.strip() for factor in name.split("*")]
 
 
 def _slice_column(

@@ -71,16 +71,16 @@ class ComplementReplicates:
     settings: Settings
 
     def replicates(
-        self, measures: Sequence[Any], parts: Sequence[int]
+        self, measures: Sequence[Any], subset_indices: Sequence[int]
     ) -> dict[tuple[Any, int], FloatArray]:
         """Return bootstrap replicates of each measure on the complements of some subsets."""
         blocks: dict[tuple[Any, int], list[FloatArray]] = {
-            (measure, part): [] for part in parts for measure in measures
+            (measure, subset_index): [] for subset_index in subset_indices for measure in measures
         }
         for times in self.draw_weights():
             matrices = self.matrices(times)
-            for (measure, part), values in blocks.items():
-                values.append(measure.apply(matrices[part]))
+            for (measure, subset_index), values in blocks.items():
+                values.append(measure.apply(matrices[subset_index]))
         return {key: np.concatenate(values) for key, values in blocks.items()}
 
     def draw_weights(self) -> Iterator[FloatArray]:
@@ -190,23 +190,23 @@ class Subsets:
         """Measures of confusion counts."""
         return tuple(m for m in self.measures if m.definition.statistic is ConfusionMatrix)
 
-    def subset(self, part: int) -> SystemOutput:
+    def subset(self, subset_index: int) -> SystemOutput:
         """Return the system on a subset."""
-        system = self._systems[part]
+        system = self._systems[subset_index]
         assert system is not None
         return system
 
-    def estimate(self, part: int, measure: Measure, reading: PointEstimate) -> Estimate:
+    def estimate(self, subset_index: int, measure: Measure, reading: PointEstimate) -> Estimate:
         """Return the estimate on a subset."""
-        return estimate_measure(self.subset(part), measure, reading)
+        return estimate_measure(self.subset(subset_index), measure, reading)
 
-    def forget(self, part: int) -> None:
+    def forget(self, subset_index: int) -> None:
         """Release the memory of a subset, in particular its replicates."""
-        self._systems[part] = None
+        self._systems[subset_index] = None
 
-    def complement(self, part: int) -> Complement | None:
+    def complement(self, subset_index: int) -> Complement | None:
         """Return the complement of a subset, or None if it is empty."""
-        return Complement(self, part) if len(self) > 1 else None
+        return Complement(self, subset_index) if len(self) > 1 else None
 
     def complement_statistics(self, measure: Measure) -> list[Any] | None:
         """Return the statistic of the complement of each subset, or None if it is not additive."""
@@ -250,27 +250,31 @@ class Subsets:
         )
         return math.isclose(single_value, doubled_value, rel_tol=1e-9, abs_tol=1e-12)
 
-    def others_drawn(self, part: int, measure: Measure, settings: Settings) -> FloatArray:
+    def complement_replicates(
+        self, subset_index: int, measure: Measure, settings: Settings
+    ) -> FloatArray:
         """Return bootstrap replicates of a measure of counts on the complement of a subset.
 
         Rows are resampled, for the complements of all subsets at once.
         """
         replicates_by_key = cached(self, ("drawn", settings), dict)
-        if (measure, part) not in replicates_by_key:
+        if (measure, subset_index) not in replicates_by_key:
             counts: Any = self.system.sample_for(measure)
             others = ComplementReplicates(
                 counts.cells, counts.matrix.labels, self.cut.codes, len(self), settings
             )
             todo = dict.fromkeys((measure, *self.count_measures))
             # With two subsets one difference suffices: the other is its negative.
-            which = range(len(self)) if len(self) > 2 else [part]
+            which = range(len(self)) if len(self) > 2 else [subset_index]
             replicates_by_key.update(
-                others.replicates([m for m in todo if (m, part) not in replicates_by_key], which)
+                others.replicates(
+                    [m for m in todo if (m, subset_index) not in replicates_by_key], which
+                )
             )
-        replicates: FloatArray = replicates_by_key[measure, part]
+        replicates: FloatArray = replicates_by_key[measure, subset_index]
         return replicates
 
-    def statistic(self, part: int, measure: Measure) -> Statistic | None:
+    def statistic(self, subset_index: int, measure: Measure) -> Statistic | None:
         """Return the statistic that the measure is a formula over, on a subset."""
         subset_statistics = (
             None
@@ -278,12 +282,12 @@ class Subsets:
             else self._subset_statistics(measure)
         )
         return (
-            self.subset(part).statistic(measure)
+            self.subset(subset_index).statistic(measure)
             if subset_statistics is None
-            else subset_statistics[part]
+            else subset_statistics[subset_index]
         )
 
-    def table_without(self, part: int, measure: Measure) -> ScoreTable | None:
+    def complement_table(self, subset_index: int, measure: Measure) -> ScoreTable | None:
         """Return the table of scores of the complement, or None if the measure does not use one."""
         problem = score_problem(self.system, measure)
         if problem is None:
@@ -299,9 +303,9 @@ class Subsets:
                 self.cut.small,
             ),
         )
-        return ScoreTable.leave_out_parts(rows, part)
+        return ScoreTable.leave_out_subset(rows, subset_index)
 
-    def line_without(self, part: int, measure: Measure) -> RecalibrationFit | None:
+    def complement_fit(self, subset_index: int, measure: Measure) -> RecalibrationFit | None:
         """Return the recalibration fit of the complement for a measure that is a coefficient of it.
 
         The result is None for other measures, and if the fit has to be found from the rows.
@@ -316,10 +320,10 @@ class Subsets:
         mixed = cached(
             self, ("mixed", id(problem), delta), lambda: self._unseparated_subsets(measure, delta)
         )
-        if sums is None or not any(other != part for other in mixed):
+        if sums is None or not any(index != subset_index for index in mixed):
             return None
         levels = ProbabilityLevels.from_table(problem.table).clip(delta)
-        return sums[part].fit(
+        return sums[subset_index].fit(
             levels.line if fits_slope else (levels.offset, 1.0), fit_slope=fits_slope
         )
 
@@ -328,7 +332,7 @@ class Subsets:
         p = np.clip(problem.probability, delta, 1 - delta)
         with np.errstate(divide="ignore"):
             logit = np.log(p) - np.log1p(-p)
-        sums = LogitSums.from_parts(
+        sums = LogitSums.from_subsets(
             logit, problem.labels.positive, problem.weight, self.cut.small, len(self)
         )
         return None if sums is None else leave_one_out_sums(sums)
@@ -396,11 +400,11 @@ class Complement:
         problem = score_problem(self.subsets.system, measure)
         if problem is None:
             return self.without_intervals.statistic(measure)
-        return cached(self, id(problem), lambda: self.subsets.table_without(self.which, measure))
+        return cached(self, id(problem), lambda: self.subsets.complement_table(self.which, measure))
 
     def line(self, measure: Measure) -> RecalibrationFit | None:
         """Return the recalibration fit that the measure is a coefficient of, if it is additive."""
-        return cached(self, measure, lambda: self.subsets.line_without(self.which, measure))
+        return cached(self, measure, lambda: self.subsets.complement_fit(self.which, measure))
 
     def permute(self, measure: Measure, value: float, max_size: int) -> PermutationResult | None:
         """Return the permutation distribution of the subset minus its complement.
@@ -408,21 +412,21 @@ class Complement:
         The smaller of the two is drawn at random from all rows. The result is None if it has more
         rows than ``max_size``, and if rows come in clusters.
         """
-        parts, codes = self.subsets, self.subsets.cut.small
-        n_inside, rows = len(parts.cut.rows[self.which]), len(codes)
+        subsets, codes = self.subsets, self.subsets.cut.small
+        n_inside, rows = len(subsets.cut.rows[self.which]), len(codes)
         size, is_reversed = min(n_inside, rows - n_inside), n_inside > rows - n_inside
-        if parts.system.clusters is not None or not 0 < size <= max_size:
+        if subsets.system.clusters is not None or not 0 < size <= max_size:
             return None
-        deck = parts.deck(measure)
+        deck = subsets.deck(measure)
         if deck is None:
             return None
         value = self.point_estimate(measure).value if is_reversed else value
         smaller_rows = (
-            np.flatnonzero(codes != self.which) if is_reversed else parts.cut.rows[self.which]
+            np.flatnonzero(codes != self.which) if is_reversed else subsets.cut.rows[self.which]
         )
-        settings = replace(self.settings, n_resamples=parts.n_permutations)
+        settings = replace(self.settings, n_resamples=subsets.n_permutations)
         sampled_subsets = cached(self, "lots", lambda: decks.draw_subsets(rows, size, settings))
-        delegated_measure = parts.system.delegate(measure)[1]
+        delegated_measure = subsets.system.delegate(measure)[1]
         result = deck.permute(
             delegated_measure, decks.SubsetRows(smaller_rows, value), sampled_subsets
         )
@@ -486,7 +490,7 @@ class Complement:
             counts = self._counts(measure)
             if counts is not None and self._needs_row_draws(counts):
                 if self.subsets.is_additive(measure, counts.matrix):
-                    return self.subsets.others_drawn(self.which, measure, self.settings)
+                    return self.subsets.complement_replicates(self.which, measure, self.settings)
             elif counts is not None and self._is_count_based:
                 return counts.replicates([measure])[measure]
         return self.rows.point_estimate(measure).interval_replicates
@@ -554,16 +558,16 @@ class SubsetPair(Protocol):
     def cut(self) -> SliceDefinition:
         """Definition of the slices."""
 
-    def subset(self, part: int) -> Any:
+    def subset(self, subset_index: int) -> Any:
         """Return the source of the point estimates on a subset."""
 
-    def estimate(self, part: int, measure: Measure, reading: PointEstimate) -> Estimate:
+    def estimate(self, subset_index: int, measure: Measure, reading: PointEstimate) -> Estimate:
         """Return the estimate on a subset."""
 
-    def complement(self, part: int) -> SliceComplement | None:
+    def complement(self, subset_index: int) -> SliceComplement | None:
         """Return the complement of a subset, or None if it is empty."""
 
-    def forget(self, part: int) -> None:
+    def forget(self, subset_index: int) -> None:
         """Release the memory of a subset."""
 
 
@@ -587,10 +591,10 @@ def slice_systems(
 
 
 def slice_estimates(
-    all_parts: Iterable[SubsetPair], measures: Sequence[Measure], settings: Settings
+    subset_pairs: Iterable[SubsetPair], measures: Sequence[Measure], settings: Settings
 ) -> Slices:
     """Estimate every measure on all subsets, each of one system by one column."""
-    rows = [row for parts in all_parts for row in _estimate_slices(parts, measures)]
+    rows = [row for subsets in subset_pairs for row in _estimate_slices(subsets, measures)]
     return Slices(_adjust(rows), settings.level, HOLM.name)
 
 
@@ -613,22 +617,22 @@ def threshold_note(system: str, threshold: float, rule: object) -> str:
     )
 
 
-def _estimate_slices(parts: SubsetPair, measures: Sequence[Measure]) -> list[SliceEstimate]:
+def _estimate_slices(subsets: SubsetPair, measures: Sequence[Measure]) -> list[SliceEstimate]:
     """Estimate one system on the slices of one column."""
     rows: list[SliceEstimate] = []
-    cut = parts.cut
+    cut = subsets.cut
     for k, name in enumerate(cut.names):
-        complement = parts.complement(k)
+        complement = subsets.complement(k)
         for j, measure in enumerate(measures):
-            reading = parts.subset(k).point_estimate(measure)
-            estimate = parts.estimate(k, measure, reading)
+            reading = subsets.subset(k).point_estimate(measure)
+            estimate = subsets.estimate(k, measure, reading)
             if len(cut.names) == 2 and k == 1 and np.isfinite(rows[j].vs_rest.value):
                 # The complement of the second slice is the first, so their tests are the same.
                 difference = _negate(rows[j])
             else:
                 difference = _compare_complement(measure, reading, complement, estimate)
             rows.append(SliceEstimate(cut.column, name, estimate, difference))
-        parts.forget(k)
+        subsets.forget(k)
     return rows
 
 
@@ -684,30 +688,39 @@ def _adjust_difference(difference: Difference, p: float) -> Difference:
 
 
 def _compare_complement(
-    measure: Measure, part: PointEstimate, complement: SliceComplement | None, estimate: Estimate
+    measure: Measure,
+    subset_estimate: PointEstimate,
+    complement: SliceComplement | None,
+    estimate: Estimate,
 ) -> Difference:
     """Return the slice minus its complement, with interval and test for two independent samples."""
-    other = None if complement is None else complement.point_estimate(measure)
-    value = part.value - other.value if other is not None else float("nan")
+    complement_estimate = None if complement is None else complement.point_estimate(measure)
+    value = (
+        subset_estimate.value - complement_estimate.value
+        if complement_estimate is not None
+        else float("nan")
+    )
     interval, test = (
         intervals.no_interval("none", "undefined_value"),
         TestResult(float("nan"), "none"),
     )
-    if complement is None or other is None:
+    if complement is None or complement_estimate is None:
         interval = intervals.no_interval("none", "empty_complement")
-    elif part.settings.interval == "none":
+    elif subset_estimate.settings.interval == "none":
         interval = intervals.no_interval("none", "not_requested")
     elif np.isfinite(value):
         interval, test = two_samples.compare_samples(
-            part,
-            other,
+            subset_estimate,
+            complement_estimate,
             lambda: complement.rows.point_estimate(measure),
-            lambda max_size: complement.permute(measure, part.value, max_size),
+            lambda max_size: complement.permute(measure, subset_estimate.value, max_size),
         )
-        if part.order is not None:
+        if subset_estimate.order is not None:
             from calipers.inference import serial
 
-            interval, test = serial.subset_difference(part, other, interval, test)
+            interval, test = serial.subset_difference(
+                subset_estimate, complement_estimate, interval, test
+            )
         interval = interval.extend_to_value(value)
     return Difference(
         measure=estimate.measure,
@@ -721,8 +734,14 @@ def _compare_complement(
         p=test.p,
         test=test.name,
         unit=estimate.unit,
-        n=0 if other is None else other.n if other.n_total is None else other.n_total,
-        undefined={} if other is None or estimate.undefined else other.undefined,
+        n=0
+        if complement_estimate is None
+        else complement_estimate.n
+        if complement_estimate.n_total is None
+        else complement_estimate.n_total,
+        undefined={}
+        if complement_estimate is None or estimate.undefined
+        else complement_estimate.undefined,
         interval_reason=interval.reason,
         higher_is_better=measure.definition.higher_is_better,
     )

@@ -173,12 +173,12 @@ def merge_checked(
             first, plan = state, dict(state.plan)
         else:
             plan["known"] = _check_mergeable(plan, first, state)
-        for part in state.batch_names:
-            if part in location_by_batch:
+        for batch_name in state.batch_names:
+            if batch_name in location_by_batch:
                 raise InputError(
-                    f"{state.location}: has rows that {location_by_batch[part]} has as well"
+                    f"{state.location}: has rows that {location_by_batch[batch_name]} has as well"
                 )
-            location_by_batch[part] = state.location
+            location_by_batch[batch_name] = state.location
         origins += state.origins
         statistics_by_number = state.first_pass.statistics
         statistics = {
@@ -201,11 +201,11 @@ def merge_checked(
 
 
 def _check_mergeable(
-    plan: Mapping[str, Any], first: EvaluationState, other: EvaluationState
+    plan: Mapping[str, Any], first: EvaluationState, second: EvaluationState
 ) -> dict[str, bool]:
     """Check that two states may be added, and return which classes are positive in either."""
     for name, label in _COMMON_PARAMETERS.items():
-        first_value, other_value = plan.get(name), other.plan.get(name)
+        first_value, other_value = plan.get(name), second.plan.get(name)
         if first_value != other_value:
             hint = (
                 "; name the classes with labels= (of ratings with order=) where parts of the rows "
@@ -214,21 +214,21 @@ def _check_mergeable(
                 else ""
             )
             raise InputError(
-                f"{other.location}: {label}: {other_value!r}, but {first.location} has "
+                f"{second.location}: {label}: {other_value!r}, but {first.location} has "
                 f"{first_value!r}{hint}"
             )
-    if set(first.request_numbers) != set(other.request_numbers):
+    if set(first.request_numbers) != set(second.request_numbers):
         unshared_measures = sorted(
-            {measure for _, measure in set(first.request_numbers) ^ set(other.request_numbers)}
+            {measure for _, measure in set(first.request_numbers) ^ set(second.request_numbers)}
         )
         raise InputError(
-            f"{other.location}: measures differ from those of {first.location}: "
+            f"{second.location}: measures differ from those of {first.location}: "
             f"{', '.join(unshared_measures)} in one of them only"
         )
-    known = {**plan.get("known", {})}
-    for name, positive in other.plan.get("known", {}).items():
-        if known.setdefault(name, positive) != positive:
+    positive_by_name = {**plan.get("known", {})}
+    for name, positive in second.plan.get("known", {}).items():
+        if positive_by_name.setdefault(name, positive) != positive:
             raise InputError(
-                f"{other.location}: {name!r} is positive in one state and not in another"
+                f"{second.location}: {name!r} is positive in one state and not in another"
             )
-    return known
+    return positive_by_name

@@ -56,8 +56,8 @@ class MemoryLimit:
         if isinstance(statistic, ClassTables):
             return statistic.with_tables(MemoryLimit(self.memory // max(1, len(statistic.tables))))
         if isinstance(statistic, StatisticVector):
-            each = MemoryLimit(self.memory // max(len(statistic.parts), 1))
-            return statistic.map_parts(each)
+            each = MemoryLimit(self.memory // max(len(statistic.components), 1))
+            return statistic.map_components(each)
         if isinstance(statistic, ScoreBuffer):
             fits_memory = statistic.rows * _A_ROW <= self.memory * _OF_ROWS
             return statistic if fits_memory else self(statistic.finalize())
@@ -165,9 +165,9 @@ class _RepeatRows:
             raise
 
     @staticmethod
-    def _sum(parts: Iterator[Any]) -> Any:
-        first = next(parts, None)
-        return reduce(add, parts, first)
+    def _sum(results: Iterator[Any]) -> Any:
+        first = next(results, None)
+        return reduce(add, results, first)
 
     def _counts(self, batch: Batch) -> npt.NDArray[np.int64]:
         column = batch.columns[self.count]
@@ -385,13 +385,13 @@ class StreamColumns:
         if "truth" in roles and not truth_columns:
             raise InputError("truth: does not name a column of data=")
         cuts: dict[str, dict[str, str]] = {}
-        for name, parts in (others.get("slices") or {}).items():
-            part_columns = {
-                part: _find_column(requested, f"slice {part!r}", stream)
-                for part, requested in parts.items()
+        for name, columns_by_factor in (others.get("slices") or {}).items():
+            factor_columns = {
+                factor: _find_column(requested, f"slice {factor!r}", stream)
+                for factor, requested in columns_by_factor.items()
             }
             cuts[name] = {
-                part: column for part, column in part_columns.items() if column is not None
+                factor: column for factor, column in factor_columns.items() if column is not None
             }
         if count is not None:
             stream = FrequencyWeightedRows(stream, count, drop=missing == "drop")
@@ -474,7 +474,7 @@ def _columns_by_system(
     for name, system_columns in columns.items():
         if isinstance(system_columns, Mapping):
             columns[name] = {
-                part: column for part, column in system_columns.items() if column is not None
+                label: column for label, column in system_columns.items() if column is not None
             }
     return {
         name: system_columns

@@ -207,16 +207,20 @@ def define_slices(c: StreamColumns, memory: int) -> tuple[list[StreamSliceDefini
     """Return the definitions of the requested slices, and notes on them."""
     bins = {str(name): edges for name, edges in (c.bins or {}).items()}
     rows, slices = c.stream, c.slices
-    parts = {
-        part: column for slice_columns in slices.values() for part, column in slice_columns.items()
+    columns_by_factor = {
+        factor: column
+        for slice_columns in slices.values()
+        for factor, column in slice_columns.items()
     }
-    known = list(dict.fromkeys(parts.values()))
+    distinct_columns = list(dict.fromkeys(columns_by_factor.values()))
     for name in bins:
-        if name not in parts:
-            hint = did_you_mean(name, list(parts))
+        if name not in columns_by_factor:
+            hint = did_you_mean(name, list(columns_by_factor))
             raise InputError(f"bins for {name!r}, which is not a slice; {hint}")
-    edges_by_column = {parts[name]: check_edges(name, edges) for name, edges in bins.items()}
-    unbinned_columns = [name for name in known if name not in edges_by_column]
+    edges_by_column = {
+        columns_by_factor[name]: check_edges(name, edges) for name, edges in bins.items()
+    }
+    unbinned_columns = [name for name in distinct_columns if name not in edges_by_column]
     slices_by_column, notes = (
         _summarize_columns(c, unbinned_columns, memory) if unbinned_columns else ({}, [])
     )
@@ -416,7 +420,7 @@ class _MemoryLimit:
         half = self.memory // 2
         sizes = half, half // max(len(each.values) - 1, 1)
         limits = [BoundStatistics(MemoryLimit(size)) for size in sizes]
-        return PerSubset(tuple(limits[k > 0](part) for k, part in enumerate(each.values)))
+        return PerSubset(tuple(limits[k > 0](statistic) for k, statistic in enumerate(each.values)))
 
 
 # --- Passes over slices --------------------------------------------------------------------------

@@ -207,19 +207,19 @@ class StreamedSystems(Sample):
         like = self.template[system]
         delegate = like.delegate(replace(parse("AUC", "scores"), label=label))[0]
         for (name, measure), statistic in self.passes.all_statistics.items():
-            parts: Mapping[Any, ScoreTable] = {}
+            tables_by_label: Mapping[Any, ScoreTable] = {}
             if name != system:
                 continue
             if isinstance(statistic, ClassTables):
-                parts = dict(zip(statistic.labels, statistic.tables, strict=True))
+                tables_by_label = dict(zip(statistic.labels, statistic.tables, strict=True))
             elif isinstance(statistic, StatisticVector) and label is not None:
                 terms = like.terms(measure)
                 if isinstance(terms, AveragedScores) and not terms.is_pooled:
-                    parts = dict(zip(terms.labels, statistic.parts, strict=True))
+                    tables_by_label = dict(zip(terms.labels, statistic.components, strict=True))
             elif isinstance(statistic, ScoreTable) and like.delegate(measure)[0] is delegate:
                 return statistic
-            if label in parts:
-                return parts[label]
+            if label in tables_by_label:
+                return tables_by_label[label]
         return None
 
     def is_known(self, system: str, measure: Measure) -> bool:
@@ -282,7 +282,7 @@ class StreamedSystems(Sample):
         if isinstance(statistic, ScoreTable):
             tables = (statistic,)
         elif isinstance(statistic, StatisticVector):
-            tables = [table for table in statistic.parts if isinstance(table, ScoreTable)]
+            tables = [table for table in statistic.components if isinstance(table, ScoreTable)]
         elif isinstance(statistic, ClassTables):
             weights = class_weights(measure, statistic.labels, statistic.proportions)
             labeled_tables = zip(statistic.labels, statistic.tables, strict=True)
@@ -356,8 +356,8 @@ class StreamedSystems(Sample):
     @property
     def clusters(self) -> int | None:
         """Number of clusters of rows, or None without clusters or if it is unknown."""
-        known = self.columns.cluster is not None and self.is_rereadable
-        return len(self._read_batch.clusters) if known else None
+        is_countable = self.columns.cluster is not None and self.is_rereadable
+        return len(self._read_batch.clusters) if is_countable else None
 
     @property
     def is_rereadable(self) -> bool:
@@ -488,17 +488,17 @@ class _SubsetPair:
     cut: SliceDefinition
     slice_indices: Sequence[int]
 
-    def subset(self, part: int) -> _SubsetSystem:
+    def subset(self, subset_index: int) -> _SubsetSystem:
         """Return the source of the point estimates on a slice."""
-        return _SubsetSystem(self.sample.on_slice(self.slice_indices[part]), self.system)
+        return _SubsetSystem(self.sample.on_slice(self.slice_indices[subset_index]), self.system)
 
-    def estimate(self, part: int, measure: Measure, reading: PointEstimate) -> Estimate:
+    def estimate(self, subset_index: int, measure: Measure, reading: PointEstimate) -> Estimate:
         """Return the estimate on a slice."""
-        return self.sample.on_slice(self.slice_indices[part]).estimate(
+        return self.sample.on_slice(self.slice_indices[subset_index]).estimate(
             self.system, measure, reading
         )
 
-    def complement(self, part: int) -> ComplementSystem | None:
+    def complement(self, subset_index: int) -> ComplementSystem | None:
         """Return the complement of a slice, or None if it is empty."""
         if len(self.slice_indices) < 2:
             return None
@@ -507,8 +507,10 @@ class _SubsetPair:
         complement_settings = replace(settings, seed=(settings.seed + 2**62) % 2**63)
         assert self.sample.group is not None
         return ComplementSystem(
-            self.sample.group.complement(self.slice_indices[part]), self.system, complement_settings
+            self.sample.group.complement(self.slice_indices[subset_index]),
+            self.system,
+            complement_settings,
         )
 
-    def forget(self, part: int) -> None:
+    def forget(self, subset_index: int) -> None:
         """Do nothing, because the tables of slices are needed for the complements of others."""

@@ -39,7 +39,7 @@ class Column:
     #: Whether every system has one of its own.
     per_system: bool = False
     #: Whether it may be given again, and all of them count together.
-    many: bool = False
+    is_repeatable: bool = False
     #: How several columns may take its place, as in :data:`WIDE`; "" if they may not.
     wide: str = ""
     #: Whether it may be text that lists labels, of which an empty field of a CSV file has none.
@@ -83,7 +83,7 @@ class Argument:
     low: float | None = None
     high: float | None = None
     #: Whether it may be given again.
-    many: bool = False
+    is_repeatable: bool = False
     #: What the verb gets of a text, or of all where it may be given again; a ValueError says what
     #: was expected.
     parse: Callable[[Any], Any] | None = None

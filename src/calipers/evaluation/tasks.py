@@ -51,7 +51,7 @@ SLICES = Column(
     "Column that defines slices: report every measure on each slice and its difference from all "
     "other rows. Repeatable; 'age*site' crosses two columns.",
     flag="slice",
-    many=True,
+    is_repeatable=True,
     description="Columns that define slices, by name: every measure is computed on each slice and "
     'compared with all other rows. ``"age*site": (age, site)`` crosses two columns. A column of '
     "more than ten distinct numbers is cut at its quartiles; a number that more than half of the "
@@ -79,7 +79,7 @@ def parse_bins(values: tuple[str, ...]) -> dict[str, list[float]] | None:
 
 
 _NUMBER = "or a number for the whole system. "
-_MORE = (
+_COST_NOTE = (
     "Costs are reported next to the measures and plotted against the first one with the Pareto "
     "front. Repeatable; a single system needs no name."
 )
@@ -108,7 +108,7 @@ OPTIONS: Mapping[str, Argument] = {
             "slice_bins",
             "Bin edges of a numeric slicing column (default: its quartiles). Repeatable.",
             metavar="COL=X,Y,…",
-            many=True,
+            is_repeatable=True,
             parse=parse_bins,
             is_shown=True,
             description='Bin edges of numeric columns of ``slices``, by name: ``{"age": [40, '
@@ -119,9 +119,9 @@ OPTIONS: Mapping[str, Argument] = {
         Argument(
             "cost",
             "Costs of the systems, as in 'latency (ms)=old:ms_old,new:ms_new' or "
-            f"'price=old:1,new:2.5': the column of the cost of each row, {_NUMBER}{_MORE}",
+            f"'price=old:1,new:2.5': the column of the cost of each row, {_NUMBER}{_COST_NOTE}",
             metavar="NAME=[SYSTEM:]COL|NUMBER,…",
-            many=True,
+            is_repeatable=True,
             is_shown=True,
             description="Costs of the systems, by the name of the cost: a column (latencies, "
             'tokens) or one number (a price, a size); or a dict of such by system: ``{"latency '
@@ -150,7 +150,7 @@ OPTIONS: Mapping[str, Argument] = {
             flag="-m --measure",
             metavar="NAME",
             kind="measure",
-            many=True,
+            is_repeatable=True,
             description='Names of measures; ``calipers measures`` lists them. ``"default"`` '
             "stands for the default measures.",
             type="str, Measure, or list of such",
@@ -309,8 +309,8 @@ def thresholds_by_label(text: str) -> Any:
     try:
         if "=" not in text:
             return float(text)
-        parts = [part.rpartition("=") for part in text.split(",")]
-        return {label: float(number) for label, _, number in parts}
+        pairs = [pair.rpartition("=") for pair in text.split(",")]
+        return {label: float(number) for label, _, number in pairs}
     except ValueError:
         raise ValueError(
             f"{text!r}: expected a number, or labels and numbers as in sun=0.3,sea=0.6"
@@ -400,7 +400,7 @@ RETRIEVAL = Task(
             "Runs: the rankings of the systems.",
             is_file=True,
             required=True,
-            many=True,
+            is_repeatable=True,
             description="One run, a list of run files (named by their file names), or a dict "
             "from names to runs. A run takes the forms of ``qrels``, with scores for grades. "
             "Several are read in parallel. Ranks from 1 may replace scores (``qid pid rank``, as "
@@ -478,7 +478,7 @@ RETRIEVAL = Task(
             "interpolated, and ROC if --collection-size is given. Repeatable, or q1,q2; 'all' for "
             "every topic.",
             metavar="TOPIC",
-            many=True,
+            is_repeatable=True,
             parse=parse_topics,
             is_shown=True,
             description="Topics whose own curves are added to the report and to "
@@ -504,9 +504,9 @@ RETRIEVAL = Task(
             "cost",
             "Costs of the runs, as in 'latency (ms)=bm25:bm25.ms,dense:dense.ms' or "
             "'index (GB)=bm25:1.2,dense:24': a file with a topic and its cost in each line (or a "
-            f"table, with one column per run), a column of --topic-table, {_NUMBER}{_MORE}",
+            f"table, with one column per run), a column of --topic-table, {_NUMBER}{_COST_NOTE}",
             metavar="NAME=[RUN:]FILE|COL|NUMBER,…",
-            many=True,
+            is_repeatable=True,
             is_shown=True,
             description='Costs of the runs, by the name of the cost, such as ``{"latency (ms)": '
             '{"bm25": …, "dense": …}}``: for each run a dict ``{topic: number}``, a file (a '
@@ -718,7 +718,7 @@ CLASSIFICATION = Task(
             "estimated. Repeat as old=0.4 for one value per system. Without a threshold, "
             "accuracy of scores is at the best one.",
             metavar="[NAME=]X|RULE",
-            many=True,
+            is_repeatable=True,
             description="Scores at or above it are predicted positive; one number, or one for "
             'each system. Or a rule that chooses it on these rows, such as ``"youden"`` or '
             '``"specificity>=0.9"`` (see :func:`calipers.operating_point`); the optimism of that '
@@ -1145,7 +1145,7 @@ CLUSTERING = Task(
         Column(
             "features",
             "Column of a feature of the points. Repeatable, or 'x_*' for several.",
-            many=True,
+            is_repeatable=True,
             wide="pattern",
             description="The points: an array or a data frame with a column for each feature, or "
             'None. With ``data``, ``"x_*"`` stands for all columns that begin so.',
@@ -1308,7 +1308,7 @@ AGREEMENT = Task(
             "Raters: columns, or values of --rater (default: all). Repeatable; named sets of "
             "raters are compared.",
             metavar="[NAME=]A,B,…",
-            many=True,
+            is_repeatable=True,
             parse=sets_of_raters,
             description="Columns of the raters, or values of the column ``rater``; by default "
             "all. A dict from names to lists of raters compares these sets, item by item.",

@@ -58,8 +58,8 @@ def define_topic_slices(
             return table.column(column, topics)
 
     columns_by_slice = {
-        name: {part: columns(part, column) for part, column in parts.items()}
-        for name, parts in (slice_columns(slices) or {}).items()
+        name: {factor: columns(factor, column) for factor, column in columns_by_factor.items()}
+        for name, columns_by_factor in (slice_columns(slices) or {}).items()
     }
     return define_slices(columns_by_slice or None, bins, len(topics), "topics")
 
@@ -95,10 +95,10 @@ def slice_topics(source: TopicScores, definitions: Sequence[SliceDefinition]) ->
     if not (definitions and means):
         return None
     n_slices = sum(len(cut.names) for cut in definitions)
-    parts = (
+    subset_pairs = (
         _TopicSubsets(source, name, cut, n_slices) for cut in definitions for name in source.systems
     )
-    return slice_estimates(parts, means, source.settings)
+    return slice_estimates(subset_pairs, means, source.settings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,31 +112,37 @@ class _TopicSubsets:
     n_requested: int
     _cache: dict[int, _TopicSubset] = field(default_factory=dict, repr=False)
 
-    def subset(self, part: int) -> _TopicSubset:
+    def subset(self, subset_index: int) -> _TopicSubset:
         """Return the topics of a subset."""
-        if part not in self._cache:
-            self._cache[part] = _TopicSubset(self, part, self.cut.rows[part], self.source.settings)
-        return self._cache[part]
+        if subset_index not in self._cache:
+            self._cache[subset_index] = _TopicSubset(
+                self, subset_index, self.cut.rows[subset_index], self.source.settings
+            )
+        return self._cache[subset_index]
 
-    def estimate(self, part: int, measure: Measure, reading: PointEstimate) -> Estimate:
+    def estimate(self, subset_index: int, measure: Measure, reading: PointEstimate) -> Estimate:
         """Return the estimate on a subset."""
-        default = self.source.default(self.source.measures.index(measure), self.cut.rows[part])
+        default = self.source.default(
+            self.source.measures.index(measure), self.cut.rows[subset_index]
+        )
         return to_estimate(reading, str(measure), self.system, default)
 
-    def complement(self, part: int) -> _TopicSubset | None:
+    def complement(self, subset_index: int) -> _TopicSubset | None:
         """Return all other topics, resampled independently, or None if there are none."""
         if len(self.cut.names) < 2:
             return None
         settings = self.source.settings
         if self.source.clusters is not None:  # some of which are in both parts
-            other = settings
+            complement_settings = settings
         else:
-            other = replace(settings, seed=(settings.seed + 2**62) % 2**63)
-        return _TopicSubset(self, part, np.flatnonzero(self.cut.codes != part), other)
+            complement_settings = replace(settings, seed=(settings.seed + 2**62) % 2**63)
+        return _TopicSubset(
+            self, subset_index, np.flatnonzero(self.cut.codes != subset_index), complement_settings
+        )
 
-    def forget(self, part: int) -> None:
+    def forget(self, subset_index: int) -> None:
         """Release the replicates of a subset."""
-        self._cache.pop(part, None)
+        self._cache.pop(subset_index, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,16 +181,16 @@ class _TopicSubset:
         The smaller of the two is drawn at random from all topics. The result is None if it has
         more topics than ``max_size``, and if topics come in clusters.
         """
-        parts = self.subsets
-        if parts.source.clusters is not None:
+        subsets = self.subsets
+        if subsets.source.clusters is not None:
             return None
-        inside, outside = parts.cut.rows[self.subset_index], self.topic_indices
+        inside, outside = subsets.cut.rows[self.subset_index], self.topic_indices
         is_reversed = len(inside) > len(outside)
         smaller_topics = outside if is_reversed else inside
         if len(smaller_topics) > max_size:
             return None
-        j = parts.source.measures.index(measure)
-        all_topics = parts.source.topic_rows(parts.system, j, self.settings)
+        j = subsets.source.measures.index(measure)
+        all_topics = subsets.source.topic_rows(subsets.system, j, self.settings)
         if all_topics.summary.formula is not None:
             return None
         pooled = all_topics.summary.kind == "pooled"
@@ -202,7 +208,7 @@ class _TopicSubset:
         )
         if result is None:
             return None
-        result = replace(result, unit=parts.source.unit)
+        result = replace(result, unit=subsets.source.unit)
         return result.negated if is_reversed else result
 
     def _lots(self, topics: int, size: int) -> decks.Lots:

@@ -69,10 +69,12 @@ def visible_rows(sample: Any) -> VisibleRows | None:
         return VisibleRows(
             sample.rows, sample.row_name, has_counts=getattr(sample, "ids", ()) is None
         )
-    parts = kept_rows(sample)
-    if parts is None:
+    samples = kept_rows(sample)
+    if samples is None:
         return None
-    visible: VisibleRows = cached(sample, "visible rows", lambda: _rebuild_systems(sample, *parts))
+    visible: VisibleRows = cached(
+        sample, "visible rows", lambda: _rebuild_systems(sample, *samples)
+    )
     return visible
 
 
@@ -124,8 +126,8 @@ def _sample_note(sampled: SampledRows) -> str:
 
 def note_of_rows(sample: Any) -> tuple[str, ...]:
     """Return a note on the number of rows of findings and curves, if these are a sample."""
-    parts = kept_rows(sample)
-    number = "" if parts is None else _sample_note(parts[0])
+    samples = kept_rows(sample)
+    number = "" if samples is None else _sample_note(samples[0])
     return (f"Findings and curves that need rows use {number}.",) if number else ()
 
 
@@ -138,8 +140,8 @@ def kept_rows(sample: Any) -> tuple[Any, ...] | None:
         return None
     sampled = sample.passes.first_result.inspected_rows
     return (
-        sampled.parts
-        if isinstance(sampled, StatisticVector) and len(sampled.parts[0].number)
+        sampled.components
+        if isinstance(sampled, StatisticVector) and len(sampled.components[0].number)
         else None
     )
 
@@ -148,11 +150,11 @@ class _Columns:
     """Iterator over the columns of a table of stacked columns."""
 
     def __init__(self, table: Any) -> None:
-        self._table, self._at = table, 0
+        self._table, self._offset = table, 0
 
     def next(self, like: Any) -> Any:
         """Return the next columns, with the shape and type of another array."""
         wide = int(np.prod(like.shape[1:]))
-        block = self._table[:, self._at : self._at + wide]
-        self._at += wide
+        block = self._table[:, self._offset : self._offset + wide]
+        self._offset += wide
         return np.ascontiguousarray(block.reshape(len(block), *like.shape[1:]), like.dtype)

@@ -35,9 +35,9 @@ def compare_within_slices(sample: Sample, comparison: Comparison) -> tuple[Slice
     if len(pairs) > MOST_PAIRS_WITHIN:
         return ()
     statistics_by_measure: dict[Measure, list[DifferenceStatistics]] = {}
-    for cut, name, part in sample.iterate_slices():
+    for cut, name, slice_sample in sample.iterate_slices():
         # None leads: on several slices no difference is a family by itself.
-        options = ComparisonOptions(part, sample.settings, DEFAULT_HYPOTHESIS, None)
+        options = ComparisonOptions(slice_sample, sample.settings, DEFAULT_HYPOTHESIS, None)
         for measure, slice_statistics in options.statistics_by_measure(
             pairs, "", with_vectors=True
         ).items():

@@ -11,7 +11,7 @@ from calipers.measures.registration import measure
 from calipers.statistics import ClusterMoments, ClusterSeparation, FloatArray, Moments
 
 #: By families and names.
-_FAVOURS = {
+_BIAS_DESCRIPTIONS = {
     "silhouettes": "few, well-separated clusters",
     "Calinski-Harabasz": "spherical clusters of similar size",
     "Davies-Bouldin": "clusters without a close neighbour, of any size",
@@ -22,7 +22,7 @@ _FAVOURS = {
 def bias_description(measure: Measure) -> str:
     """Return a short description of what an index favors; empty if none is known."""
     d = measure.definition
-    return _FAVOURS.get(d.name, _FAVOURS.get(d.family, ""))
+    return _BIAS_DESCRIPTIONS.get(d.name, _BIAS_DESCRIPTIONS.get(d.family, ""))
 
 
 def silhouettes(own_distance: FloatArray, nearest_distance: FloatArray, **_: object) -> FloatArray:
@@ -125,7 +125,7 @@ def calinski_harabasz(m: ClusterMoments) -> FloatArray:
     aliases=("davies_bouldin_score", "DB"),
     higher_is_better=False,
     perfect=0.0,
-    undefined=_ONE_CLUSTER | {"same_centre": lambda m, _: (m.n_clusters > 1) & _same_centre(m)},
+    undefined=_ONE_CLUSTER | {"same_centre": lambda m, _: (m.n_clusters > 1) & _has_same_center(m)},
     reference="Davies and Bouldin (1979)",
 )
 def davies_bouldin(m: ClusterMoments) -> FloatArray:
@@ -136,7 +136,7 @@ def davies_bouldin(m: ClusterMoments) -> FloatArray:
     clusters have the same centre.
     """
     value = np.where(m.size > 0, m.worst, 0.0).sum(axis=-1) / m.n_clusters
-    return np.where((m.n_clusters > 1) & ~_same_centre(m), value, np.nan)
+    return np.where((m.n_clusters > 1) & ~_has_same_center(m), value, np.nan)
 
 
 def _nothing_within(m: ClusterMoments) -> np.ndarray:
@@ -144,7 +144,7 @@ def _nothing_within(m: ClusterMoments) -> np.ndarray:
     return np.asarray(m.within_sum_squares <= 1e-24 * (m.within_sum_squares + m.between))
 
 
-def _same_centre(m: ClusterMoments) -> np.ndarray:
+def _has_same_center(m: ClusterMoments) -> np.ndarray:
     return np.asarray(np.isinf(m.overlaps).any(axis=(-2, -1)))
 
 

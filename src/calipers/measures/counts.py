@@ -97,7 +97,7 @@ def accuracy(c: ConfusionMatrix) -> FloatArray:
 @error(
     "error-rate",
     aliases=("error_rate", "ERR", "zero_one_loss", "misclassification_rate", "hamming_loss"),
-    shares=("ERR", "hamming_loss"),
+    shared_names=("ERR", "hamming_loss"),
     proportion_of="total",
     is_multiclass=True,
     counts_hits=False,

@@ -299,7 +299,7 @@ class Definition:
 
     def example(self) -> Measure:
         """Return the measure with its defaults, and a usual value for each required parameter."""
-        return self.bind({name: PARAMETERS[name].usual for name in self.required})
+        return self.bind({name: PARAMETERS[name].example for name in self.required})
 
     def bind(self, values: Mapping[str, Any]) -> Measure:
         """Return the measure with these parameter values, each checked.
@@ -328,10 +328,10 @@ class Definition:
         for name, value in bound.items():
             if value is inspect.Parameter.empty:
                 example = format_request(self.name, name, self.suffix_parameter, self.infix)
-                examples = [PARAMETERS[parameter].usual for parameter in self.required]
+                examples = [PARAMETERS[parameter].example for parameter in self.required]
                 if len(examples) > 1 and None not in examples:
                     example = str(self.example())  # a name with one of several would be refused
-                description = PARAMETERS[name].about
+                description = PARAMETERS[name].description
                 parameter_text = f"{name}, {description}" if description else name
                 raise UnknownMeasureError(f"{self.name} needs {parameter_text}, as in {example}")
             if value is not None or self.parameters[name] is not None:
@@ -471,7 +471,7 @@ class Measure:
     def title(self) -> str:
         """Title of the definition, with the class or average."""
         family, label = FAMILIES.get(self.definition.family), self.label
-        view = self.average if family is None or label is None else f"{family.part} {label}"
+        view = self.average if family is None or label is None else f"{family.label_kind} {label}"
         view = " ".join([view or "", *format_class_set(self.among)]).strip()
         return self.definition.title + (f" ({view})" if view else "")
 

@@ -29,34 +29,33 @@ class Family:
         are registered elsewhere.
     of_classes : bool, default=False
         Whether the measures can be computed for one of several classes, and averaged over classes.
-    part : str, default="class"
-        What the measures can be computed for otherwise: a cluster, an output or a cost, for
-        example.
+    label_kind : str, default="class"
+        What the label of a measure names: a class, or for example a cluster, an output or a cost.
     """
 
     name: str
     reads: str
     home: str | None = None
     of_classes: bool = False
-    part: str = "class"
+    label_kind: str = "class"
 
     @property
-    def has_parts(self) -> bool:
-        """Whether the measures can be computed for one class, or for another part with a name."""
-        return self.of_classes or self.part != "class"
+    def has_labels(self) -> bool:
+        """Whether the measures can be computed for one class, or for another label."""
+        return self.of_classes or self.label_kind != "class"
 
     @property
     def averages(self) -> Mapping[str, str]:
-        """Averages over parts, with their descriptions."""
+        """Averages over labels, with their descriptions."""
         if self.of_classes:
             return {**AVERAGES, **PAIRWISE}
-        return OF_OUTPUTS if self.part == "output" else {}
+        return OF_OUTPUTS if self.label_kind == "output" else {}
 
     def of_view(self, label: str | None, average: str | None) -> str:
-        """Return the description of a measure for one part, or of an average."""
+        """Return the description of a measure for one label, or of an average."""
         if label is None:
             return self.averages.get(average or "", "")
-        return f"Of {self.part} {label}" + (
+        return f"Of {self.label_kind} {label}" + (
             " against all others." if self.of_classes else " alone."
         )
 
@@ -84,17 +83,17 @@ FAMILIES: dict[str, Family] = {
         _make_family("diversity", "rankings", "retrieval.diversity"),
         _make_family("preferences", "rankings", "retrieval.preferences"),
         _make_family("sampled", "rankings", "retrieval.sampled"),
-        _make_family("regression", "numbers", "regression", part="output"),
-        _make_family("fit", "numbers", "goodness_of_fit", part="output"),
-        _make_family("order", "numbers", "rank_measures", part="output"),
+        _make_family("regression", "numbers", "regression", label_kind="output"),
+        _make_family("fit", "numbers", "goodness_of_fit", label_kind="output"),
+        _make_family("order", "numbers", "rank_measures", label_kind="output"),
         _make_family("quantiles", "quantiles", "quantiles"),
         _make_family("partitions", "partitions", "partitions"),
-        _make_family("silhouettes", "distances", "cluster_indices", part="cluster"),
+        _make_family("silhouettes", "distances", "cluster_indices", label_kind="cluster"),
         _make_family("dispersion", "points", "cluster_indices"),
         _make_family("separations", "pairs", "cluster_indices"),
         _make_family("agreement", "ratings", "rater_agreement"),
-        _make_family("costs", "costs", "costs", part="cost"),
-        _make_family("cost-quantiles", "costs", "costs", part="cost"),
+        _make_family("costs", "costs", "costs", label_kind="cost"),
+        _make_family("cost-quantiles", "costs", "costs", label_kind="cost"),
     )
 }
 
@@ -168,11 +167,11 @@ def _add(task: str, families: tuple[Family, ...]) -> None:
     for family in families:
         if not isinstance(family, Family):
             raise TypeError(f"a family is {family!r}, expected Family(name=…, reads=…)")
-        known = FAMILIES.get(family.name)
-        if known is not None and (known != family or get_task(family.name) != task):
+        registered = FAMILIES.get(family.name)
+        if registered is not None and (registered != family or get_task(family.name) != task):
             raise NameTakenError(
                 f"{family.name!r} is taken: it is a family of {get_task(family.name)} that reads "
-                f"{known.reads}"
+                f"{registered.reads}"
             )
     FAMILIES.update((family.name, family) for family in families)
     names = (family.name for family in families)

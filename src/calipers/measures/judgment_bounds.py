@@ -97,9 +97,9 @@ def value_bounds(
     >>> print(recall.low, recall.high.round(4), recall.kind)
     [0.4] [0.5714] sharp
     """
-    known = int(rankings.judged_grade.max(initial=1))
-    top = known if max_grade is None else max_grade
-    rules = [find_bound_rule(measure, max(known, top)) for measure in measures]
+    max_judged = int(rankings.judged_grade.max(initial=1))
+    top = max_judged if max_grade is None else max_grade
+    rules = [find_bound_rule(measure, max(max_judged, top)) for measure in measures]
     low = np.full((len(measures), len(rankings)), np.nan)
     high = low.copy()
     for topics in _blocks(rankings.retrieved):
@@ -220,7 +220,7 @@ def _widen_to_value(block: TopicBlock, measure: Measure, rule: BoundRule) -> Bou
 BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 
 #: A larger bound on the unfound documents counts as none.
-MOST_UNFOUND = 1_000_000
+MAX_UNRETRIEVED = 1_000_000
 
 #: Codes of documents without a grade.
 UNKNOWN, _NONE = -1, -2
@@ -261,7 +261,9 @@ class TopicBlock:
                 collection_size - rankings.retrieved - (n_judged - rankings.sum(judged_mask))
             )
             max_per_topic = np.where(
-                n_remaining <= MOST_UNFOUND, np.minimum(max_per_topic, n_remaining), max_per_topic
+                n_remaining <= MAX_UNRETRIEVED,
+                np.minimum(max_per_topic, n_remaining),
+                max_per_topic,
             )
         return cls(
             rankings, grade, np.maximum(max_per_topic, n_pooled - rankings.sum(~judged_mask)), top
@@ -455,17 +457,17 @@ def _average_precision(block: TopicBlock, measure: Measure) -> BoundPair:
             return ratio(precisions, last_column(status.hits)[:, None] + n_ranked)
         return ratio(precisions, relevant)
 
-    part = status.hit / status.rank
-    now = (part * status.hits).sum(axis=1)[:, None]
+    terms = status.hit / status.rank
+    now = (terms * status.hits).sum(axis=1)[:, None]
     gain = status.unknown * (
-        (status.hits + status.topmost) / status.rank + reverse_cumsum(part) - part
+        (status.hits + status.topmost) / status.rank + reverse_cumsum(terms) - terms
     )
     none_outside = np.zeros_like(status.outside)
     best = normalize(
         _prepend_zero(np.cumsum(gain, axis=1)) + now, _prepend_zero(status.topmost), none_outside
     )
-    part = (status.hit | status.unknown) / status.rank
-    gain = status.unknown * ((status.hits + 1) / status.rank + reverse_cumsum(part) - part)
+    terms = (status.hit | status.unknown) / status.rank
+    gain = status.unknown * ((status.hits + 1) / status.rank + reverse_cumsum(terms) - terms)
     worst = normalize(
         _prepend_zero(reverse_cumsum(gain)) + now, _prepend_zero(status.bottommost), status.outside
     )
@@ -497,15 +499,17 @@ def _interpolated_precision_bounds(block: TopicBlock, measure: Measure) -> Bound
         reached = (n_hits > 0) & (n_hits >= min_hits)
         return np.asarray(np.where(reached, n_hits / status.rank, 0.0).max(axis=1, initial=0.0))
 
-    inside, known = last_column(status.topmost), status.relevant + status.outside
+    inside, n_known_relevant = last_column(status.topmost), status.relevant + status.outside
     high = largest(
         status.hits + status.topmost, n_required(status.relevant[:, None] + status.topmost)
     )
-    high = np.where(known + inside > 0, high, np.nan)
-    low, before = np.full(len(known), np.nan), np.full(len(known), -inf)
+    high = np.where(n_known_relevant + inside > 0, high, np.nan)
+    low, before = np.full(len(n_known_relevant), np.nan), np.full(len(n_known_relevant), -inf)
     for x in range(int(inside.max(initial=0)) + 1):
-        required = n_required(known + x)
-        rows = np.flatnonzero((x <= inside) & (known + x > 0) & (required > before) & ~(low == 0))
+        required = n_required(n_known_relevant + x)
+        rows = np.flatnonzero(
+            (x <= inside) & (n_known_relevant + x > 0) & (required > before) & ~(low == 0)
+        )
         before[rows] = required[rows]
         n_hits = status.hits[rows] + np.maximum(
             status.topmost[rows] - (inside[rows] - x)[:, None], 0

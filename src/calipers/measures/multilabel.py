@@ -171,11 +171,11 @@ def _map_rows(
     truth: Sets, score: Sets, value: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 ) -> FloatArray:
     """Compute a value from the ranks of each row, in blocks of rows."""
-    parts = [
+    blocks = [
         value(*_depths(truth[begin : begin + _AT_ONCE], score[begin : begin + _AT_ONCE]))
         for begin in range(0, len(truth), _AT_ONCE)
     ]
-    return np.concatenate(parts) if parts else np.zeros(0)
+    return np.concatenate(blocks) if blocks else np.zeros(0)
 
 
 @ranking(

@@ -173,10 +173,10 @@ def _parse_name_pair(
 ) -> Measure:
     """Return the measure of a name with further names in parentheses, which have to agree."""
     measure = parse(pair[0], families, defaults)
-    for other in pair[1:]:
-        if measure.definition not in senses(other, families):
+    for alias in pair[1:]:
+        if measure.definition not in senses(alias, families):
             raise UnknownMeasureError(
-                f"{text!r}: {other} is not {measure}, which is called "
+                f"{text!r}: {alias} is not {measure}, which is called "
                 + ", ".join(measure.definition.spellings)
             )
     return measure
@@ -629,7 +629,7 @@ def _families_with_view(families: Sequence[str], view: Mapping[str, Any]) -> tup
     """Return the families whose measures can be computed for a part, or averaged this way."""
     families_by_name = ((f, FAMILIES[f]) for f in families)
     if "label" in view:
-        return tuple(f for f, family in families_by_name if family.has_parts)
+        return tuple(f for f, family in families_by_name if family.has_labels)
     return tuple(f for f, family in families_by_name if view["average"] in family.averages)
 
 
@@ -684,8 +684,8 @@ def _unknown_message(text: str, families: Sequence[str]) -> str:
     if averaged and averaging_families and _is_measure_name(f"macro-{averaged['name']}", families):
         return message + f"its mean is macro-{averaged['name']}"
     others = [
-        f"{m.name} of {other}"
-        for other, task_families in TASKS.items()
+        f"{m.name} of {other_task}"
+        for other_task, task_families in TASKS.items()
         if not set(task_families) & set(families)
         for m in senses(text, task_families)[:1]
     ]

@@ -26,15 +26,15 @@ class ParameterDomain:
         Whether the bounds are excluded.
     infinite : bool, default=False
         Whether the value may be infinite.
-    whole : bool, default=False
+    integer : bool, default=False
         Whether the value has to be an integer.
     choices : tuple of str, default=()
         Possible values of a parameter that is not a number.
     holds : str, default="number"
         Kind of value: ``"number"``, ``"numbers"``, ``"switch"`` or ``"gains"``.
-    usual : object, optional
+    example : object, optional
         Value in examples of measures that require the parameter.
-    about : str, default=""
+    description : str, default=""
         Description for messages of measures that require the parameter.
     """
 
@@ -44,12 +44,12 @@ class ParameterDomain:
     open: bool = False
     #: Whether it may be infinite.
     infinite: bool = False
-    whole: bool = False
+    integer: bool = False
     choices: tuple[str, ...] = ()
     holds: str = "number"
-    usual: Any = None
+    example: Any = None
     #: Description, shown for a measure that requires it.
-    about: str = ""
+    description: str = ""
 
     def problem(self, value: Any) -> str | None:
         """Return what was expected, if the value is not in the domain, or None."""
@@ -62,8 +62,8 @@ class ParameterDomain:
         if self.holds == "numbers":
             good = isinstance(value, tuple) and value and not any(map(self._refuses, value))
             return None if good else f"several numbers, each {self._bounds()}"
-        if isinstance(value, bool) or not isinstance(value, int if self.whole else (int, float)):
-            return f"a {'whole ' if self.whole else ''}number"
+        if isinstance(value, bool) or not isinstance(value, int if self.integer else (int, float)):
+            return f"a {'whole ' if self.integer else ''}number"
         return self._bounds() if self._refuses(value) else None
 
     def _refuses(self, value: Any) -> bool:
@@ -96,50 +96,51 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "beta": ParameterDomain(low=0, infinite=True),
     "binning": ParameterDomain(choices=("equal-width", "equal-mass", "distinct")),
     "average": ParameterDomain(choices=("arithmetic", "geometric", "min", "max")),
-    "bins": ParameterDomain(low=1, whole=True),
+    "bins": ParameterDomain(low=1, integer=True),
     "collection_size": ParameterDomain(
         low=0,
-        whole=True,
-        usual=1000,
-        about="the number of documents in the collection (collection_size=N, --collection-size N)",
+        integer=True,
+        example=1000,
+        description="the number of documents in the collection (collection_size=N, "
+        "--collection-size N)",
     ),
     "cost_fn": ParameterDomain(low=0),
     "cost_fp": ParameterDomain(low=0),
-    "coverage": ParameterDomain(low=0, high=1, open=True, usual=0.9),
-    "cutoff": ParameterDomain(low=1, whole=True, usual=10),
+    "coverage": ParameterDomain(low=0, high=1, open=True, example=0.9),
+    "cutoff": ParameterDomain(low=1, integer=True, example=10),
     "dcg": ParameterDomain(choices=("log2", "exp-log2", "log-base")),
     "delta": ParameterDomain(low=0, high=0.5),
     "denominator": ParameterDomain(choices=("R", "min(k,R)", "found")),
-    "exponent": ParameterDomain(low=1, high=2, whole=True),
+    "exponent": ParameterDomain(low=1, high=2, integer=True),
     "estimator": ParameterDomain(choices=("equal-width", "equal-mass", "sweep")),
-    "fpr": ParameterDomain(low=0, high=1, usual=0.1),
+    "fpr": ParameterDomain(low=0, high=1, example=0.1),
     "fitted": ParameterDomain(holds="switch"),
     "from_rates": ParameterDomain(holds="switch"),
     "gain": ParameterDomain(choices=("binary", "grade", "topic-max", "scale")),
     "gains": ParameterDomain(holds="gains"),
-    "groups": ParameterDomain(low=2, whole=True),
+    "groups": ParameterDomain(low=2, integer=True),
     "ideal": ParameterDomain(choices=("judged", "uncut", "retrieved")),
     "judged_only": ParameterDomain(holds="switch"),
-    "level": ParameterDomain(low=0, high=1, open=True, usual=0.95),
+    "level": ParameterDomain(low=0, high=1, open=True, example=0.95),
     "loss": ParameterDomain(choices=("Brier", "log-loss")),
-    "max_fpr": ParameterDomain(low=0, high=1, usual=0.1),
-    "k": ParameterDomain(low=1, whole=True, usual=5),
-    "max_grade": ParameterDomain(low=1, whole=True, usual=3),
+    "max_fpr": ParameterDomain(low=0, high=1, example=0.1),
+    "k": ParameterDomain(low=1, integer=True, example=5),
+    "max_grade": ParameterDomain(low=1, integer=True, example=3),
     "min_fpr": ParameterDomain(low=0, high=1),
-    "min_grade": ParameterDomain(whole=True),
+    "min_grade": ParameterDomain(integer=True),
     "multiple": ParameterDomain(low=0, open=True),
-    "naive_mae": ParameterDomain(low=0, open=True, usual=1.0),
+    "naive_mae": ParameterDomain(low=0, open=True, example=1.0),
     "odds": ParameterDomain(low=0),
     "patience": ParameterDomain(low=0, high=1, open=True),
     "p": ParameterDomain(low=0, high=1, open=True),
-    "percentile": ParameterDomain(low=0, high=100, open=True, usual=95),
-    "power": ParameterDomain(low=1, usual=1.5),
-    "predictors": ParameterDomain(low=0, whole=True, usual=1),
-    "precision": ParameterDomain(low=0, high=1, usual=0.9),
-    "prevalence": ParameterDomain(low=0, high=1, usual=0.1),
-    "recall": ParameterDomain(low=0, high=1, usual=0.9),
+    "percentile": ParameterDomain(low=0, high=100, open=True, example=95),
+    "power": ParameterDomain(low=1, example=1.5),
+    "predictors": ParameterDomain(low=0, integer=True, example=1),
+    "precision": ParameterDomain(low=0, high=1, example=0.9),
+    "prevalence": ParameterDomain(low=0, high=1, example=0.1),
+    "recall": ParameterDomain(low=0, high=1, example=0.9),
     "recalls": ParameterDomain(low=0, high=1, holds="numbers"),
-    "rel": ParameterDomain(whole=True),
+    "rel": ParameterDomain(integer=True),
     "scale": ParameterDomain(choices=("nominal", "ordinal", "interval")),
     "sensitivity_share": ParameterDomain(low=0, high=1),
     "slope": ParameterDomain(choices=("one", "fitted")),
@@ -151,7 +152,7 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "ties": ParameterDomain(choices=("id", "average", "best", "worst")),
     "weights": ParameterDomain(choices=("linear", "quadratic")),
     "to": ParameterDomain(choices=("points", "centres")),
-    "volume": ParameterDomain(low=0, high=1, usual=0.5),
+    "volume": ParameterDomain(low=0, high=1, example=0.5),
     **{name: ParameterDomain() for name in ("tp", "fp", "fn", "tn")},
 }
 
@@ -216,7 +217,7 @@ def format_request(measure: str, parameter: str, suffix_parameter: str, infix: s
     """
     if parameter == infix:
         return measure.replace(f"-{parameter}-", "-5-")
-    example = PARAMETERS[parameter].usual
+    example = PARAMETERS[parameter].example
     if parameter == suffix_parameter:
         return f"{measure}{'=' if '@' in measure else '@'}{example}"
     return (

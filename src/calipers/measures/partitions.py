@@ -142,7 +142,7 @@ def mutual_information(t: ContingencyTable) -> FloatArray:
     undefined=_NO_ROWS,
     reference="Strehl and Ghosh (2002)",
 )
-def normalised_information(t: ContingencyTable, average: str = "arithmetic") -> FloatArray:
+def normalized_information(t: ContingencyTable, average: str = "arithmetic") -> FloatArray:
     """Normalised mutual information: I over a mean of both entropies.
 
     It is 1 if all points are in one class and in one cluster. It is above 0 for independent

@@ -320,18 +320,20 @@ class PhraseIndex:
         self._add(4, title.partition(",")[0], name)
 
     def _add(self, rank: int, phrase: str, name: str) -> None:
-        for known, key in zip((self._exact, self._singular), fold_words(phrase), strict=True):
-            best, names = known.get(key, (rank, {}))
+        for names_by_phrase, key in zip(
+            (self._exact, self._singular), fold_words(phrase), strict=True
+        ):
+            best, names = names_by_phrase.get(key, (rank, {}))
             if rank < best:
                 best, names = rank, {}
             if rank == best:
-                known[key] = best, {**names, name: None}
+                names_by_phrase[key] = best, {**names, name: None}
 
     def names(self, phrase: str, worst: int = 4) -> tuple[str, ...]:
         """Return the names that a phrase means: none, one or several."""
         exact, singular = fold_words(phrase)
-        for known, key in ((self._exact, exact), (self._singular, singular)):
-            rank, names = known.get(key, (worst + 1, {}))
+        for names_by_phrase, key in ((self._exact, exact), (self._singular, singular)):
+            rank, names = names_by_phrase.get(key, (worst + 1, {}))
             if rank <= worst:
                 return tuple(names)
         return ()
@@ -374,8 +376,8 @@ def spelled_out(text: str, families: Sequence[str]) -> list[str]:
     base, at_suffix, index = normalize_text(match["base"]).strip(), match["at"], get_index(families)
     at_suffix = None if at_suffix is None else at_suffix.strip()
     names = _names(base, index)
-    if at_suffix is None and not names and (parts := _AT_WORD.split(base, maxsplit=1))[1:]:
-        base, at_suffix = parts
+    if at_suffix is None and not names and (segments := _AT_WORD.split(base, maxsplit=1))[1:]:
+        base, at_suffix = segments
         names = _names(base, index)
     if at_suffix is None and not names and (cut := _CUT.search(base)):
         base, at_suffix = base[: cut.start()], cut["letter"] or cut["number"]
@@ -426,10 +428,12 @@ def _joint_names(
     """
     rights = dict.fromkeys([*index.names(word, worst=2), word.strip()])
     lefts = dict.fromkeys(own_name for name in names for own_name in _own_names(name, families))
-    right_names = [own_name for right in rights for own_name in _own_names(right, families)]
+    right_names = [
+        own_name for right_name in rights for own_name in _own_names(right_name, families)
+    ]
     matches: dict[str, None] = {}
-    for left, right in product((*lefts, *names), dict.fromkeys((*right_names, *rights))):
-        for definition in find_candidates(f"{left}@{right}", families):
+    for left_name, right_name in product((*lefts, *names), dict.fromkeys((*right_names, *rights))):
+        for definition in find_candidates(f"{left_name}@{right_name}", families):
             matches[f"{definition.name}={number}" if number else definition.name] = None
     if not matches and number:
         for definition in (d for name in names for d in find_candidates(name, families)):

@@ -177,15 +177,17 @@ def measures_of_points(names: Sequence[str | Measure]) -> list[Measure]:
 
 
 def _measure(name: str | Measure) -> Measure:
-    known = ", ".join(MEASURES)
+    measure_names = ", ".join(MEASURES)
     try:
         like = parse(name, ("scores",)) if isinstance(name, str) else name
     except UnknownMeasureError as error:
-        raise UnknownMeasureError(f"{error}; points of precision and recall have {known}") from None
+        raise UnknownMeasureError(
+            f"{error}; points of precision and recall have {measure_names}"
+        ) from None
     if like.definition.family == FAMILY:
         return like
     if like.definition.name not in MEASURES or like.has_view:
         raise UnknownMeasureError(
-            f"{like} cannot be had from points of precision and recall, which have {known}"
+            f"{like} cannot be had from points of precision and recall, which have {measure_names}"
         )
     return MEASURES[like.definition.name].bind(like.parameters)

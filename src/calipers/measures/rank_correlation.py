@@ -79,7 +79,7 @@ def spearman(x: FloatArray, y: FloatArray) -> FloatArray:
 
     It is NaN if all items of a list are tied.
     """
-    a, b = _centred_ranks(x), _centred_ranks(y)
+    a, b = _centered_ranks(x), _centered_ranks(y)
     return _divide((a * b).sum(-1), np.sqrt(np.square(a).sum(-1) * np.square(b).sum(-1)))
 
 
@@ -133,7 +133,7 @@ def _count_above(
     return above, tied, agreed
 
 
-def _centred_ranks(x: FloatArray) -> FloatArray:
+def _centered_ranks(x: FloatArray) -> FloatArray:
     """Compute centered midranks: half the items below minus half those above."""
     out = np.zeros(x.shape)
     for j in range(x.shape[-1]):

@@ -38,7 +38,7 @@ _SPELLING = "expected a word without blanks, brackets and commas, and no number 
 
 
 def measure(
-    name: str, *, replace: bool = False, shares: Sequence[str] = (), **traits: Any
+    name: str, *, replace: bool = False, shared_names: Sequence[str] = (), **traits: Any
 ) -> Callable[[F], F]:
     """Return a decorator that registers a formula as a measure.
 
@@ -50,7 +50,7 @@ def measure(
     replace : bool, default=False
         Replace the formula that was registered under the same name, as a notebook cell does that
         is run again. The measures of Calipers itself cannot be replaced.
-    shares : sequence of str, default=()
+    shared_names : sequence of str, default=()
         Names that another measure may have as well: a measure of the same task, if the parameters
         determine which of the two is meant, or one of another task, which needs ``family=``.
     **traits
@@ -72,7 +72,7 @@ def measure(
     """
     if not isinstance(name, str):
         raise TypeError(f"the name of a measure is {name!r}, expected text")
-    for trait, names in (("aliases", traits.get("aliases", ())), ("shares", shares)):
+    for trait, names in (("aliases", traits.get("aliases", ())), ("shared_names", shared_names)):
         is_collection = isinstance(names, tuple | list | set | frozenset)
         if not is_collection or not all(isinstance(alias, str) for alias in names):
             raise TypeError(f"{name}: {trait} is {names!r}, expected a tuple of names")
@@ -84,7 +84,7 @@ def measure(
             definition = Definition(name=name, formula=formula, **traits)
         except TypeError as error:  # missing or unknown traits
             raise TypeError(f"{name}: {str(error).partition('__init__() ')[2]}") from None
-        _register(definition, shares, replacing=replace)
+        _register(definition, shared_names, replacing=replace)
         return formula
 
     return register
@@ -124,11 +124,11 @@ def _register(definition: Definition, shared_names: Sequence[str], *, replacing:
             raise ValueError(f"{name!r} cannot be the name of a measure: {_SPELLING}")
         if name.lower() in OF_SEVERAL:
             raise NameTakenError(f"{name!r} is taken: it stands for a set of measures")
-        for other in find_candidates(name, families):
-            if other is not old and not (
-                name in shared_names and _is_distinguishable(definition, other)
+        for existing in find_candidates(name, families):
+            if existing is not old and not (
+                name in shared_names and _is_distinguishable(definition, existing)
             ):
-                raise NameTakenError(_name_taken_message(name, other, definition))
+                raise NameTakenError(_name_taken_message(name, existing, definition))
     if is_built_in(definition):  # a test checks these in other respects
         register(definition, old)
     else:
@@ -148,12 +148,12 @@ def _is_redefinition(new: Definition, old: Definition) -> bool:
 
 def _check_known(definition: Definition) -> None:
     """Check that the reasons and parameters of a definition are registered."""
-    for kind, names, known in (
+    for kind, names, registry in (
         ("reason", definition.undefined, REASONS),
         ("parameter", definition.parameters, PARAMETERS),
     ):
         for name in names:
-            if name not in known:
+            if name not in registry:
                 raise ValueError(
                     f"{definition.name}: the {kind} {name!r} is not known; define it with "
                     f"register_{kind} first"
@@ -165,8 +165,10 @@ def _families_of_task(definition: Definition) -> tuple[str, ...]:
     task = get_task(definition.family)
     if task is not None:
         return TASKS[task]
-    known = ", ".join(family for families in TASKS.values() for family in families)
-    raise ValueError(f"{definition.name}: family is {definition.family!r}, expected one of {known}")
+    family_names = ", ".join(family for families in TASKS.values() for family in families)
+    raise ValueError(
+        f"{definition.name}: family is {definition.family!r}, expected one of {family_names}"
+    )
 
 
 def _is_distinguishable(first: Definition, second: Definition) -> bool:
@@ -174,13 +176,13 @@ def _is_distinguishable(first: Definition, second: Definition) -> bool:
     return bool(first.required - set(second.parameters) or second.required - set(first.parameters))
 
 
-def _name_taken_message(name: str, other: Definition, new: Definition) -> str:
+def _name_taken_message(name: str, existing: Definition, new: Definition) -> str:
     """Return the message that a name is taken."""
-    text = f"{name!r} is taken: it means {other.name} of {other.family} ({other.title})"
-    if (other.family, other.name) == (new.family, new.name) and not is_built_in(other):
+    text = f"{name!r} is taken: it means {existing.name} of {existing.family} ({existing.title})"
+    if (existing.family, existing.name) == (new.family, new.name) and not is_built_in(existing):
         text += "; to redefine it, as when a notebook cell is run again, add replace=True"
-    elif other.family not in _families_of_task(new):
-        text += "; if both are to have it, each with its family=, name it in shares="
+    elif existing.family not in _families_of_task(new):
+        text += "; if both are to have it, each with its family=, name it in shared_names="
     return text
 
 
@@ -191,9 +193,9 @@ def _check_other_tasks(
     for others in TASKS.values():
         for name in unshared if others != families else ():
             for text in (name, *spellings(definition, name)):
-                other = first_definition(text, others)
-                if other is not None:
-                    raise NameTakenError(_name_taken_message(text, other, definition))
+                existing = first_definition(text, others)
+                if existing is not None:
+                    raise NameTakenError(_name_taken_message(text, existing, definition))
 
 
 def _ways_to_write_others(
@@ -203,9 +205,9 @@ def _ways_to_write_others(
     begun = [normalize_name(stem).split("-k-")[0] for stem in stems]
     for name in tuple(NAMES):
         if any(stem in name for stem in begun):
-            for other in find_candidates(name, tuple(families)):
-                if other is not old:
-                    yield from ((text, other) for text in (name, *spellings(other, name)))
+            for existing in find_candidates(name, tuple(families)):
+                if existing is not old:
+                    yield from ((text, existing) for text in (name, *spellings(existing, name)))
 
 
 def _check_meanings(
@@ -229,9 +231,9 @@ def _check_meanings(
     of_other_tasks = list(_ways_to_write_others(unshared, other_families, None))
     before = {text: first_definition(text, families) for text in (*own_spellings, *others)}
     for text in own_spellings:
-        other = before[text]
-        if other not in (None, old):
-            raise NameTakenError(_name_taken_message(text, other, definition))
+        existing = before[text]
+        if existing not in (None, old):
+            raise NameTakenError(_name_taken_message(text, existing, definition))
     names = {
         normalize_name(n)
         for entry in (definition, old)
@@ -244,12 +246,12 @@ def _check_meanings(
     ours = (text for text in own_spellings if not text.endswith(("_7", ".7")))
     lost_spellings = [text for text in ours if first_definition(text, families) is not definition]
     changed = {
-        text: other
+        text: existing
         for text in others
-        if (other := before[text]) and definition in matching_definitions(text, families)
+        if (existing := before[text]) and definition in matching_definitions(text, families)
     } | {
-        text: other
-        for text, other in of_other_tasks
+        text: existing
+        for text, existing in of_other_tasks
         if definition in matching_definitions(text, families)
     }
     if lost_spellings or changed:
@@ -263,8 +265,8 @@ def _check_meanings(
                 NAMES[name] = previous_entries[name]
             else:
                 del NAMES[name]
-        for text, other in changed.items():
-            raise NameTakenError(_name_taken_message(text, other, definition))
+        for text, existing in changed.items():
+            raise NameTakenError(_name_taken_message(text, existing, definition))
         raise ValueError(
             f"{lost_spellings[0]!r} would not be read as {definition.name}: {_SPELLING}"
         )

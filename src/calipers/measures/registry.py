@@ -28,11 +28,11 @@ def normalize_name(name: str) -> str:
 def register(definition: Definition, old: Definition | None = None) -> None:
     """Add a definition to the registry, in place of ``old``."""
     if old is not None:
-        for known in dict.fromkeys(map(normalize_name, old.spellings)):
-            NAMES[known].remove(old)
+        for key in dict.fromkeys(map(normalize_name, old.spellings)):
+            NAMES[key].remove(old)
     REGISTRY[definition.family, definition.name] = definition
-    for known in dict.fromkeys(map(normalize_name, definition.spellings)):
-        NAMES.setdefault(known, []).append(definition)
+    for key in dict.fromkeys(map(normalize_name, definition.spellings)):
+        NAMES.setdefault(key, []).append(definition)
 
 
 def is_built_in(definition: Definition) -> bool:
@@ -107,13 +107,13 @@ def _load_registered(family: str, name: str, module: str) -> Definition:
             importlib.import_module(module)
     if (family, name) not in REGISTRY:
         plugins.load("calipers.measures")
-    known = REGISTRY.get((family, name))
-    if known is None:
+    definition = REGISTRY.get((family, name))
+    if definition is None:
         raise UnknownMeasureError(
             f"the measure {name!r} of {family} is not known in this process; define it in a "
             f"module that is imported there too (here it was {module!r})"
         )
-    return known
+    return definition
 
 
 def _reduce_definition(definition: Definition) -> tuple[Any, ...]:

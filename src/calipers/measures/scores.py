@@ -297,14 +297,14 @@ def _preceding_block(s: ScoreTable, index: Indices) -> Blocks:
     return np.asarray(np.arange(s.positive.shape[-1]) == index[..., None] - 1)
 
 
-def candidate_blocks(known: FloatArray, possible: FloatArray) -> Blocks:
+def candidate_blocks(values: FloatArray, possible: FloatArray) -> Blocks:
     """Return the mask of the blocks that may contain a value as large as the largest known one.
 
     A block is excluded if the largest possible value in it is less. An undefined value is not
     known, and may be any value where it is possible.
     """
-    known = np.where(np.isnan(known), -np.inf, known)
-    opened: Blocks = ~(possible < known.max(axis=-1, keepdims=True) - ROUNDING)
+    values = np.where(np.isnan(values), -np.inf, values)
+    opened: Blocks = ~(possible < values.max(axis=-1, keepdims=True) - ROUNDING)
     return opened
 
 
@@ -428,7 +428,7 @@ def eleven_point_precision(s: ScoreTable) -> FloatArray:
 
 
 @area("PR-break-even", aliases=("pr_break_even", "break-even"),
-      shares=("break-even",), undefined=NO_POSITIVE)  # fmt: skip
+      shared_names=("break-even",), undefined=NO_POSITIVE)  # fmt: skip
 def break_even_precision(s: ScoreTable) -> FloatArray:
     """Break-even point: the precision where it equals recall.
 

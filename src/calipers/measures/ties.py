@@ -133,10 +133,10 @@ def _blocks(r: JudgedRankings) -> Iterator[list[tuple[int, list[tuple[int, int]]
 def _number_of_orders(blocks: list[tuple[int, list[tuple[int, int]]]]) -> int:
     orders = 1
     for _, kinds in blocks:
-        left = sum(n for _, n in kinds)
+        n_remaining = sum(n for _, n in kinds)
         for _, n in kinds:
-            orders *= comb(left, n)
-            left -= n
+            orders *= comb(n_remaining, n)
+            n_remaining -= n
     return orders
 
 

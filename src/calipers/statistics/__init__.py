@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from calipers.statistics.row_sample import LargestResiduals, SampledRows
     from calipers.statistics.sampled_rankings import SampledRankings
     from calipers.statistics.scores import ScoreOrder, ScoreTable, SubsetScores
-    from calipers.statistics.several import StatisticVector
     from calipers.statistics.sparse_confusion import SparseConfusionMatrix, confusion_matrix
+    from calipers.statistics.statistic_vectors import StatisticVector
 
 _HOMES = {
     "base": "FloatArray, GEOMETRIC_FLOOR, IntArray, Statistic, leave_one_out_sums, effective_size, "
@@ -56,7 +56,7 @@ _HOMES = {
     "rankings": "JudgedRankings",
     "ratings": "RatingRows, Ratings",
     "sampled_rankings": "SampledRankings",
-    "several": "StatisticVector",
+    "statistic_vectors": "StatisticVector",
     "scores": "ScoreOrder, SubsetScores, ScoreTable",
 }
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 from calipers.lazy_imports import numpy as np
 
@@ -107,6 +107,9 @@ class Statistic:
     and the statistics of two batches are merged by ``+``; measures are computed from it.
     """
 
+    #: Current names of fields by the names that earlier files have.
+    former_fields: ClassVar[Mapping[str, str]] = {}
+
     def __add__(self, other: Self) -> Self:
         """Return the statistic of both batches together.
 
@@ -141,13 +144,13 @@ class Statistic:
         """
         return self
 
-    def _add_parts(self, other: Self, *names: str) -> Self:
-        """Return this statistic with the named parts summed over both."""
-        changed: Any = {name: getattr(self, name) + getattr(other, name) for name in names}
+    def _add_fields(self, second: Self, *names: str) -> Self:
+        """Return this statistic with the named fields summed over both."""
+        changed: Any = {name: getattr(self, name) + getattr(second, name) for name in names}
         result: Self = replace(self, **changed)  # type: ignore[type-var]
         return result
 
-    def _parts(self) -> dict[str, Any]:
+    def _field_values(self) -> dict[str, Any]:
         """Return the fields of the statistic by name."""
         names = (f.name for f in fields(self))  # type: ignore[arg-type]
         return {name: getattr(self, name) for name in names}
@@ -162,7 +165,7 @@ class Statistic:
         """
         arrays: dict[str, Any] = {}
         plain: dict[str, Any] = {}
-        for name, value in self._parts().items():
+        for name, value in self._field_values().items():
             (arrays if isinstance(value, np.ndarray) else plain)[name] = value
         buffer = io.BytesIO()
         header = np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8)
@@ -185,12 +188,16 @@ class Statistic:
         """
         with np.load(io.BytesIO(data), allow_pickle=False) as stored:
             plain = json.loads(stored["_plain"].tobytes())
-            arrays = {name: stored[name] for name in stored.files if name != "_plain"}
+            arrays = {
+                cls.former_fields.get(name, name): stored[name]
+                for name in stored.files
+                if name != "_plain"
+            }
         values = {k: tuple(v) if isinstance(v, list) else v for k, v in plain.items()}
         return cls(**values, **arrays)
 
 
-def leave_one_out_sums(parts: Sequence[S]) -> list[S]:
+def leave_one_out_sums(statistics: Sequence[S]) -> list[S]:
     """Compute for each of several statistics the sum of all others.
 
     The sums are accumulated from both ends. Nothing is subtracted, so that no digit is lost if one
@@ -198,7 +205,7 @@ def leave_one_out_sums(parts: Sequence[S]) -> list[S]:
 
     Parameters
     ----------
-    parts : sequence
+    statistics : sequence
         At least two statistics, or other values that can be added.
 
     Returns
@@ -211,10 +218,10 @@ def leave_one_out_sums(parts: Sequence[S]) -> list[S]:
     >>> leave_one_out_sums([1, 20, 300])
     [320, 301, 21]
     """
-    last = len(parts) - 1
-    before, after = list(parts), list(parts)
+    last = len(statistics) - 1
+    before, after = list(statistics), list(statistics)
     for k in range(1, last):
-        before[k] = before[k - 1] + parts[k]
-        after[last - k] = parts[last - k] + after[last - k + 1]
+        before[k] = before[k - 1] + statistics[k]
+        after[last - k] = statistics[last - k] + after[last - k + 1]
     inner = [before[k - 1] + after[k + 1] for k in range(1, last)]
     return [after[1], *inner, before[last - 1]]

@@ -240,8 +240,8 @@ class ProbabilityLevels:
         be below the rounding error of a sum over millions.
         """
         logit = self.logit
-        centre = self._log_odds
-        low, high = float(centre - logit[-1]), float(centre - logit[0])
+        center = self._log_odds
+        low, high = float(center - logit[-1]), float(center - logit[0])
         goal, a = self.positive.sum(), min(max(0.0, low), high)
         for _ in range(_NEWTON_STEPS):
             fitted = expit(a + logit)
@@ -263,9 +263,9 @@ class ProbabilityLevels:
         likelihood increases.
         """
         logit = self.logit
-        centre = dot(self.total, logit) / self.weight
-        scale = float(np.sqrt(dot(self.total, np.square(logit - centre)) / self.weight))
-        x = (logit - centre) / scale
+        center = dot(self.total, logit) / self.weight
+        scale = float(np.sqrt(dot(self.total, np.square(logit - center)) / self.weight))
+        x = (logit - center) / scale
         beta = np.array([self._log_odds, 0.0])
         if len(self) > _MAX_DIRECT_LEVELS:  # next to the line of a few groups a step or two is left
             first = np.arange(0, len(self), len(self) // _GROUPS)
@@ -277,7 +277,7 @@ class ProbabilityLevels:
             beta = coarse if np.isfinite(coarse).all() else beta
         intercept, slope = most_likely(x, self.positive, self.total, beta)
         slope = float(slope / scale)
-        return float(intercept) - slope * centre, slope
+        return float(intercept) - slope * center, slope
 
 
 def most_likely(
@@ -293,7 +293,7 @@ def most_likely(
 
         They are summed over blocks of levels that fit into the processor's cache.
         """
-        value, gradient, known = 0.0, np.zeros(2), np.zeros((2, 2))
+        value, gradient, fisher_information = 0.0, np.zeros(2), np.zeros((2, 2))
         for begin in range(0, len(x), BLOCK):
             block = slice(begin, begin + BLOCK)
             eta = beta[0] + beta[1] * x[block]
@@ -303,14 +303,14 @@ def most_likely(
             fitted = np.where(eta < 0, small, 1.0) / (1 + small)
             residual = positive[block] - total[block] * fitted
             gradient += residual.sum(), dot(residual, x[block])
-            known += information(x[block], total[block] * fitted * (1 - fitted))
-        return value, gradient, known
+            fisher_information += information(x[block], total[block] * fitted * (1 - fitted))
+        return value, gradient, fisher_information
 
     weight = float(total.sum())
-    value, gradient, known = evaluate(beta)
+    value, gradient, fisher_information = evaluate(beta)
     for _ in range(_NEWTON_STEPS):
         try:
-            step = np.linalg.solve(known, gradient)
+            step = np.linalg.solve(fisher_information, gradient)
         except np.linalg.LinAlgError:
             return np.full(2, np.nan)
         if float(gradient @ step) <= 1e-13 * (weight + value):
@@ -319,7 +319,7 @@ def most_likely(
         while (new := evaluate(updated))[0] > value:
             step = step / 2
             updated = beta + step
-        beta, (value, gradient, known) = updated, new
+        beta, (value, gradient, fisher_information) = updated, new
     return beta
 
 
@@ -334,11 +334,13 @@ def information(x: FloatArray, weight: FloatArray) -> FloatArray:
 
 def fitted_information(x: FloatArray, total: FloatArray, fitted: FloatArray) -> FloatArray:
     """Compute the Fisher information from weights and fitted probabilities, in blocks of levels."""
-    known = np.zeros((2, 2))
+    fisher_information = np.zeros((2, 2))
     for begin in range(0, len(x), BLOCK):
         block = slice(begin, begin + BLOCK)
-        known += information(x[block], total[block] * fitted[block] * (1 - fitted[block]))
-    return known
+        fisher_information += information(
+            x[block], total[block] * fitted[block] * (1 - fitted[block])
+        )
+    return fisher_information
 
 
 def width_bin(probability: FloatArray, bins: int) -> IntArray:

@@ -133,7 +133,7 @@ class ClassRanks(Statistic):
     def __add__(self, other: Self) -> Self:
         if self.counts.shape != other.counts.shape:
             raise ValueError(f"{len(self.counts)} classes and {len(other.counts)} do not match")
-        return self._add_parts(other, "counts", "squares", "rows")
+        return self._add_fields(other, "counts", "squares", "rows")
 
     @property
     def total(self) -> FloatArray:

@@ -28,11 +28,11 @@ class ClusterMoments(Statistic):
         Mean of the points of each.
     squares : ndarray of shape (k,)
         Sum of the squared distances of its points to the mean.
-    centres : ndarray of shape (k, d)
+    centers : ndarray of shape (k, d)
         Points to which ``summed_distances`` has the distances; the means of all points wherever
         that is used.
     summed_distances : ndarray of shape (k,)
-        Sum of the distances of its points to ``centres``.
+        Sum of the distances of its points to ``centers``.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class ClusterMoments(Statistic):
     size: FloatArray
     mean: FloatArray
     squares: FloatArray
-    centres: FloatArray
+    centers: FloatArray
     summed_distances: FloatArray
 
     @classmethod
@@ -54,7 +54,7 @@ class ClusterMoments(Statistic):
         points: FloatArray,
         cluster: npt.NDArray[np.integer[Any]],
         clusters: int,
-        centres: FloatArray | None = None,
+        centers: FloatArray | None = None,
     ) -> Self:
         """Compute the moments of points and their clusters.
 
@@ -66,7 +66,7 @@ class ClusterMoments(Statistic):
             Cluster of each point, as an index.
         clusters : int
             Number of clusters k.
-        centres : ndarray of shape (k, d), optional
+        centers : ndarray of shape (k, d), optional
             Points to which distances are summed. By default they are the means of these points.
 
         Returns
@@ -81,16 +81,16 @@ class ClusterMoments(Statistic):
         mean = mean + cluster_sums(off, cluster, clusters) / np.maximum(size, 1.0)[:, None]
         off = points - mean[cluster]
         squares = np.bincount(cluster, np.einsum("ij,ij->i", off, off), clusters)
-        centres = mean if centres is None else centres
-        off = points - centres[cluster]
+        centers = mean if centers is None else centers
+        off = points - centers[cluster]
         summed_distances = np.bincount(cluster, np.sqrt(np.einsum("ij,ij->i", off, off)), clusters)
         return cls(
-            size, mean, squares.astype(np.float64), centres, summed_distances.astype(np.float64)
+            size, mean, squares.astype(np.float64), centers, summed_distances.astype(np.float64)
         )
 
     def __add__(self, other: Self) -> Self:
-        if not np.array_equal(self.centres, other.centres):
-            raise ValueError("the distances are to different centres")
+        if not np.array_equal(self.centers, other.centers):
+            raise ValueError("the distances are to different centers")
         size = self.size + other.size
         proportion = (other.size / np.maximum(size, 1.0))[:, None]
         step = other.mean - self.mean
@@ -99,7 +99,7 @@ class ClusterMoments(Statistic):
             size,
             self.mean + proportion * step,
             self.squares + other.squares + between_squares,
-            self.centres,
+            self.centers,
             self.summed_distances + other.summed_distances,
         )
 
@@ -142,7 +142,7 @@ class ClusterMoments(Statistic):
     def overlaps(self) -> FloatArray:
         """Overlap of each pair of clusters, as in the Davies-Bouldin index (k, k).
 
-        It is the sum of the mean distances to both centres, divided by the distance of the means; 0
+        It is the sum of the mean distances to both centers, divided by the distance of the means; 0
         of a cluster with itself or with an empty one.
         """
         spread = self.summed_distances / np.maximum(self.size, 1.0)

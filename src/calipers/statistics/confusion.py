@@ -98,7 +98,7 @@ class ConfusionMatrix(Statistic):
     def __add__(self, other: Self) -> Self:
         if self.labels != other.labels:
             raise ValueError(f"labels {self.labels} and {other.labels} do not match")
-        return self._add_parts(other, "counts", "squares", "rows")
+        return self._add_fields(other, "counts", "squares", "rows")
 
     def with_unit_weights(self, weight: float) -> Self:
         """Return the matrix of rows of weight 1, where every row has this weight."""
@@ -457,7 +457,7 @@ def _one_vs_rest(matrix: ConfusionMatrix) -> FloatArray:
     by counting and set to 0.
     """
 
-    def parts(cells: ConfusionMatrix) -> tuple[FloatArray, ...]:
+    def binary_cells(cells: ConfusionMatrix) -> tuple[FloatArray, ...]:
         tp = cells.hits
         fn, fp = cells.truth - tp, cells.prediction - tp
         tn = cells.total[..., None] - fn - fp - tp
@@ -465,8 +465,8 @@ def _one_vs_rest(matrix: ConfusionMatrix) -> FloatArray:
 
     if matrix._has_whole_counts:
         # Measures use one of the four at a time, so each is contiguous in memory.
-        stacked = np.stack(parts(matrix))
+        stacked = np.stack(binary_cells(matrix))
         return np.moveaxis(stacked.reshape(2, 2, *stacked.shape[1:]), (0, 1), (-2, -1))
-    filled = np.stack(parts(matrix._indicator()), axis=-1) > 0
-    out = np.where(filled, np.maximum(np.stack(parts(matrix), axis=-1), 0.0), 0.0)
+    filled = np.stack(binary_cells(matrix._indicator()), axis=-1) > 0
+    out = np.where(filled, np.maximum(np.stack(binary_cells(matrix), axis=-1), 0.0), 0.0)
     return out.reshape(*out.shape[:-1], 2, 2)

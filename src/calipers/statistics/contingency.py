@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: The expected information is summed over counts within this number of standard deviations of their
 #: mean, plus a number of counts; all others together are less than rounding errors.
-_DEVIATIONS, _MORE = 12, 40
+_DEVIATIONS, _EXTRA_COUNTS = 12, 40
 
 #: Number of values that are computed at a time.
 _AT_ONCE = 2_000_000
@@ -60,7 +60,7 @@ class ContingencyTable(Statistic):
         cluster: npt.NDArray[np.integer[Any]],
         classes: Sequence[str],
         clusters: Sequence[str],
-        alike: FloatArray | None = None,
+        point_counts: FloatArray | None = None,
     ) -> Self:
         """Count points by class and cluster.
 
@@ -70,7 +70,7 @@ class ContingencyTable(Statistic):
             Class and cluster of each point, as indices.
         classes, clusters : sequence of str
             Names of the classes and of the clusters.
-        alike : ndarray of shape (n,), optional
+        point_counts : ndarray of shape (n,), optional
             Number of identical points that each entry stands for. By default it is 1.
 
         Returns
@@ -79,15 +79,15 @@ class ContingencyTable(Statistic):
             Table of the points.
         """
         flat = np.asarray(truth, np.int64) * len(clusters) + cluster
-        if alike is None:
+        if point_counts is None:
             cell_index, cell_counts = np.unique(flat, return_counts=True)
         else:
             cell_index, inverse = np.unique(flat, return_inverse=True)
-            cell_counts = np.bincount(inverse, alike, len(cell_index))
+            cell_counts = np.bincount(inverse, point_counts, len(cell_index))
         codes = (
             np.divmod(cell_index, len(clusters)) if len(cell_index) else (cell_index, cell_index)
         )
-        rows = len(flat) if alike is None else int(alike.sum())
+        rows = len(flat) if point_counts is None else int(point_counts.sum())
         return cls(cell_counts.astype(np.float64), *codes, tuple(classes), tuple(clusters), rows)
 
     def __add__(self, other: Self) -> Self:
@@ -103,9 +103,12 @@ class ContingencyTable(Statistic):
             if len(cell_index)
             else (cell_index, cell_index)
         )
-        parts: Any = dict(zip(("class_of", "cluster_of"), codes, strict=True))
+        code_fields: Any = dict(zip(("class_of", "cluster_of"), codes, strict=True))
         return replace(
-            self, cell_counts=cell_counts.astype(np.float64), rows=self.rows + other.rows, **parts
+            self,
+            cell_counts=cell_counts.astype(np.float64),
+            rows=self.rows + other.rows,
+            **code_fields,
         )
 
     @classmethod
@@ -286,29 +289,31 @@ def _expected_information(a: FloatArray, b: FloatArray) -> float:
     for size, number in zip(first, times, strict=True):
         mean = size * second / n
         spread = np.sqrt(mean * (1 - size / n) * (n - second) / max(n - 1, 1.0))
-        low = np.maximum(np.maximum(1, size + second - n), mean - _DEVIATIONS * spread - _MORE)
-        high = np.minimum(np.minimum(size, second), mean + _DEVIATIONS * spread + _MORE)
+        low = np.maximum(
+            np.maximum(1, size + second - n), mean - _DEVIATIONS * spread - _EXTRA_COUNTS
+        )
+        high = np.minimum(np.minimum(size, second), mean + _DEVIATIONS * spread + _EXTRA_COUNTS)
         low, width = np.floor(low), int((np.floor(high) - np.floor(low)).max()) + 1
         step = max(1, _AT_ONCE // width)
         for begin in range(0, len(second), step):
             batch = slice(begin, begin + step)
-            other = second[batch, None]
+            second_size = second[batch, None]
             k = low[batch, None] + np.arange(width)
             valid_mask = (k <= np.floor(high[batch, None])) & (k >= 1)
             k = np.where(valid_mask, k, 1.0)
             chance = (
                 _log_factorial(size)
-                + _log_factorial(other)
+                + _log_factorial(second_size)
                 + _log_factorial(n - size)
-                + _log_factorial(n - other)
+                + _log_factorial(n - second_size)
                 - _log_factorial(n)
                 - _log_factorial(k)
                 - _log_factorial(size - k)
-                - _log_factorial(other - k)
-                - _log_factorial(np.maximum(n - size - other + k, 0))
+                - _log_factorial(second_size - k)
+                - _log_factorial(np.maximum(n - size - second_size + k, 0))
             )
             term = np.where(
-                valid_mask, k / n * np.log(n * k / (size * other)) * np.exp(chance), 0.0
+                valid_mask, k / n * np.log(n * k / (size * second_size)) * np.exp(chance), 0.0
             )
             total += number * float((term.sum(axis=1) * others[batch]).sum())
     return total

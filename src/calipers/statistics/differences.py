@@ -63,14 +63,14 @@ class MajorityValue(Statistic):
     margin: int
 
     @classmethod
-    def from_values(cls, values: FloatArray, known: Self | None = None) -> Self:
+    def from_values(cls, values: FloatArray, known_value: Self | None = None) -> Self:
         """Count the majority value of finite values.
 
         Parameters
         ----------
         values : ndarray of shape (n,)
             Values of the rows.
-        known : MajorityValue, optional
+        known_value : MajorityValue, optional
             Majority value of all rows, from a first pass. By default the median is counted.
 
         Returns
@@ -79,8 +79,8 @@ class MajorityValue(Statistic):
             Statistic of the values.
         """
         n = len(values)
-        size = float(np.abs(values).max(initial=0.0)) if known is None else known.size
-        value = known.value if known else float(np.median(values)) if n else 0.0
+        size = float(np.abs(values).max(initial=0.0)) if known_value is None else known_value.size
+        value = known_value.value if known_value else float(np.median(values)) if n else 0.0
         n_majority = int(np.count_nonzero(np.abs(values - value) <= ROUNDING * size))
         return cls(n, size, value, n_majority, n, max(2 * n_majority - n, 0))
 
@@ -217,7 +217,7 @@ class UnitDifferences(Statistic):
         positive: npt.NDArray[np.bool_] | None = None,
         *,
         exact: bool = False,
-        known: Sequence[MajorityValue] = (),
+        known_values: Sequence[MajorityValue] = (),
     ) -> Self:
         """Create the statistic of influence values of rows, times the total weight.
 
@@ -231,7 +231,7 @@ class UnitDifferences(Statistic):
             Class of each row, if rows of either class have a majority value of their own.
         exact : bool, default=False
             Whether the difference is the mean of the values.
-        known : sequence of MajorityValue, default=()
+        known_values : sequence of MajorityValue, default=()
             Majority values of all rows, from a first pass.
 
         Returns
@@ -243,7 +243,7 @@ class UnitDifferences(Statistic):
         if not spread.is_bounded:
             return cls(spread, exact=exact)
         classes: list[Any] = [slice(None)] if positive is None else [positive, ~positive]
-        pairs = zip(classes, known or (None, None), strict=False)
+        pairs = zip(classes, known_values or (None, None), strict=False)
         common = tuple(
             MajorityValue.from_values(values[rows], majority) for rows, majority in pairs
         )
@@ -275,7 +275,7 @@ class UnitDifferences(Statistic):
         return replace(
             self,
             spread=self.spread + other.spread,
-            nonzero=_add_known(self.nonzero, other.nonzero),
+            nonzero=_add_counts(self.nonzero, other.nonzero),
             classes=classes,
             signs=_sum_of_signs(self.signs, other.signs),
         )
@@ -285,6 +285,6 @@ class UnitDifferences(Statistic):
         return replace(self, spread=self.spread.with_unit_weights(weight))
 
 
-def _add_known(first: int | None, second: int | None) -> int | None:
+def _add_counts(first: int | None, second: int | None) -> int | None:
     """Add two numbers, or return None if either is unknown."""
     return None if first is None or second is None else first + second

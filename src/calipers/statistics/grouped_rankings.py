@@ -56,12 +56,12 @@ class GroupedRankings(Statistic):
     group_names : tuple of str
         Names of the G groups, in bytewise order within a topic.
     judgments : ndarray of shape (G + 1,)
-        Offsets of the groups in ``document``, ``part`` and ``level``.
+        Offsets of the groups in ``document``, ``block`` and ``level``.
     document : ndarray of shape (J,)
         Document of each judgment, as an index among those of the topic.
-    part : ndarray of shape (J,)
-        Number of the part of a group of preferences, within which levels can be compared; otherwise
-        0.
+    block : ndarray of shape (J,)
+        Number of the block of a group of preferences, within which levels can be compared;
+        otherwise 0.
     level : ndarray of shape (J,)
         Level, or grade, of the document.
     """
@@ -76,11 +76,12 @@ class GroupedRankings(Statistic):
     group_names: tuple[str, ...]
     judgments: IntArray
     document: IntArray
-    part: IntArray
+    block: IntArray
     level: FloatArray
 
     #: Fields with an entry for each judgment.
-    of_judgments: ClassVar[tuple[str, ...]] = ("document", "part", "level")
+    of_judgments: ClassVar[tuple[str, ...]] = ("document", "block", "level")
+    former_fields: ClassVar[Mapping[str, str]] = {"part": "block"}
 
     @classmethod
     def from_rankings(
@@ -96,7 +97,7 @@ class GroupedRankings(Statistic):
             Document ids of each topic, best first.
         judgments : sequence of mapping
             Levels by group and document for each topic, ``{"subtopic": {"document": 1}}``; a list
-            of mappings of documents for a group of several parts.
+            of mappings of documents for a group of several blocks.
 
         Returns
         -------
@@ -106,9 +107,9 @@ class GroupedRankings(Statistic):
         retrieved, ranks, names = [], [], []
         rows: list[list[tuple[int, int, float]]] = []
         for ranking, groups in zip(rankings, judgments, strict=True):
-            parts = {g: [p] if isinstance(p, Mapping) else p for g, p in groups.items()}
+            blocks_by_group = {g: [p] if isinstance(p, Mapping) else p for g, p in groups.items()}
             documents = sorted(
-                {d for of_group in parts.values() for part in of_group for d in part}
+                {d for of_group in blocks_by_group.values() for block in of_group for d in block}
             )
             rank_by_document = {document: i for i, document in enumerate(ranking, 1)}
             retrieved.append(len(ranking))
@@ -117,8 +118,8 @@ class GroupedRankings(Statistic):
             rows.extend(
                 [
                     (documents.index(document), number, level)
-                    for number, part in enumerate(parts[group])
-                    for document, level in sorted(part.items())
+                    for number, block in enumerate(blocks_by_group[group])
+                    for document, level in sorted(block.items())
                 ]
                 for group in names[-1]
             )
@@ -135,7 +136,7 @@ class GroupedRankings(Statistic):
             tuple(name for topic in names for name in topic),
             segment_offsets([len(group) for group in rows]),
             np.array([document for document, _, _ in flat], np.int64),
-            np.array([part for _, part, _ in flat], np.int64),
+            np.array([block for _, block, _ in flat], np.int64),
             np.array([level for _, _, level in flat], np.float64),
         )
 
@@ -172,7 +173,9 @@ class GroupedRankings(Statistic):
         documents, document_rows = take_segments(self.documents, picked)
         groups, group_rows = take_segments(self.groups, picked)
         judgments, rows = take_segments(self.judgments, group_rows)
-        parts: dict[str, Any] = {name: getattr(self, name)[document_rows] for name in _DOCUMENTS}
+        document_columns: dict[str, Any] = {
+            name: getattr(self, name)[document_rows] for name in _DOCUMENTS
+        }
         return type(self)(
             tuple(self.topics[i] for i in picked),
             self.retrieved[picked],
@@ -180,7 +183,7 @@ class GroupedRankings(Statistic):
             groups=groups,
             group_names=tuple(self.group_names[i] for i in group_rows),
             judgments=judgments,
-            **parts | {name: getattr(self, name)[rows] for name in self.of_judgments},
+            **document_columns | {name: getattr(self, name)[rows] for name in self.of_judgments},
         )
 
     def cut(self, depth: int) -> Self:
@@ -275,12 +278,12 @@ class GroupedRankings(Statistic):
         Raises
         ------
         ValueError
-            If a level is not an integer, or a group has several parts.
+            If a level is not an integer, or a group has several blocks.
         """
         grade = self.level.astype(np.int64)
         if (grade != self.level).any():
             raise ValueError(f"level {self.level[grade != self.level][0]} is not a whole number")
-        if self.part.any():
+        if self.block.any():
             raise ValueError("a group has several parts: its levels are preferences, not grades")
         topic, group = self.topic_of_group, self.group_of_judgment
         rank = self.rank[self.rank_index]
@@ -317,7 +320,7 @@ class GroupedRankings(Statistic):
                 rows = slice(self.judgments[g], self.judgments[g + 1])
                 groups.append(
                     PreferenceGroup.from_rows(
-                        position[self.document[rows]], self.part[rows], self.level[rows]
+                        position[self.document[rows]], self.block[rows], self.level[rows]
                     )
                 )
             topics.append((int(np.count_nonzero(rank)), groups))
@@ -363,16 +366,16 @@ class PreferenceGroup:
     matrix: BoolArray | None = None
 
     @classmethod
-    def from_rows(cls, position: IntArray, part: IntArray, level: FloatArray) -> PreferenceGroup:
-        """Create the group from one row for each document of each part."""
-        if len(part) == 0 or (part == part[0]).all():
+    def from_rows(cls, position: IntArray, block: IntArray, level: FloatArray) -> PreferenceGroup:
+        """Create the group from one row for each document of each block."""
+        if len(block) == 0 or (block == block[0]).all():
             order = np.argsort(position)
             return cls(position[order], level[order])
         distinct_positions, index = np.unique(position, return_inverse=True)
         matrix = np.zeros((len(distinct_positions), len(distinct_positions)), bool)
         levels = np.zeros(len(distinct_positions))
-        for number in np.unique(part):
-            rows = np.flatnonzero(part == number)
+        for number in np.unique(block):
+            rows = np.flatnonzero(block == number)
             matrix[np.ix_(index[rows], index[rows])] |= level[rows, None] > level[rows]
             levels[index[rows]] = level[rows]
         for middle in range(len(distinct_positions)):

@@ -241,14 +241,14 @@ class Histogram(Statistic):
             cell=nonempty_bins + first,
         )
 
-    def transform(self, by: float, times: float = 1.0) -> Self:
+    def transform(self, shift: float, times: float = 1.0) -> Self:
         """Return the histogram of a linear function of the values.
 
         Its groups are no longer bins.
 
         Parameters
         ----------
-        by : float
+        shift : float
             Constant to add.
         times : float, default=1.0
             Factor of the values.
@@ -256,15 +256,15 @@ class Histogram(Statistic):
         Returns
         -------
         Histogram
-            Histogram of ``times`` · x + ``by``.
+            Histogram of ``times`` · x + ``shift``.
         """
-        limits = sorted((times * self.min_value + by, times * self.max_value + by))
+        limits = sorted((times * self.min_value + shift, times * self.max_value + shift))
         none = np.zeros(0, np.int64)
         return replace(
             self,
             min_value=limits[0],
             max_value=limits[1],
-            mean=times * self.mean + by,
+            mean=times * self.mean + shift,
             width=0.0,
             cell=none,
         )

@@ -62,21 +62,26 @@ class LogitSums(Statistic):
         return STEEPEST * (WIDTH / self.width)
 
     @classmethod
-    def from_parts(
+    def from_subsets(
         cls,
         logit: FloatArray,
         positive: npt.NDArray[np.bool_],
         weight: FloatArray | None,
-        part: npt.NDArray[np.integer[Any]],
-        parts: int,
+        subset_codes: npt.NDArray[np.integer[Any]],
+        n_subsets: int,
     ) -> list[Self] | None:
-        """Compute the sums of each part of the rows.
+        """Compute the sums of each subset of the rows.
 
         None is returned if logits are infinite or too far apart.
         """
         if weight is not None:
             used = weight > 0  # a row of weight 0 is ignored, whatever its logit
-            logit, positive, part, weight = logit[used], positive[used], part[used], weight[used]
+            logit, positive, subset_codes, weight = (
+                logit[used],
+                positive[used],
+                subset_codes[used],
+                weight[used],
+            )
         if len(logit) == 0 or not np.isfinite(logit[[logit.argmin(), logit.argmax()]]).all():
             return None
         lowest = math.floor(float(logit.min()) / WIDTH)
@@ -86,19 +91,19 @@ class LogitSums(Statistic):
         bin_index = np.floor(logit / WIDTH).astype(np.int64) - lowest
         middle = np.asarray((np.arange(bins) + lowest + 0.5) * WIDTH, np.float64)
         deviation = logit - middle[bin_index]
-        bin_index += (part.astype(np.int64) * 2 + positive) * bins
+        bin_index += (subset_codes.astype(np.int64) * 2 + positive) * bins
         columns = [weight] if weight is None else [weight, np.square(weight)]
         moments: list[FloatArray] = []
         for column in columns:
-            size = parts * 2 * bins
+            size = n_subsets * 2 * bins
             powers: list[FloatArray] = []
             power: FloatArray = np.ones(len(logit)) if column is None else column
             for _ in range(TERMS + 2):
                 powers.append(np.bincount(bin_index, power, size).astype(np.float64))
                 power = np.asarray(power * deviation)
-            moments.append(np.stack(powers, axis=-1).reshape(parts, 2, bins, TERMS + 2))
+            moments.append(np.stack(powers, axis=-1).reshape(n_subsets, 2, bins, TERMS + 2))
         squares = moments[-1]
-        return [cls(middle, moments[0][k], squares[k]) for k in range(parts)]
+        return [cls(middle, moments[0][k], squares[k]) for k in range(n_subsets)]
 
     def __add__(self, other: Self) -> Self:
         return replace(self, sums=self.sums + other.sums, squares=self.squares + other.squares)
@@ -352,8 +357,8 @@ def _merge_pairs(sums: FloatArray, before: int, width: float) -> FloatArray:
     behind = (before + sums.shape[1]) % 2
     even = np.pad(sums, ((0, 0), (before, behind), (0, 0)))
     # (x − M)ᵏ = Σ C(k, j) (m − M)ᵏ⁻ʲ (x − m)ʲ, the old middles half a width on either side of M.
-    left, right = (_shift_matrix(side * width / 2) for side in (-1, 1))
-    return np.asarray(even[:, ::2] @ left + even[:, 1::2] @ right)
+    left_shift, right_shift = (_shift_matrix(side * width / 2) for side in (-1, 1))
+    return np.asarray(even[:, ::2] @ left_shift + even[:, 1::2] @ right_shift)
 
 
 def _shift_matrix(shift: float) -> FloatArray:

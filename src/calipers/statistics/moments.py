@@ -99,9 +99,9 @@ class Moments(Statistic):
             self, weight=number, m2=m2, squares=number, v2=self.v2 / weight**2, cross=cross
         )
 
-    def _recenter(self, centre: float) -> tuple[float, float, float]:
+    def _recenter(self, center: float) -> tuple[float, float, float]:
         """Return M2, V2 and Σw²(x − centre) about another centre."""
-        step = self.mean - centre
+        step = self.mean - center
         return (
             self.m2 + self.weight * step * step,  # a power of a large one would be an error
             self.v2 + 2 * step * self.cross + self.squares * step * step,
@@ -190,12 +190,12 @@ class SkewMoments(Moments):
             return moments
         pairs = zip(self._cubes_about(moments.mean), other._cubes_about(moments.mean), strict=True)
         cubes: Any = tuple(first + second for first, second in pairs)
-        known = self.spread is not None and other.spread is not None
-        spread = self.spread + other.spread if known else None  # type: ignore[operator]
-        return SkewMoments(**moments._parts(), cubes=cubes, spread=spread)
+        has_spread = self.spread is not None and other.spread is not None
+        spread = self.spread + other.spread if has_spread else None  # type: ignore[operator]
+        return SkewMoments(**moments._field_values(), cubes=cubes, spread=spread)
 
-    def _cubes_about(self, centre: float) -> tuple[float, float, float, float]:
-        step, (order_zero, order_one, order_two, order_three) = self.mean - centre, self.cubes
+    def _cubes_about(self, center: float) -> tuple[float, float, float, float]:
+        step, (order_zero, order_one, order_two, order_three) = self.mean - center, self.cubes
         return (
             order_zero,
             order_one + order_zero * step,

@@ -84,16 +84,16 @@ class JudgedRankings(Statistic):
             np.unique(np.asarray([*got, *missed], np.int64), return_counts=True)
             for got, missed in zip(rankings, unretrieved, strict=True)
         ]
-        rank = _concat_parts([np.arange(1, len(got) + 1) for got in rankings])
+        rank = _concat_integers([np.arange(1, len(got) + 1) for got in rankings])
         return cls(
             tuple(str(i + 1) for i in range(len(rankings))),
             np.array([len(got) for got in rankings], np.int64),
             segment_offsets([len(grades) for grades, _ in levels]),
-            _concat_parts([grades[::-1] for grades, _ in levels]),
-            _concat_parts([counts[::-1] for _, counts in levels]),
+            _concat_integers([grades[::-1] for grades, _ in levels]),
+            _concat_integers([counts[::-1] for _, counts in levels]),
             segment_offsets([len(got) for got in rankings]),
             rank,
-            _concat_parts([np.asarray(got) for got in rankings]),
+            _concat_integers([np.asarray(got) for got in rankings]),
             rank,
             rank,
         )
@@ -583,8 +583,8 @@ def segment_offsets(sizes: npt.ArrayLike) -> IntArray:
     return np.concatenate([[0], np.cumsum(np.asarray(sizes, np.int64))]).astype(np.int64)
 
 
-def _concat_parts(parts: Sequence[npt.NDArray[Any]]) -> IntArray:
-    return np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64)
+def _concat_integers(arrays: Sequence[npt.NDArray[Any]]) -> IntArray:
+    return np.concatenate([np.zeros(0, np.int64), *arrays]).astype(np.int64)
 
 
 def concat_offsets(first: IntArray, second: IntArray) -> IntArray:

@@ -183,11 +183,13 @@ class Ratings(Statistic):
         """
         if self.categories != other.categories:
             raise ValueError("the categories of both statistics differ")
-        wide = max(part.widest for part in (self, other))
-        codes = np.concatenate([part._sorted(wide) for part in (self, other)])
+        wide = max(ratings.widest for ratings in (self, other))
+        codes = np.concatenate([ratings._sorted(wide) for ratings in (self, other)])
         sums = [np.concatenate([a, b]) for a, b in zip(self._sums, other._sums, strict=True)]
         row_index, rows = _distinct_rows(codes, len(self.categories))
-        added = tuple(np.bincount(row_index, part, len(rows)).astype(np.float64) for part in sums)
+        added = tuple(
+            np.bincount(row_index, column, len(rows)).astype(np.float64) for column in sums
+        )
         return self._from_sorted(codes[rows], added, self.categories, self.values)
 
     @cached_property
@@ -247,8 +249,8 @@ class Ratings(Statistic):
         """Kish's effective number of ratings outside the most frequent category."""
         if not len(self.category_weights):
             return 0.0
-        other = self.category != self.category_weights.argmax()
-        item, count = self.item[other], self.count[other]
+        minority_mask = self.category != self.category_weights.argmax()
+        item, count = self.item[minority_mask], self.count[minority_mask]
         return effective_size(
             float(count @ self.weight[item]), float(count @ self.weight_squares[item])
         )
@@ -328,7 +330,7 @@ def _weight_sums(rows: int, weight: FloatArray | None) -> tuple[FloatArray, ...]
 
 
 #: Number of distinct rows above which the ratings of each rater are not stored.
-MOST_WAYS = 50_000
+MAX_DISTINCT_ITEMS = 50_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,7 +350,8 @@ class RatingRows(Statistic):
     weight_squares : ndarray of shape (n,)
         Sum of their squared weights.
     has_too_many_rows : bool, default=False
-        Whether there were more distinct rows than :data:`MOST_WAYS`, so that none is stored.
+        Whether there were more distinct rows than :data:`MAX_DISTINCT_ITEMS`, so that none is
+        stored.
 
     Examples
     --------
@@ -389,7 +392,7 @@ class RatingRows(Statistic):
         cls, codes: IntArray, sums: Sequence[FloatArray], categories: int
     ) -> Self:
         row_index, rows = _distinct_rows(codes, categories)
-        if len(rows) > MOST_WAYS:
+        if len(rows) > MAX_DISTINCT_ITEMS:
             none = np.zeros(0)
             return cls(categories, codes[:0], none, none, none, has_too_many_rows=True)
         item_counts, weight, squares = (

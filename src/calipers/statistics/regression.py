@@ -72,20 +72,22 @@ class NumericMoments(Statistic):
             Statistic of the rows.
         """
         if truth.ndim == 2:
-            each = [cls.from_rows(*part, weight) for part in zip(truth.T, predicted.T, strict=True)]
+            each = [cls.from_rows(*pair, weight) for pair in zip(truth.T, predicted.T, strict=True)]
             names = (*_MEANS, *_SUMS)
-            columns = {name: np.stack([getattr(part, name) for part in each]) for name in names}
+            columns = {
+                name: np.stack([getattr(moments, name) for moments in each]) for name in names
+            }
             return cls(each[0].rows, each[0].weight[None], each[0].squares[None], **columns)
         from calipers import _core
 
-        truth, predicted = (np.asarray(part, np.float64) for part in (truth, predicted))
+        truth, predicted = (np.asarray(column, np.float64) for column in (truth, predicted))
         total, squares, means, sums = _core.number_moments(truth, predicted, weight)
         return cls(
             rows=len(truth) if weight is None else int((weight > 0).sum()),
             weight=np.asarray(total),
             squares=np.asarray(squares),
-            **{name: np.asarray(part) for name, part in zip(_MEANS, means, strict=True)},
-            **{name: np.asarray(part) for name, part in zip(_SUMS, sums, strict=True)},
+            **{name: np.asarray(column) for name, column in zip(_MEANS, means, strict=True)},
+            **{name: np.asarray(column) for name, column in zip(_SUMS, sums, strict=True)},
         )
 
     @classmethod
@@ -166,14 +168,14 @@ class NumericMoments(Statistic):
         return replace(self, weight=number, squares=number, **sums)
 
     def __add__(self, other: Self) -> Self:
-        return self._with(other, 1.0)
+        return self._combine(other, 1.0)
 
-    def leave_out(self, part: Self) -> Self:
-        """Return the moments without a part of the rows.
+    def leave_out(self, subset: Self) -> Self:
+        """Return the moments without a subset of the rows.
 
         Parameters
         ----------
-        part : NumericMoments
+        subset : NumericMoments
             Moments of the rows to remove; with a leading axis, each is removed separately.
 
         Returns
@@ -181,27 +183,27 @@ class NumericMoments(Statistic):
         NumericMoments
             Moments of all other rows.
         """
-        return self._with(part, -1.0)
+        return self._combine(subset, -1.0)
 
-    def _with(self, other: NumericMoments, sign: float) -> Self:
-        weight = self.weight + sign * other.weight
+    def _combine(self, second: NumericMoments, sign: float) -> Self:
+        weight = self.weight + sign * second.weight
         with np.errstate(divide="ignore", invalid="ignore"):
-            proportion = np.where(weight > 0, sign * other.weight / weight, 0.0)
+            proportion = np.where(weight > 0, sign * second.weight / weight, 0.0)
         y, p, r = (
-            getattr(other, name) - getattr(self, name)
+            getattr(second, name) - getattr(self, name)
             for name in ("truth", "predicted", "residual")
         )
         between = self.weight * proportion
 
         def sums(name: str, product: FloatArray, floor: float = 0.0) -> FloatArray:
-            total = getattr(self, name) + sign * getattr(other, name) + between * product
+            total = getattr(self, name) + sign * getattr(second, name) + between * product
             return np.asarray(np.maximum(total, floor))
 
         return replace(
             self,
-            rows=self.rows + int(sign) * other.rows,
+            rows=self.rows + int(sign) * second.rows,
             weight=np.asarray(weight),
-            squares=np.asarray(self.squares + sign * other.squares),
+            squares=np.asarray(self.squares + sign * second.squares),
             truth=np.asarray(self.truth + proportion * y),
             predicted=np.asarray(self.predicted + proportion * p),
             residual=np.asarray(self.residual + proportion * r),
@@ -280,7 +282,7 @@ class FitMoments(NumericMoments):
         theirs, squared = other.squared if isinstance(other, FitMoments) else None, None
         if self.squared is not None and theirs is not None:
             squared = self.squared + theirs
-        return replace(self._with(other, 1.0), squared=squared)
+        return replace(self._combine(other, 1.0), squared=squared)
 
     def with_unit_weights(self, weight: float) -> Self:
         """Return the moments of rows of weight 1, where every row has this weight."""

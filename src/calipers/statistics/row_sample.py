@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 #: Maximum number of rows, and of values of them, that are stored.
-MOST_LOOKED_AT = 100_000
+MAX_SAMPLED_ROWS = 100_000
 MOST_VALUES = 4_000_000
 #: Number of the largest residuals that are stored.
 MOST_LARGEST = 10_000
@@ -30,8 +30,8 @@ class SampledRows(Statistic):
     """Pseudorandom sample of rows, or all of them while they are few.
 
     A row is selected if its hashed number ends in ``level`` zero bits. The level is the smallest
-    with which there are no more than :data:`MOST_LOOKED_AT` rows and :data:`MOST_VALUES` values, so
-    that the sample does not depend on how the rows are divided into batches.
+    with which there are no more than :data:`MAX_SAMPLED_ROWS` rows and :data:`MOST_VALUES` values,
+    so that the sample does not depend on how the rows are divided into batches.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class SampledRows(Statistic):
     columns: FloatArray
 
     @classmethod
-    def from_rows(cls, number: IntArray, columns: Sequence[FloatArray], least: int = 0) -> Self:
+    def from_rows(cls, number: IntArray, columns: Sequence[FloatArray], min_level: int = 0) -> Self:
         """Sample rows.
 
         Parameters
@@ -68,7 +68,7 @@ class SampledRows(Statistic):
             Number of each row among all rows, ascending.
         columns : sequence of ndarray of shape (n,)
             Columns of the rows.
-        least : int, default=0
+        min_level : int, default=0
             Smallest level.
 
         Returns
@@ -76,9 +76,9 @@ class SampledRows(Statistic):
         SampledRows
             Sample of the rows.
         """
-        row_indices = np.flatnonzero(_sample_mask(number, least)) if least else slice(None)
+        row_indices = np.flatnonzero(_sample_mask(number, min_level)) if min_level else slice(None)
         sampled_columns = np.column_stack([column[row_indices] for column in columns])
-        return cls(len(number), least, number[row_indices], sampled_columns)._limit_rows()
+        return cls(len(number), min_level, number[row_indices], sampled_columns)._limit_rows()
 
     def _thin_to_level(self, level: int) -> Self:
         sample_mask = _sample_mask(self.number, level)
@@ -88,7 +88,7 @@ class SampledRows(Statistic):
 
     def _limit_rows(self) -> Self:
         sample = self
-        while len(sample.number) > min(MOST_LOOKED_AT, MOST_VALUES // self.columns.shape[1]):
+        while len(sample.number) > min(MAX_SAMPLED_ROWS, MOST_VALUES // self.columns.shape[1]):
             sample = sample._thin_to_level(sample.level + 1)
         return sample
 
@@ -197,7 +197,7 @@ class LargestResiduals(Statistic):
 
 def sampling_level(rows: int | None) -> int:
     """Return a level that a sample of this number of rows reaches."""
-    return 0 if rows is None else max(0, (rows // MOST_LOOKED_AT).bit_length() - 1)
+    return 0 if rows is None else max(0, (rows // MAX_SAMPLED_ROWS).bit_length() - 1)
 
 
 def _sample_mask(number: IntArray, level: int) -> npt.NDArray[np.bool_]:

@@ -62,7 +62,7 @@ class SampledRankings(GroupedRankings):
             Statistic of the rankings.
         """
         groups = GroupedRankings.from_rankings(rankings, judgments)
-        return cls(**groups._parts(), inclusion=np.full(len(groups.level), np.nan))
+        return cls(**groups._field_values(), inclusion=np.full(len(groups.level), np.nan))
 
     @cached_property
     def stratum_sizes(self) -> FloatArray:
@@ -110,10 +110,10 @@ class SampledRankings(GroupedRankings):
     def nonrandom_mask(self) -> npt.NDArray[np.bool_]:
         """Return which topics have documents that are not a random sample of their stratum."""
         estimated_sizes = self.stands_for * self.n_sampled[self.group_of_judgment]
-        other = ~np.isclose(
+        mismatch_mask = ~np.isclose(
             estimated_sizes, self.stratum_sizes[self.group_of_judgment], rtol=1e-6, atol=0
         )
-        return segment_sum(other & (self.level >= 0), self.judgments[self.groups]) > 0
+        return segment_sum(mismatch_mask & (self.level >= 0), self.judgments[self.groups]) > 0
 
     @cached_property
     def retrieved_pool(self) -> RetrievedDocuments:

@@ -80,7 +80,7 @@ class ScoreOrder:
 
 @dataclass(frozen=True, eq=False)
 class SubsetScores:
-    """Rows sorted by descending score, divided into parts.
+    """Rows sorted by descending score, divided into subsets.
 
     Parameters
     ----------
@@ -90,18 +90,18 @@ class SubsetScores:
         Whether each row is positive.
     last : ndarray of bool of shape (n,)
         Whether it is the last one of its score.
-    part_of : ndarray of uint8 of shape (n,)
-        Part of each row, as an index.
+    subset_codes : ndarray of uint8 of shape (n,)
+        Subset of each row, as an index.
     weight : ndarray of shape (n,) or None
         Weights of the rows; None if all are 1.
     sizes : list of int
-        Number of rows of each part.
+        Number of rows of each subset.
     """
 
     scores: FloatArray
     positive: npt.NDArray[np.bool_]
     last: npt.NDArray[np.bool_]
-    part_of: npt.NDArray[np.uint8]
+    subset_codes: npt.NDArray[np.uint8]
     weight: FloatArray | None
     sizes: list[int]
 
@@ -112,7 +112,7 @@ class SubsetScores:
         scores: FloatArray,
         positive: npt.NDArray[np.bool_],
         weight: FloatArray | None,
-        part: npt.NDArray[np.uint8],
+        subset_codes: npt.NDArray[np.uint8],
     ) -> Self:
         """Sort rows that are given in any order.
 
@@ -126,8 +126,8 @@ class SubsetScores:
             Whether each row is positive.
         weight : ndarray of shape (n,) or None
             Weights of the rows; None if all are 1.
-        part : ndarray of uint8 of shape (n,)
-            Part of each row, as an index.
+        subset_codes : ndarray of uint8 of shape (n,)
+            Subset of each row, as an index.
 
         Returns
         -------
@@ -139,9 +139,9 @@ class SubsetScores:
             scores,
             positive[rows],
             order.last_mask,
-            part[rows],
+            subset_codes[rows],
             None if weight is None else weight[rows],
-            np.bincount(part).tolist(),
+            np.bincount(subset_codes).tolist(),
         )
 
 
@@ -235,15 +235,15 @@ class ScoreTable(Statistic):
         return table
 
     @classmethod
-    def leave_out_parts(cls, parts: SubsetScores, part: int) -> Self:
-        """Create the table of the rows of all parts but one.
+    def leave_out_subset(cls, rows: SubsetScores, subset_index: int) -> Self:
+        """Create the table of the rows of all subsets but one.
 
         Parameters
         ----------
-        parts : SubsetScores
-            Rows of all parts.
-        part : int
-            Index of the part to leave out.
+        rows : SubsetScores
+            Rows of all subsets.
+        subset_index : int
+            Index of the subset to leave out.
 
         Returns
         -------
@@ -253,9 +253,9 @@ class ScoreTable(Statistic):
         from calipers import _core
 
         columns = _core.score_table_without(
-            parts.scores, parts.positive, parts.last, parts.part_of, parts.weight, part
+            rows.scores, rows.positive, rows.last, rows.subset_codes, rows.weight, subset_index
         )
-        return cls._from_core(columns, len(parts.last) - parts.sizes[part])
+        return cls._from_core(columns, len(rows.last) - rows.sizes[subset_index])
 
     @classmethod
     def _from_core(cls, columns: tuple[Any, ...], rows: int) -> Self:
@@ -598,7 +598,7 @@ def _cumulative_sums(weight: FloatArray) -> FloatArray:
 
 
 #: Number of rows that are sorted at a time.
-ENOUGH = 1 << 22
+MAX_BUFFERED_ROWS = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -622,7 +622,7 @@ class ScoreBuffer(Statistic):
         columns = self.positive + other.positive, self.score + other.score
         rows = self.rows + other.rows
         buffer = ScoreBuffer(*columns, weight, rows)
-        return buffer.finalize() if rows >= ENOUGH else buffer
+        return buffer.finalize() if rows >= MAX_BUFFERED_ROWS else buffer
 
     @property
     def _weights(self) -> tuple[FloatArray, ...]:

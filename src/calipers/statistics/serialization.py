@@ -44,10 +44,11 @@ RENAMED = {
     "Weighed": "WeightMoments",
 }
 
-#: Names of their fields in version 1, by the current name of the class.
+#: Former names of their fields, by the current name of the class. (Those of statistics in JSON are
+#: in ``former_fields`` of the class.)
 RENAMED_FIELDS: Mapping[str, Mapping[str, str]] = {
     "ClassLosses": {"lost": "losses"},
-    "ClusterMoments": {"apart": "summed_distances"},
+    "ClusterMoments": {"apart": "summed_distances", "centres": "centers"},
     "ClusterSeparation": {"apart": "min_distances"},
     "ContingencyTable": {"held": "cell_counts"},
     "FirstPassResult": {"beside": "auxiliary", "lost": "n_dropped", "seen": "inspected_rows"},
@@ -62,6 +63,7 @@ RENAMED_FIELDS: Mapping[str, Mapping[str, str]] = {
         "held_squares": "cell_squares",
         "place": "cell_index",
     },
+    "StatisticVector": {"parts": "components"},
     "WeightMoments": {"least": "min_weight", "most": "max_weight"},
 }
 
@@ -209,7 +211,7 @@ class _Writer:
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
         #: Values written so far, by identity; referenced, so that no identity is reused.
-        self._known: dict[int, tuple[Any, dict[str, Any]]] = {}
+        self._cache: dict[int, tuple[Any, dict[str, Any]]] = {}
 
     def encode(self, value: Tree) -> Any:
         """Return the description of a value in JSON."""
@@ -223,19 +225,19 @@ class _Writer:
             return {"tuple": [self.encode(each) for each in value]}
         if isinstance(value, Mapping):
             return {"dict": [[self.encode(key), self.encode(each)] for key, each in value.items()]}
-        if id(value) not in self._known:
-            number = len(self._known)
-            self._known[id(value)] = value, {"again": number}
+        if id(value) not in self._cache:
+            number = len(self._cache)
+            self._cache[id(value)] = value, {"again": number}
             description = (
                 self._array(value) if isinstance(value, np.ndarray) else self._encode_object(value)
             )
             return description | {"number": number}
-        return self._known[id(value)][1]
+        return self._cache[id(value)][1]
 
     def _array(self, array: npt.NDArray[Any]) -> dict[str, Any]:
         if array.dtype.hasobject:
             raise TypeError("arrays of objects are not written")
-        name = f"{len(self._known)}.npy"
+        name = f"{len(self._cache)}.npy"
         with self._archive.open(name, "w", force_zip64=True) as stream:
             np.lib.format.write_array(stream, narrow(np.asarray(array)), allow_pickle=False)
         return {"array": name, "dtype": array.dtype.str}
@@ -243,13 +245,15 @@ class _Writer:
     def _encode_object(self, value: Any) -> dict[str, Any]:
         if isinstance(value, Statistic):
             value = value.finalize()
-            value_by_field = value._parts()
+            value_by_field = value._field_values()
         elif is_dataclass(value):
             value_by_field = {field.name: getattr(value, field.name) for field in fields(value)}
         else:
             raise TypeError(f"{type(value).__name__} is not written")
-        parts = {name: self.encode(part) for name, part in value_by_field.items()}
-        return {"kind": type(value).__name__, "parts": parts}
+        encoded_fields = {
+            name: self.encode(field_value) for name, field_value in value_by_field.items()
+        }
+        return {"kind": type(value).__name__, "parts": encoded_fields}
 
 
 class _Reader:
@@ -257,7 +261,7 @@ class _Reader:
 
     def __init__(self, archive: zipfile.ZipFile, also: Mapping[str, type]) -> None:
         self._archive, self._also = archive, also
-        self._known: dict[int, Any] = {}
+        self._cache: dict[int, Any] = {}
 
     def decode(self, description: Any) -> Tree:
         """Restore a value from its description in JSON."""
@@ -270,8 +274,8 @@ class _Reader:
         if "dict" in description:
             return {self.decode(key): self.decode(each) for key, each in description["dict"]}
         if "again" in description:
-            return self._known[description["again"]]
-        value = self._known[description["number"]] = (
+            return self._cache[description["again"]]
+        value = self._cache[description["number"]] = (
             self._array(description) if "array" in description else self._decode_object(description)
         )
         return value
@@ -287,12 +291,12 @@ class _Reader:
     def _decode_object(self, description: Mapping[str, Any]) -> Any:
         name = RENAMED.get(description["kind"], description["kind"])
         kind: Callable[..., Any] = self._also.get(name) or _kind(name)
-        names = RENAMED_FIELDS.get(name, {})
-        parts = {
-            names.get(field_name, field_name): self.decode(part)
-            for field_name, part in description["parts"].items()
+        names = RENAMED_FIELDS.get(name) or getattr(kind, "former_fields", {})
+        decoded_fields = {
+            names.get(field_name, field_name): self.decode(field_value)
+            for field_name, field_value in description["parts"].items()
         }
-        return partial(kind)(**parts)
+        return partial(kind)(**decoded_fields)
 
 
 def _kind(name: str) -> type[Statistic]:

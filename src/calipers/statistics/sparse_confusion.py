@@ -99,7 +99,7 @@ class SparseConfusionMatrix(ConfusionMatrix):
             f"{type(self).__name__}({self.classes} classes, {len(self.cell_index)} occupied cells)"
         )
 
-    def _parts(self) -> dict[str, Any]:
+    def _field_values(self) -> dict[str, Any]:
         names = ("cell_counts", "cell_squares", "cell_index", "labels", "rows")
         return {name: getattr(self, name) for name in names}
 
@@ -107,7 +107,7 @@ class SparseConfusionMatrix(ConfusionMatrix):
         """Return the matrix of rows of weight 1, where every row has this weight."""
         cell_counts = np.rint(self.cell_counts / weight)
         return type(self)(
-            **{**self._parts(), "cell_counts": cell_counts, "cell_squares": cell_counts}
+            **{**self._field_values(), "cell_counts": cell_counts, "cell_squares": cell_counts}
         )
 
     def __add__(self, other: Self) -> Self:

@@ -113,7 +113,7 @@ class StreamedOutputs:
 
     def combined_loss(self, measure: Any, total: StatisticVector) -> FloatArray:
         """Return the combined loss of each row."""
-        return np.asarray(self.values @ _average_outputs(measure, total.parts)[1])
+        return np.asarray(self.values @ _average_outputs(measure, total.components)[1])
 
     @staticmethod
     def combined_moments(
@@ -124,9 +124,9 @@ class StreamedOutputs:
         These moments are the ``moments`` ones, or as far as the moments of the outputs determine
         them.
         """
-        value, coefficients = _average_outputs(measure, total.parts)
-        first, means = total.parts[0], np.array([output.mean for output in total.parts])
-        infinite = max(output.infinite for output in total.parts)
+        value, coefficients = _average_outputs(measure, total.components)
+        first, means = total.components[0], np.array([output.mean for output in total.components])
+        infinite = max(output.infinite for output in total.components)
         nan = float("nan")
         combined = replace(
             first, mean=float(means @ coefficients), m2=nan, v2=nan, cross=nan, infinite=infinite
@@ -152,7 +152,7 @@ class StreamedOutputAverages:
             np.full(len(self.outputs), 1 / len(self.outputs)) if weights is None else weights
         )
         for coefficient, output, statistic in zip(
-            coefficients, self.outputs, total.parts, strict=True
+            coefficients, self.outputs, total.components, strict=True
         ):
             output_influence = output.influence(measure.plain, statistic)
             if output_influence is None:

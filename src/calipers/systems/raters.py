@@ -123,13 +123,13 @@ class Raters(SystemOutput):
         return mask.sum(axis=0) if self.item_counts is None else self.item_counts @ mask
 
     def _rating_sample(self) -> RatingSample:
-        known = self.categories, self.values
+        scale = self.categories, self.values
         if self.item_counts is not None:
             assert self.weight is not None
             assert self.weight_squares is not None
             sums = self.item_counts, self.weight, self.weight_squares
-            return RatingSample(Ratings.from_grouped_rows(self.codes, sums, *known), self.settings)
-        ratings = Ratings.from_codes(self.codes, *known, self.weight)
+            return RatingSample(Ratings.from_grouped_rows(self.codes, sums, *scale), self.settings)
+        ratings = Ratings.from_codes(self.codes, *scale, self.weight)
         return RatingSample(ratings, self.settings, self.weight, self.clusters)
 
     def select_raters(self, which: list[int], name: str = "") -> Raters:

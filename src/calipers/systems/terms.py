@@ -42,7 +42,7 @@ class AveragedScores:
         """Return the weight of each label, which depends on the rows that have it."""
         if self.is_pooled:
             return [1.0]
-        sizes = np.array([table.total_positive for table in total.parts])
+        sizes = np.array([table.total_positive for table in total.components])
         weight_by_label = class_weights(replace(measure, among=None), self.labels, sizes)
         return [weight_by_label.get(label, 0.0) for label in self.labels]
 
@@ -55,7 +55,7 @@ class AveragedScores:
     def _influence(self, measure: Measure, total: StatisticVector) -> Influence | None:
         average_influence: Influence | None = None
         weights = self.weights(measure, total)
-        for weight, output, table in zip(weights, self.outputs, total.parts, strict=True):
+        for weight, output, table in zip(weights, self.outputs, total.components, strict=True):
             if weight == 0:
                 continue
             label_influence = output.influence(measure.plain, table)
@@ -113,7 +113,7 @@ class AveragedScores:
         """Return bounds of the value, for tables in which neighbouring scores were merged."""
         area = measure.definition.area
         assert area is not None
-        tables: Sequence[ScoreTable] = total.parts
+        tables: Sequence[ScoreTable] = total.components
         low, high = np.array(self.weights(measure, total)) @ [
             table.bounds(area.name) for table in tables
         ]

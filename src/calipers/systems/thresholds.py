@@ -119,10 +119,14 @@ class ThresholdRule:
         if not separator and _BOUND.match(head):
             head, tail = "", head
         bounds = tuple(
-            _parse_bound(part) for part in re.split(r"[&,](?![^()]*\))", tail) if part.strip()
+            _parse_bound(bound_text)
+            for bound_text in re.split(r"[&,](?![^()]*\))", tail)
+            if bound_text.strip()
         )
         try:
-            measure = parse(head or _left_to_maximise(bounds, text), ("counts", "scores"), defaults)
+            measure = parse(
+                head or _default_objective(bounds, text), ("counts", "scores"), defaults
+            )
         except UnknownMeasureError as error:
             raise InputError(f"rule {text!r}: {error}") from None
         definition = measure.definition
@@ -205,7 +209,7 @@ def _parse_bound(text: str) -> MeasureBound:
     return MeasureBound(measure, value, match["sign"] in (">=", "≥"))
 
 
-def _left_to_maximise(bounds: Sequence[MeasureBound], text: str) -> str:
+def _default_objective(bounds: Sequence[MeasureBound], text: str) -> str:
     """Return the measure to be maximised under bounds that do not name one."""
     bounded_names = {bound.measure.definition.name for bound in bounds}
     for measure, guards in _GUARDS.items():
@@ -223,12 +227,12 @@ def replicated_choices(
     false positives of the replicates there, shape (B, 2).
     """
 
-    def choose(part: RefinedCurves) -> tuple[npt.NDArray[np.int64], FloatArray]:
-        index = rule.best_index(part.table)
+    def choose(curves: RefinedCurves) -> tuple[npt.NDArray[np.int64], FloatArray]:
+        index = rule.best_index(curves.table)
         index_column = np.maximum(index, 0)[:, None]
-        chosen = np.take_along_axis(part.block_index, index_column, axis=-1)[:, 0]
+        chosen = np.take_along_axis(curves.block_index, index_column, axis=-1)[:, 0]
         counts = [
-            np.take_along_axis(running, index_column, axis=-1) for running in part.table.running
+            np.take_along_axis(running, index_column, axis=-1) for running in curves.table.running
         ]
         return np.where(index < 0, -1, chosen), np.concatenate(counts, axis=-1)
 

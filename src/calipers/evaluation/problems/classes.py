@@ -243,7 +243,7 @@ def _score_data(systems: Sequence[MulticlassOutput]) -> list[ScoreData]:
         replace(
             make_score_data(system.against_rest(label)),
             series=series_name(label),
-            share=float(proportion),
+            proportion=float(proportion),
         )
         for system in systems
         if system.score is not None

@@ -141,7 +141,7 @@ def evaluate_cells(
     systems, repeats, notes = _systems(cells, labels, of_truth, noise, options.settings)
     check(chosen, {name for entry in systems.values() for name in entry.names}, sliced=sliced)
     if features and any(m.definition.reads != "partitions" for m in chosen):
-        known = {
+        codes_by_system = {
             name: _codes(cells.table, labels[name], entry.names) for name, entry in systems.items()
         }
         classes = None
@@ -149,7 +149,7 @@ def evaluate_cells(
             class_names = next(iter(systems.values())).classes
             classes = of_truth, *_codes(cells.table, of_truth, class_names)
         count_columns = () if columns.count is None else (columns.count,)
-        rows = engine, labels, tuple(features), known
+        rows = engine, labels, tuple(features), codes_by_system
         systems = StreamedClusterGeometry(
             *rows, systems, tuple(chosen), classes, count_columns, read
         ).summarize()

@@ -139,7 +139,7 @@ class MultioutputProblem(Problem):
             return NAN
 
         def compute() -> dict[Measure, FloatArray]:
-            means = [moments.mean for moments in sample.passes.first_result.auxiliary.parts]
+            means = [moments.mean for moments in sample.passes.first_result.auxiliary.components]
             constants = [
                 Constant(m, mean, output_index)
                 for m in by_mean

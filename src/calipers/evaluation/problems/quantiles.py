@@ -89,10 +89,10 @@ class QuantileProblem(RegressionProblem):
 def _check_levels(systems: Mapping[str, QuantileOutput]) -> None:
     """Check that all systems predict quantiles at the same levels."""
     first, *others = systems.values()
-    for other in others:
-        if other.levels != first.levels:
-            a, b = (", ".join(f"{x:g}" for x in s.levels) for s in (first, other))
+    for system in others:
+        if system.levels != first.levels:
+            a, b = (", ".join(f"{x:g}" for x in s.levels) for s in (first, system))
             raise InputError(
-                f"quantiles: {first.name} has the levels {a}, {other.name} has {b}; systems are "
+                f"quantiles: {first.name} has the levels {a}, {system.name} has {b}; systems are "
                 "compared at the same levels"
             )

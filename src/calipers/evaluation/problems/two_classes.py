@@ -274,8 +274,8 @@ class BinaryProblem(ClassificationProblem):
             _predicted_classes(predicted) if labels is None and len(truth.labels) == 1 else ()
         )
         two = encode_binary(truth, positive, predicted_classes=predicted_classes, class_pair=labels)
-        known = {name: name == two.names[1] for name in two.classes}
-        return cls(two.names, known, threshold, labels is not None, undefined)
+        is_positive_by_class = {name: name == two.names[1] for name in two.classes}
+        return cls(two.names, is_positive_by_class, threshold, labels is not None, undefined)
 
     @property
     def other_classes(self) -> tuple[str, ...]:
@@ -286,7 +286,7 @@ class BinaryProblem(ClassificationProblem):
     def labels(self, truth: Any) -> BinaryLabels:
         """Return the binary labels of a column of truth."""
         column = encode_labels(truth, "truth")
-        index_by_label, known = label_index(self.positive), list(self.positive.values())
+        index_by_label, class_signs = label_index(self.positive), list(self.positive.values())
         is_positive = np.zeros(len(column.labels), bool)
         for code, name in enumerate(column.names):
             index = find_label(index_by_label, name)
@@ -296,7 +296,7 @@ class BinaryProblem(ClassificationProblem):
                     f"truth: has the class {format_value(column.labels[code])} in row {row}, "
                     "expected " + " or ".join(self.positive)
                 )
-            is_positive[code] = known[index]
+            is_positive[code] = class_signs[index]
         return self._labels(is_positive[column.codes])
 
     def _labels(self, positive: Any) -> BinaryLabels:

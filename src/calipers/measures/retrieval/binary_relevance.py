@@ -15,7 +15,7 @@ from calipers.statistics import FloatArray, IntArray, JudgedRankings
 ELEVEN = tuple(tenth / 10 for tenth in range(11))
 
 
-@ranking("P", aliases=("precision", "prec"), shares=("precision",), ties="linear")
+@ranking("P", aliases=("precision", "prec"), shared_names=("precision",), ties="linear")
 def precision_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
     """Precision at k: the number of relevant documents among the first k, over k.
 
@@ -24,7 +24,7 @@ def precision_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
     return r.relevant_retrieved(rel, cutoff) / cutoff
 
 
-@ranking("R", aliases=("recall",), shares=("recall",), undefined=NO_RELEVANT, ties="linear")
+@ranking("R", aliases=("recall",), shared_names=("recall",), undefined=NO_RELEVANT, ties="linear")
 def recall_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
     """Recall at k: the number of relevant documents among the first k, over R.
 
@@ -45,7 +45,7 @@ def relative_precision_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> Float
 
 @ranking(
     "F",
-    shares=("F",),
+    shared_names=("F",),
     suffix="beta",
     hides_default=True,
     undefined=NO_RELEVANT,
@@ -85,7 +85,7 @@ def success_over_ties(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArra
 @ranking(
     "Success",
     aliases=("hit_rate", "HitRate", "hit", "HR", "accuracy"),
-    shares=("accuracy", "hit_rate"),
+    shared_names=("accuracy", "hit_rate"),
     proportion_of="topics",
     ties=success_over_ties,
 )

@@ -57,7 +57,7 @@ def cumulative_gain(
 
 
 @ranking("nCG", aliases=("normalised_cg",), ties="linear", undefined=ABOVE_SCALE)
-def normalised_cumulative_gain(r: JudgedRankings, cutoff: int, max_grade: int) -> FloatArray:
+def normalized_cumulative_gain(r: JudgedRankings, cutoff: int, max_grade: int) -> FloatArray:
     """Cumulative gain over k times the highest grade of the scale; P@k when grades are 0 and 1.
 
     It ranges from 0 to 1 and is undefined if a grade exceeds ``max_grade``.
@@ -212,7 +212,7 @@ def ndcg_at_levels(r: JudgedRankings, gains: Gains = None) -> FloatArray:
 
 
 @of_gain("G", aliases=("normalised_gain",), monotone=False)
-def normalised_gain(r: JudgedRankings, gains: Gains = None) -> FloatArray:
+def normalized_gain(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     """Normalised gain: Σ gain / log₂(2 + C − S) over the sum of the gains of the ideal list.
 
     S is the cumulative gain of the ranking down to and including the document, and C is that of the

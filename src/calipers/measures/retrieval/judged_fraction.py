@@ -127,13 +127,13 @@ def rbp_residual(r: JudgedRankings, p: float = 0.8, tail: str = "always") -> Flo
     no document is unjudged, as in trec_eval. It ranges from 0 to 1.
     """
     judged = r.grade >= 0
-    known = r.sum(judged * r.map_ranks(lambda rank: persistence_weights(p, rank)))
+    judged_weight = r.sum(judged * r.map_ranks(lambda rank: persistence_weights(p, rank)))
     everything = np.concatenate(
         [[0.0], np.cumsum(persistence_weights(p, np.arange(1, r.retrieved.max(initial=0) + 1)))]
     )
     has_unjudged = r.sum(judged) < r.retrieved
     within = np.where(
-        has_unjudged, np.maximum((1 - p) * (everything[r.retrieved] - known), 0.0), 0.0
+        has_unjudged, np.maximum((1 - p) * (everything[r.retrieved] - judged_weight), 0.0), 0.0
     )
     behind = persistence_weights(p, r.retrieved + 1)
     return within + (np.where(has_unjudged, behind, 0.0) if tail == "with-unjudged" else behind)

@@ -134,10 +134,10 @@ def inferred_ndcg(s: SampledRankings, cutoff: int = 1000) -> FloatArray:
     near = pool.rank <= cutoff
     judged = near & (pool.grade >= 0)
     gain = np.where(judged, pool.grade, 0.0) / np.log2(pool.rank + 1)
-    pooled, known, gained = (
+    pooled, n_judged, gained = (
         np.bincount(pool.group, values, groups) for values in (near, judged, gain)
     )
-    dcg = s.sum_of_groups(pooled * gained / np.maximum(known, 1))
+    dcg = s.sum_of_groups(pooled * gained / np.maximum(n_judged, 1))
     return dcg / _ideal_dcg(s, cutoff)
 
 

@@ -52,7 +52,7 @@ def number_relevant(r: JudgedRankings, rel: int = 1) -> FloatArray:
 @number(
     "NumRelRet",
     aliases=("num_rel_ret", "hits", "SetTP", "TP", "true_positives"),
-    shares=("TP", "true_positives"),
+    shared_names=("TP", "true_positives"),
     higher_is_better=True,
     ties="linear",
     is_order_free=True,
@@ -67,7 +67,7 @@ def number_relevant_retrieved(
 @number(
     "SetFP",
     aliases=("FP", "false_positives"),
-    shares=("FP", "false_positives"),
+    shared_names=("FP", "false_positives"),
     higher_is_better=False,
 )
 def set_false_positives(r: JudgedRankings, rel: int = 1) -> FloatArray:
@@ -78,7 +78,7 @@ def set_false_positives(r: JudgedRankings, rel: int = 1) -> FloatArray:
 @number(
     "SetFN",
     aliases=("FN", "false_negatives"),
-    shares=("FN", "false_negatives"),
+    shared_names=("FN", "false_negatives"),
     higher_is_better=False,
 )
 def set_false_negatives(r: JudgedRankings, rel: int = 1) -> FloatArray:
@@ -89,7 +89,7 @@ def set_false_negatives(r: JudgedRankings, rel: int = 1) -> FloatArray:
 @number(
     "SetTN",
     aliases=("TN", "true_negatives"),
-    shares=("TN", "true_negatives"),
+    shared_names=("TN", "true_negatives"),
     higher_is_better=True,
     undefined=COLLECTION,
 )
@@ -137,7 +137,7 @@ def mean_true_negatives(r: JudgedRankings, collection_size: int, rel: int = 1) -
 @ranking(
     "SetGenerality",
     aliases=("generality",),
-    shares=("generality",),
+    shared_names=("generality",),
     higher_is_better=None,
     undefined=COLLECTION,
     ties="none",
@@ -161,7 +161,7 @@ def number_nonrelevant_retrieved(r: JudgedRankings, rel: int = 1) -> FloatArray:
 @ranking(
     "SetP",
     aliases=("set_P", "precision"),
-    shares=("precision",),
+    shared_names=("precision",),
     undefined=NOTHING_RETRIEVED,
     ties="none",
 )
@@ -174,7 +174,7 @@ def set_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return counts.precision(r.confusion(rel))
 
 
-@of_relevant("SetR", aliases=("set_recall", "recall"), shares=("recall",), ties="none")
+@of_relevant("SetR", aliases=("set_recall", "recall"), shared_names=("recall",), ties="none")
 def set_recall(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Recall of the retrieved set: the proportion of relevant documents that are retrieved.
 
@@ -208,7 +208,7 @@ def set_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
 @of_relevant(
     "SetF",
     aliases=("set_F", "F"),
-    shares=("F",),
+    shared_names=("F",),
     suffix="beta",
     hides_default=True,
     undefined={
@@ -238,7 +238,7 @@ def set_f(
 @ranking(
     "SetJaccard",
     aliases=("set_jaccard", "Jaccard", "JI"),
-    shares=("Jaccard", "JI"),
+    shared_names=("Jaccard", "JI"),
     undefined=NOTHING_RETRIEVED_OR_RELEVANT,
     ties="none",
 )
@@ -254,7 +254,7 @@ def set_jaccard(r: JudgedRankings, rel: int = 1) -> FloatArray:
 @ranking(
     "SetMCC",
     aliases=("MCC",),
-    shares=("MCC",),
+    shared_names=("MCC",),
     range=(-1, 1),
     perfect=1.0,
     undefined=OF_CORRELATION,
@@ -295,7 +295,7 @@ def _correlation_from_cells(cells: FloatArray) -> FloatArray:
 @ranking(
     "SetAcc",
     aliases=("set_accuracy", "accuracy"),
-    shares=("accuracy",),
+    shared_names=("accuracy",),
     undefined=COLLECTION,
     ties="none",
 )
@@ -311,7 +311,7 @@ def set_accuracy(r: JudgedRankings, collection_size: int, rel: int = 1) -> Float
 @ranking(
     "SetErrorRate",
     aliases=("set_error_rate", "error-rate"),
-    shares=("error-rate",),
+    shared_names=("error-rate",),
     higher_is_better=False,
     undefined=COLLECTION,
     ties="none",
@@ -329,7 +329,7 @@ def set_error_rate(r: JudgedRankings, collection_size: int, rel: int = 1) -> Flo
 @ranking(
     "SetSpecificity",
     aliases=("set_specificity", "specificity"),
-    shares=("specificity",),
+    shared_names=("specificity",),
     undefined=ALL_RELEVANT | COLLECTION,
     ties="none",
 )
@@ -346,7 +346,7 @@ def set_specificity(r: JudgedRankings, collection_size: int, rel: int = 1) -> Fl
 @ranking(
     "SetNPV",
     aliases=("set_NPV", "NPV"),
-    shares=("NPV",),
+    shared_names=("NPV",),
     undefined=EVERYTHING_RETRIEVED | COLLECTION,
     ties="none",
 )
@@ -364,7 +364,7 @@ def set_negative_predictive_value(
 @ranking(
     "fallout",
     aliases=("fall-out", "FPR"),
-    shares=("fall-out", "FPR"),
+    shared_names=("fall-out", "FPR"),
     higher_is_better=False,
     undefined=ALL_RELEVANT | COLLECTION,
     ties="linear",

@@ -61,8 +61,8 @@ def rank_biased_precision(
             low, high = _gain_range(r, gains)
             stretch = (low < 0) | (high > 1)
             low, high = np.where(stretch, [low, high], [[0.0], [1.0]])[:, r.topic]
-            known = (r.grade >= 0) | np.isin(r.grade, [grade for grade, _ in gains or ()])
-            gained = np.where(known, (gained - low) / (high - low), gained)
+            has_gain_mask = (r.grade >= 0) | np.isin(r.grade, [grade for grade, _ in gains or ()])
+            gained = np.where(has_gain_mask, (gained - low) / (high - low), gained)
     return (1 - p) * r.sum(
         gained * r.map_ranks(lambda rank: cutoff_mask(rank, cutoff) * persistence_weights(p, rank))
     )
@@ -167,7 +167,7 @@ def expected_reciprocal_rank(
     undefined={**NO_GAIN, **ABOVE_SCALE},
     reference="ERR: Chapelle, Metzler, Zhang and Grinspan 2009",
 )
-def normalised_expected_reciprocal_rank(
+def normalized_expected_reciprocal_rank(
     r: JudgedRankings, cutoff: int | None = None, max_grade: int = 4
 ) -> FloatArray:
     """Normalised expected reciprocal rank: ERR over that of the ideal list.
@@ -272,8 +272,8 @@ def _expected_reciprocal_rank(
 ) -> FloatArray:
     """Compute the expected reciprocal rank of the document that satisfies the user."""
     stops = _stop_probability(gain, max_grade)
-    left = running_product(1 - stops, r.offsets) / (1 - stops)
-    return r.sum(stops * left * cutoff_mask(r.rank, cutoff) / r.rank)
+    reach_probability = running_product(1 - stops, r.offsets) / (1 - stops)
+    return r.sum(stops * reach_probability * cutoff_mask(r.rank, cutoff) / r.rank)
 
 
 def _apply_dense(

@@ -19,7 +19,7 @@ class StatisticVector(Statistic):
 
     Parameters
     ----------
-    parts : tuple of Statistic
+    components : tuple of Statistic
         Statistic of each label or output.
 
     Examples
@@ -28,24 +28,24 @@ class StatisticVector(Statistic):
     >>> from calipers.statistics import Moments
     >>> first, second = (Moments.from_rows(np.array([x])) for x in (1.0, 5.0))
     >>> day = StatisticVector((first, second))
-    >>> [of.mean for of in (day + day).parts]
+    >>> [moments.mean for moments in (day + day).components]
     [1.0, 5.0]
     """
 
-    parts: tuple[Any, ...]
+    components: tuple[Any, ...]
 
     def __add__(self, other: Self) -> Self:
-        pairs = zip(self.parts, other.parts, strict=True)
+        pairs = zip(self.components, other.components, strict=True)
         return type(self)(tuple(first + second for first, second in pairs))
 
     def finalize(self) -> Self:
         """Return the final statistic of each."""
-        return self.map_parts(lambda part: part.finalize())
+        return self.map_components(lambda component: component.finalize())
 
     def with_unit_weights(self, weight: float) -> Self:
         """Return the statistics of rows of weight 1, where every row has this weight."""
-        return self.map_parts(lambda part: part.with_unit_weights(weight))
+        return self.map_components(lambda component: component.with_unit_weights(weight))
 
-    def map_parts(self, change: Callable[[Any], Any]) -> Self:
+    def map_components(self, change: Callable[[Any], Any]) -> Self:
         """Return the statistics with a function applied to each."""
-        return type(self)(tuple(map(change, self.parts)))
+        return type(self)(tuple(map(change, self.components)))
