@@ -189,7 +189,7 @@ CHARTS: Registry[ChartDefinition] = Registry(
         "calipers.report.figures.differences",
         "calipers.report.figures.pairs",
         "calipers.report.figures.ranks",
-        "calipers.report.figures.units",
+        "calipers.report.figures.per_unit",
     ),
 )
 
