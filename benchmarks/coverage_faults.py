@@ -42,11 +42,11 @@ _MILD = "probabilities: a little overconfident, 300 rows, 41% positive"
 #: In the order of the page.
 FAULTS: tuple[Fault, ...] = (
     Fault(
-        "1. Among 33 systems the better one is told from any other (more is better)",
+        "1. Among 33 systems the better one differs significantly from any other (more is better)",
         _AMONG,
         "found",
     ),
-    Fault("1. and from all others (more is better)", _AMONG, "all found"),
+    Fault("1. … from all others (more is better)", _AMONG, "all found"),
     *(
         Fault(
             "2. A verdict and its interval contradict each other", world, "interval against verdict"
@@ -57,7 +57,11 @@ FAULTS: tuple[Fault, ...] = (
         )
     ),
     *(
-        Fault("3. A headline tells two apart that are alike", f"pages: {world}", "headline")
+        Fault(
+            "3. A headline reports a difference between equal systems",
+            f"pages: {world}",
+            "headline",
+        )
         for world in (
             "two classes, probabilities, 2 systems, 1000 rows",
             "two classes, labels, 2 systems, 100 rows",
@@ -86,7 +90,7 @@ FAULTS: tuple[Fault, ...] = (
         )
     ),
     Fault(
-        "6. An interval lacks its value (a version earlier still)",
+        "6. An interval excludes its value (an earlier version)",
         "labels: all but perfect, 100 rows, 50% positive",
         "F1",
         "without_value",
@@ -107,6 +111,6 @@ FAULTS: tuple[Fault, ...] = (
     *(
         Fault(f"9. The interval of the ECE {says}", world, "ECE", what)
         for world in (_MILD, _SHARP)
-        for says, what in (("misses", "errs"), ("has its caution (more is better)", "warned"))
+        for says, what in (("misses", "errs"), ("has a warning (more is better)", "warned"))
     ),
 )

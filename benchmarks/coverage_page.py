@@ -13,6 +13,12 @@ from coverage_found import BAND, CHANCE, ENOUGH, Found, found, speaks
 from coverage_pictures import pictures
 from scipy.stats import binom
 
+#: Headings of tests whose names say it otherwise; digests of stored results cover the names.
+HEADINGS: Mapping[str, str] = {
+    f"told apart, {measures}": f"significant, {measures}"
+    for measures in ("first measure", "other measures")
+}
+
 #: Kinds in the order of the page: a heading, and what is drawn.
 KINDS: Mapping[str, tuple[str, str]] = {
     "labels": (
@@ -21,51 +27,53 @@ KINDS: Mapping[str, tuple[str, str]] = {
     ),
     "classes": (
         "Several classes, labels",
-        "Whatever is called wrong is called another class by its share.",
+        "A misclassified row is assigned to another class in proportion to the class frequencies.",
     ),
     "averages": (
         "Several classes or labels, scores and probabilities",
-        "Scores are normal, and higher of the true class, or of labels that are true: every pair of "
-        "classes has the same area. Probabilities are twice as sure as they should be.",
+        "Scores are normal, and higher for the true class or for labels that are true; every pair of "
+        "classes has the same area. Log odds of probabilities are twice the true ones.",
     ),
     "areas": (
         "Areas under curves",
-        "“20 + 180 rows” are 20 positives and 180 negatives; with a share of positives, each row is "
-        "positive by chance. Binormal, Beta and uniform scores with 10% and 50% positives are the "
-        "designs of Boyd, Eng and Page (2013). The true values are those of endless data.",
+        "“20 + 180 rows” are 20 positives and 180 negatives; where a percentage is given, each row is "
+        "positive with this probability. Binormal, Beta and uniform scores with 10% and 50% positives "
+        "are the designs of Boyd, Eng and Page (2013). The true values are those of the population.",
     ),
     "points": ("Points of curves", "The true values follow from the two normal distributions."),
     "probabilities": (
         "Probabilities",
-        "Log odds are normal. “Overconfident” gives 2.5 times the true log odds; its losses have a "
-        "heavy tail. Of calibrated probabilities the ECE is 0.",
+        "Log odds are normal. “Overconfident” predicts 2.5 times the true log odds; its losses have a "
+        "heavy tail. The true ECE of calibrated probabilities is 0.",
     ),
     "numbers": (
         "Predicted numbers",
-        "Residuals, or pairs of what is true and predicted, are drawn independently.",
+        "Residuals, or pairs of true and predicted numbers, are drawn independently.",
     ),
     "outputs": (
         "Several numbers a row",
-        "Three numbers in different units, whose residuals have much in common or nothing. Averages "
-        "are over the three.",
+        "Three numbers in different units, whose residuals are strongly correlated or independent. "
+        "Averages are over the three.",
     ),
     "partitions": (
         "Clusters",
-        "Points are drawn independently, with their class and cluster; or they lie about three "
-        "centres and are put into clusters by a rule that is given. Of such the truth is what data "
-        "sets of as many points have on average.",
+        "Points are drawn independently, with their class and cluster; or they are drawn around three "
+        "centers and assigned to clusters by a fixed rule. In the latter case the true value is the "
+        "mean over data sets of the same size.",
     ),
     "raters": (
         "Agreement of raters",
-        "Three raters say the true category of an item so often, and else any category by its share.",
+        "Three raters each give the true category of an item with the stated probability, otherwise a "
+        "random category by its frequency.",
     ),
     "costs": (
         "Costs",
-        "What a row costs is drawn from a lognormal distribution, as latencies and prices often are.",
+        "Costs of rows are lognormal, as latencies and prices often are.",
     ),
     "quantiles": (
         "Predicted quantiles",
-        "The spread of rows is lognormal and known to the systems, whose quantiles are normal.",
+        "The standard deviation of a row is lognormal and known to the systems; they predict normal "
+        "quantiles.",
     ),
     "topics": (
         "Means over topics",
@@ -74,142 +82,145 @@ KINDS: Mapping[str, tuple[str, str]] = {
     ),
     "sampled": (
         "Judgments of a sample",
-        "Of pools of 60 documents, in strata of 10, 20 and 30, some are judged. The truth is what "
-        "judging all of them would give; estimates from few are biased.",
+        "A sample of a pool of 60 documents, in strata of 10, 20 and 30, is judged. The true value is "
+        "the one with all of them judged; estimates from small samples are biased.",
     ),
     "clusters": (
         "Rows in clusters",
-        "Five rows of each user, with a correlation of 0.3 (residuals 0.6) within users. Of unequal "
-        "clusters one may hold most of the rows, or their sizes are lognormal.",
+        "Five rows of each user, with a correlation of 0.3 (residuals 0.6) within users. With unequal "
+        "clusters, one has most of the rows, or their sizes are lognormal.",
     ),
     "serial": (
         "Rows in the order of time",
-        "Errors are AR(1): each correlates by ρ with the one before. Answers are right where such a "
-        "series lies below its quantile. Times are given (`time=`).",
+        "Errors are AR(1) with autocorrelation ρ. Predicted labels are correct where such a series is "
+        "below a quantile. Times are given (`time=`).",
     ),
     "weights": (
         "Weighted rows",
-        "Weights are lognormal between ¼ and 4, and larger for rows of high score.",
+        "Weights are lognormal between ¼ and 4, and larger for rows with a high score.",
     ),
     "learning": (
         "Learning",
-        "Errors of least squares on the first 2, 5 or 12 of as many features, by 5-fold or 10-fold "
-        "cross-validation: the truth is what models that are trained on as many rows have on average. "
-        "“Twice” is the band of twice as many rows. Bias and variance of polynomials of degree 1, 3 and "
-        "6 through 30 points of a wave, tested on all places or on 200 noisy rows; and of the more "
-        "frequent class in each of eight bins, by disjoint training sets of 40 rows.",
+        "Errors of least squares on the first 2, 5 or 12 features, by 5-fold or 10-fold "
+        "cross-validation; the true value is the mean error of models trained on the same number of "
+        "rows. “Twice” is the band of the extrapolation to twice the number of rows. Bias and variance "
+        "of polynomials of degree 1, 3 and 6 fitted to 30 points of a cosine wave, tested on a grid or on "
+        "200 noisy rows; and of a classifier that predicts the majority class of each of eight bins, "
+        "from disjoint training sets of 40 rows.",
     ),
     "pairs": (
         "Differences of two systems",
-        "Both are measured on the same units and go together as systems do (correlation 0.5 to 0.7). "
-        "Where both are drawn alike the true difference is 0.",
+        "Both are evaluated on the same units, with a correlation of 0.5 to 0.7. Where both have the "
+        "same distribution, the true difference is 0.",
     ),
 }
 
 TEST_KINDS: Mapping[str, tuple[str, str]] = {
     "pairs": (
         "Two systems",
-        "Both are drawn alike, but for Beta(½, 1) against Beta(2, 4), whose means alone are equal.",
+        "Both have the same distribution, except Beta(½, 1) and Beta(2, 4), of which only the means "
+        "are equal.",
     ),
     "several": (
         "Several systems",
-        "All are drawn alike; a procedure errs where it finds any two of them to differ.",
+        "All have the same distribution; any significant difference is an error.",
     ),
     "splits": (
         "Splits of one data set",
-        "Two classifiers are trained and tested on splits of the same rows, and neither is better. "
-        "They cut a number midway between the means of the classes (“means”), or answer the class "
-        "that is more frequent in one of twelve bins of it (“bins”), which of a hundred rows is "
-        "erratic: the differences of two disjoint folds then have a correlation of about 0.5, which "
-        "the 5×2 tests take to be 0.",
+        "Two equally good classifiers are trained and tested on splits of the same rows. They threshold "
+        "a number midway between the class means (“means”), or predict the majority class of one of "
+        "twelve bins of it (“bins”). With a hundred rows the latter is unstable: the differences on two "
+        "disjoint folds have a correlation of about 0.5, which the 5×2 tests assume to be 0.",
     ),
     "folds": (
         "Cross-validation of one model",
         "Intervals of the error of linear regression, or of the AUC of a linear classifier, whose "
-        "features and noise are normal; one errs where it leaves out the error of the model fitted "
-        "on all rows, or that of such models on average. “z over pooled rows” is the interval that "
-        "so many independent rows would have; “lengthened”, by √(1 + K/(K − 1)) of K folds, "
-        "is what findings of `cross_validate` rest on.",
+        "features and noise are normal; an interval errs if it excludes the error of the model fitted "
+        "on all rows, or the mean error of such models. “z over pooled rows” is the interval of the "
+        "same number of independent rows; “lengthened”, by √(1 + K/(K − 1)) with K folds, is what "
+        "findings of `cross_validate` are based on.",
     ),
     "capacity": (
         "Capacities",
-        "Five values of a parameter that are all as good; marking any of them as worse than the best "
-        "errs.",
+        "Five values of a parameter that are equally good; marking any of them as worse than the best "
+        "is an error.",
     ),
     "margins": (
         "Margins",
-        "Systems differ by exactly the margin; finding them not inferior, or equivalent, errs.",
+        "Systems differ by exactly the margin; a significant test of non-inferiority or equivalence is "
+        "an error.",
     ),
     "gates": (
         "Gates at the true margin",
-        "Systems differ by exactly the margin, or by what the design says; a gate that passes errs, "
-        "and so does an interval that leaves out the truth, or that does not say what its test or "
-        "that of the margin says. A loss that no unit shows, no procedure sees.",
+        "Systems differ by exactly the margin, or as the design says. Errors are: a requirement that is "
+        "met, an interval that excludes the true value, and an interval that contradicts its test or "
+        "that of the margin. A loss that occurs on no unit of a sample cannot be detected.",
     ),
     "adjustments": (
         "Adjustments and tests by name",
-        "All systems are alike; a procedure errs where it tells any two of them apart.",
+        "All systems have the same distribution; any significant difference is an error.",
     ),
     "families": (
         "Many differences at once",
-        "All systems are alike, or one is better. Told apart: any two that are alike. Interval: any "
-        "that leaves out the truth. Found: the better one is told from any other, or from all.",
+        "All systems have the same distribution, or one is better. Significant: any two equal systems "
+        "differ significantly. Interval: any interval excludes the true difference. Found: the better "
+        "system differs significantly from any other, or from all.",
     ),
     "pages": (
         "Whole pages",
-        "The usual measures of each task. A headline, and the line that sums up the other measures, "
-        "err where they call any two systems different that are alike; findings speak of what they "
-        "find, and are no errors.",
+        "Default measures of each task. A headline, and the summary of the other measures, err if they "
+        "report a significant difference between equal systems. The rates at which findings appear are "
+        "given as well; these are not errors.",
     ),
     "slices": (
         "Slices",
-        "Slices that differ in nothing; a test errs where it finds any of them unlike the rest, on "
-        "the measure that leads.",
+        "Slices with the same distribution; a test errs if any slice differs significantly from all "
+        "other rows on the primary measure.",
     ),
     "findings": (
         "Findings",
-        "The usual measures of data of which none of the findings named would be true: where what "
-        "they claim is just not so, and far away from it.",
+        "Default measures of data on which none of the listed findings is true: at the boundary of what "
+        "they claim, and far from it.",
     ),
 }
 
 ADVICE = """## Which to trust when
 
-- **Shares of rows or topics** (accuracy, recall, Success@k): Wilson's interval, the default.
+- **Proportions of rows or topics** (accuracy, recall, Success@k): Wilson's interval, the default.
 - **Other measures of labels** (F1, MCC, likelihood ratios, macro averages): the default.
 - **AUC**: the default.
-- **Areas under precision-recall curves**: the default; in some cases it is longer than it needs
-  to be. Of weighted rows those of PR-AUC and AP are a little short.
+- **Areas under precision-recall curves**: the default; in some cases it is wider than necessary. With
+  weighted rows, those of PR-AUC and AP are slightly too narrow.
 - **Points of curves** (X@Y): the bootstrap, unless its method says “but it ends at 1” (or at 0):
-  where the value is at, or next to, its limit on the data there is no telling from so few errors.
-- **Maxima over thresholds** (KS, max-F1, max-accuracy) flatter, and their default does not take all
-  of that off: least so KS of weak scores. Below 1,000 rows of a class the method says so. Choose the
-  threshold on other data, and measure at it.
-- **Losses per row** (log loss, MSE, RMSE): the default. Of a heavy tail no interval knows what the
-  largest losses would have been: where the method says “but a heavy tail”, take it for too short.
-  MAE suffers less.
-- **Calibration**: slope and intercept can be trusted. ECE is biased; its interval holds 0 where
-  Spiegelhalter's test leaves calibration possible, and says “but a biased measure” elsewhere.
-- **Means over topics**: the default, from 25 topics on; bootstrap-t is short, or has no interval,
-  where values crowd at an end of the range.
-- **Rows in clusters**: the default; below 50 clusters the bootstrap is a little short.
-- **Two systems**: the usual test. McNemar's exact one is cautious, and so is the default interval of
-  topics most of which tie: nothing that is shorter holds the truth there. The bootstrap of few topics finds too much. The sign test asks another
-  question than whether means differ, and answers it with “yes” where one run is merely spread
-  differently.
-- **Several systems**: the max-t adjustment, the default. Without adjustment one of many pairs is
-  found too often, and a bootstrap of topics with Holm finds too much as well.
-- **Cross-validation of one model**: the corrected t over folds. Neither the plain t over folds nor
-  an interval of out-of-fold rows knows that models share training rows; both are too short. Nested
-  cross-validation is longer than need be where models have few rows for their size.
-- **Training errors over folds**: the corrected t with the sizes in each other's place; corrected as
-  errors in validation are, it held the truth 28 times of 100. The band of twice as many rows knows
-  no more than its forms do.
-- **Bias and variance**: the default. Of few training sets that of a bias next to 0 is long; a heavy
-  tail of the variance, of which the method warns, makes it short.
-- **Splits of one data set**: the corrected resampled t; the plain t over splits is wrong. Of
-  classifiers that are erratic on the rows they are trained on the corrected t finds somewhat too
-  much on repeated hold-out, and both 5×2 tests much too much.
+  where the value is at, or next to, its limit on the data, a few errors do not determine it.
+- **Maxima over thresholds** (KS, max-F1, max-accuracy) are optimistic, and their default interval
+  corrects only part of the optimism, least for KS of weak scores. Below 1,000 rows of a class the
+  method says so. Choose the threshold on other data, and evaluate the measure at it.
+- **Losses per row** (log loss, MSE, RMSE): the default. With a heavy tail, no interval accounts for
+  the largest losses that were not observed: where the method says “but a heavy tail”, the interval is
+  too narrow. MAE is affected less.
+- **Calibration**: slope and intercept are reliable. ECE is biased; its interval includes 0 where
+  Spiegelhalter's test does not reject calibration, and says “but a biased measure” otherwise.
+- **Means over topics**: the default, from 25 topics on; bootstrap-t is too narrow, or has no interval,
+  where values cluster at an end of the range.
+- **Rows in clusters**: the default; below 50 clusters the bootstrap is slightly too narrow.
+- **Two systems**: the default test. McNemar's exact test is conservative, and so is the default
+  interval if most topics are ties: no narrower interval covers the true value there. With few topics,
+  the bootstrap test has too many false positives. The sign test does not compare means, and rejects
+  if the values of one run merely have another spread.
+- **Several systems**: the max-t adjustment, the default. Without adjustment there are too many false
+  positives among the pairs, and with a bootstrap of topics and Holm's adjustment as well.
+- **Cross-validation of one model**: the corrected t over folds. The plain t over folds and an interval
+  of out-of-fold rows ignore that models share training rows; both are too narrow. Nested
+  cross-validation is wider than necessary where models have few rows for their size.
+- **Training errors over folds**: the corrected t with the two sizes exchanged. With the correction for
+  validation errors it covered the true value in 28 of 100 data sets. The band of twice the number of
+  rows is only as good as its functional forms.
+- **Bias and variance**: the default. With few training sets, that of a bias near 0 is wide; a heavy
+  tail of the variance, which the method states, makes it too narrow.
+- **Splits of one data set**: the corrected resampled t; the plain t over splits is wrong. For
+  classifiers that are unstable over training sets, the corrected t has somewhat too many false
+  positives with repeated hold-out, and both 5×2 tests have far too many.
 """
 
 
@@ -228,29 +239,34 @@ def page(result: Mapping[str, Any], before: Mapping[str, Any]) -> str:
     missed = [row for row in asked if row.verdict]
     sets = [world["sets"] for world in result["worlds"] if not world["dear"]]
     dear = [world["sets"] for world in result["worlds"] if world["dear"]]
-    fewer = f"; those of learning, several systems, whole pages, findings and slices from {_range(dear)}, which is a check and no proof"
-    check = "" if min(sets) >= ENOUGH else " That is a check, and no proof."
+    fewer = f"; those of learning, several systems, whole pages, findings and slices from {_range(dear)}"
+    check = (
+        ""
+        if min([*sets, *dear]) >= ENOUGH
+        else f" Figures of fewer than {ENOUGH:,} data sets are a check rather than a proof."
+    )
     return "\n".join(
         [
             "# Which interval to trust",
             "",
             "<!-- Made by `python benchmarks/coverage.py --page`; edit that. -->",
             "",
-            "An interval at 95% should hold the true value in 95 of 100 experiments, and a test at "
-            "5% find a difference that is not there in 5 of 100. Whether they do was measured: data "
-            "were drawn from distributions whose true values are known, again and again, and given "
-            "to Calipers. `benchmarks/coverage.py` draws them once more for anyone who doubts.",
+            "A 95% interval should contain the true value in 95 of 100 experiments, and a test at 5% "
+            "should reject a true null hypothesis in 5 of 100. This page reports how often they do in "
+            "simulations: data were drawn repeatedly from distributions whose true values are known, "
+            "and evaluated with Calipers. `benchmarks/coverage.py` repeats the simulations.",
             "",
             f"Each figure comes from {_range(sets)} data sets (the standard error of a coverage of "
             f"95% is {_error(sets)}), with {result['resamples']:,} replicates in each bootstrap, "
-            f"and seed {result['seed']}{fewer * bool(dear)}.{check} Where a value has no interval, that counts as a miss.",
+            f"and seed {result['seed']}{fewer * bool(dear)}.{check} A value without an interval counts as a miss.",
             "",
-            f"Where there are at least 100 rows with 20 of each class, or 25 topics, a default has "
-            f"to come out between {BAND[0]:.1%} and {BAND[1]:.0%}. A figure is taken to be outside "
-            f"where a default at the very edge would come out so far out, or farther, at most once "
-            f"in {1 / CHANCE:.0f} times, by the binomial distribution: {_by_chance(max(sets))} Of "
-            f"{len(asked):,} figures of that kind {len(asked) - len(missed):,} are within; the rest "
-            "stand [below](#where-a-default-misses).",
+            f"With at least 100 rows and 20 of each class, or 25 topics, the coverage of a default has "
+            f"to be between {BAND[0]:.1%} and {BAND[1]:.0%}. A figure is counted as outside this band "
+            f"if an interval whose true coverage is at the edge of the band would be as far out, or "
+            f"farther, at most once in {1 / CHANCE:.0f} times, by the binomial distribution: "
+            f"{_by_chance(max(sets))} Of {len(asked):,} figures of that kind "
+            f"{len(asked) - len(missed):,} are within; all others are listed "
+            "[below](#where-a-default-misses).",
             "",
             "![Coverage of the defaults](coverage-defaults.svg)",
             "",
@@ -258,17 +274,17 @@ def page(result: Mapping[str, Any], before: Mapping[str, Any]) -> str:
             *_before_and_after(result, before),
             "## Coverage of the defaults",
             "",
-            "In percent, with the standard error of the simulation, of so many data sets that have "
-            "a value. **Bold** is outside of the band beyond chance. Data in "
-            "*italics* are too few for the band to be asked for.",
+            "In percent, with the standard error of the simulation and the number of data sets that have "
+            "a value. **Bold** is significantly outside the band. Data sets in *italics* are too small "
+            "for the band to be required.",
             "",
             *_defaults(defaults),
             "## Where a default misses",
             "",
-            "“Below” and “above” are the shares of intervals that lie wholly below and wholly above "
-            "the truth; either should be 2.5%. “Absent” is how often there is none. “Warns” is how "
-            "often the result itself says so, by a "
-            "method that goes on with “but” ([what that means](inference.md#which-interval-you-get)).",
+            "“Below” and “above” are the proportions of intervals that are entirely below and entirely "
+            "above the true value; either should be 2.5%. “Absent” is the proportion of data sets without "
+            "an interval. “Warns” is the proportion in which the result itself says so, by a method with a "
+            "“but” ([what that means](inference.md#which-interval-you-get)).",
             "",
             f"{_share_that_warns(missed)}",
             "",
@@ -279,19 +295,20 @@ def page(result: Mapping[str, Any], before: Mapping[str, Any]) -> str:
             *_odd(defaults),
             "## Other methods",
             "",
-            "What can be asked for by name with `interval=`. Over all data that are large enough: "
-            "the least, the median and the greatest coverage, in how many it is within the band, "
-            f"and how long the intervals are in the middle beside the default's. Each figure comes "
+            "Methods that can be requested by name with `interval=`. Over all designs that are large "
+            "enough: the smallest, median and largest coverage, the number of designs in which it is "
+            f"within the band, and the median ratio of the lengths of the intervals to those of the "
+            f"default. Each figure comes "
             f"from {_range([world['others'] for world in result['worlds'] if world['others']])} data "
-            "sets. What is not in these tables was not measured.",
+            "sets. Methods that are not in these tables were not evaluated.",
             "",
             "![Coverage of intervals of the AUC by method](coverage-areas.svg)",
             "",
             *_methods(rows),
             "## Tests",
             "",
-            "How often a test at 5% finds what is not there, in percent, with the standard error of "
-            "the simulation, of so many data sets. **Bold** is above 6% beyond chance.",
+            "False positives of tests at 5%, in percent, with the standard error of the simulation and "
+            "the number of data sets. **Bold** is significantly above 6%.",
             "",
             *_tests_that_err([row for row in rows if row.test and row.world["large"]]),
             "",
@@ -313,7 +330,7 @@ def _error(sets: Sequence[int]) -> str:
 
 
 def _by_chance(sets: int) -> str:
-    """How often figures are flagged that are none to flag."""
+    """Return how often a figure is flagged whose true coverage is in the band."""
     hits = range(sets + 1)
     short = [bool(binom.cdf(k, sets, BAND[0]) <= CHANCE) for k in hits]
     long = [bool(binom.sf(k - 1, sets, BAND[1]) <= CHANCE) for k in hits]
@@ -324,8 +341,8 @@ def _by_chance(sets: int) -> str:
 
     either = [a or b for a, b in zip(short, long, strict=True)]
     return (
-        f"of {sets:,} data sets that is {one_in(short, BAND[0])} at the short side and "
-        f"{one_in(long, BAND[1])} at the long one, and {one_in(either, 0.95)} of defaults that hold "
+        f"with {sets:,} data sets that is {one_in(short, BAND[0])} at the lower edge and "
+        f"{one_in(long, BAND[1])} at the upper one, and {one_in(either, 0.95)} for a true coverage of "
         "95%."
     )
 
@@ -337,8 +354,8 @@ def _odd(rows: Sequence[Found]) -> Iterator[str]:
     number = {part: sum(getattr(row.tally, part) for row in rows) for part in parts}
     yield (
         f"Of {all_of:,} values {number['absent']:,} have no interval; of the intervals of the others "
-        f"{number['without_value']:,} lack their own value, {number['empty']:,} have no length and "
-        f"{number['beyond']:,} leave the range of their measure."
+        f"{number['without_value']:,} exclude their own value, {number['empty']:,} have no length and "
+        f"{number['beyond']:,} exceed the range of their measure."
     )
     yield ""
     body = [
@@ -364,9 +381,9 @@ def _before_and_after(result: Mapping[str, Any], before: Mapping[str, Any]) -> I
     yield from (
         "## Before and after",
         "",
-        "What the version before this one did wrong, in percent of the data sets: "
-        f"{_range([world['sets'] for world in before['worlds']])} before, and now as above. Less is "
-        "better but where it says so.",
+        "Errors of the previous version, in percent of the data sets: "
+        f"{_range([world['sets'] for world in before['worlds']])} before, and now as above. Lower is "
+        "better unless stated otherwise.",
         "",
     )
     yield from _table(
@@ -380,9 +397,9 @@ def _share_that_warns(missed: Sequence[Found]) -> str:
     warned = sum(row.tally.warned >= row.of / 2 for row in short)
     plain = sum(not row.why and not row.tally.warned >= row.of / 2 for row in short)
     return (
-        f"{len(short)} of the {len(missed)} are too short, of which {warned} warn in most results "
-        f"and {plain} neither warn nor are explained; {len(missed) - len(short)} are longer than "
-        "they need to be."
+        f"{len(short)} of the {len(missed)} are too narrow, of which {warned} warn in most results "
+        f"and {plain} neither warn nor are explained; {len(missed) - len(short)} are wider than "
+        "necessary."
     )
 
 
@@ -395,10 +412,10 @@ def _tests_that_err(rows: Sequence[Found]) -> Iterator[str]:
     usual = [row for row in usual if row.by not in row.world["known_bad"]]
     bad = [row for row in usual if row.verdict]
     yield (
-        f"Of {len(usual)} figures of usual tests on enough data {len(usual) - len(bad)} are at 6% or "
-        "below, or so little above that chance explains it. Besides those shown because they are known to err (the "
-        "plain t over splits, intervals of rows of folds, pairs without adjustment, 5×2 tests of erratic "
-        "classifiers) " + ("these are not:" if bad else "all are.")
+        f"Of {len(usual)} figures of default tests on enough data {len(usual) - len(bad)} are at 6% or "
+        "below, or not significantly above. Tests that are shown because they are known to err are not "
+        "counted (the plain t over splits, intervals of rows of folds, pairs without adjustment, 5×2 "
+        "tests of unstable classifiers). " + ("The others are:" if bad else "There are no others.")
     )
     yield ""
     for row in bad:
@@ -518,7 +535,7 @@ def _methods(rows: Sequence[Found]) -> Iterator[str]:
                 )
         if len({line[1] for line in body}) > 1:
             yield from (f"### {title}", "")
-            head = ("measure", "method", "least", "median", "greatest", "in the band", "length")
+            head = ("measure", "method", "lowest", "median", "highest", "in the band", "length")
             yield from _table(head, body)
 
 
@@ -527,10 +544,12 @@ def _tests(rows: Sequence[Found]) -> Iterator[str]:
         own = [row for row in rows if row.world["kind"] == kind]
         if own:
             yield from (f"### {title}", "", text, "")
-            yield from _grid([r for r in own if not speaks(r)], lambda row: row.by)
+            yield from _grid(
+                [r for r in own if not speaks(r)], lambda row: HEADINGS.get(row.by, row.by)
+            )
             said = [row for row in own if speaks(row)]
             if said:
-                yield from ("How often findings of a kind speak:", "")
+                yield from ("Percentage of data sets with a finding of each kind:", "")
                 yield from _spoken(said)
 
 

@@ -22,7 +22,7 @@ from worlds.world import Trial, World
 from calipers.estimation.topics import estimate_over_topics
 from calipers.evaluation.compare import system_pairs
 from calipers.evaluation.rows import RowSystems
-from calipers.inference import hypotheses, policy
+from calipers.inference import hypotheses, method_selection
 from calipers.inference.hypotheses import Hypothesis
 from calipers.inference.intervals import Interval
 from calipers.inference.point_estimate import PointEstimate
@@ -158,7 +158,7 @@ def by(reading: PointEstimate, way: str) -> Interval:
     given = reading.settings
     parts = {"level": given.level, "n_resamples": given.n_resamples, "seed": given.seed}
     object.__setattr__(reading, "settings", Settings.parse(way or "auto", **parts))
-    return policy.interval(reading)
+    return method_selection.interval(reading)
 
 
 def _bounds(reading: PointEstimate) -> tuple[float, float]:

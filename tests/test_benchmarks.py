@@ -13,7 +13,7 @@ import pytest
 
 import calipers as cal
 from calipers.cli.group import cli
-from calipers.inference import policy
+from calipers.inference import method_selection
 from calipers.measures import definitions
 
 HERE = Path(__file__).parents[1]
@@ -90,7 +90,7 @@ def test_a_row_is_what_one_more_takes(made: SimpleNamespace) -> None:
     assert each(tasks["silhouettes"], lines, "cpu") == pytest.approx(4.5 / pairs)
 
 
-#: Measures that have no interval by design, and so no coverage: by the row of ``policy.WITHOUT``.
+#: Measures that have no interval by design, and so no coverage: by the row of ``method_selection.WITHOUT``.
 NO_INTERVAL = {
     ("calibration", "Spiegelhalter-p"): "p-value",
     # A statistic with its degrees of freedom and its p-value: no parameter of a population.
@@ -138,7 +138,8 @@ def test_measures_without_coverage_have_no_interval() -> None:
         e.measure.partition("[")[0]: e.interval_reason for ev in evaluations for e in ev.estimates
     }
     assert reasons == {
-        name: policy.ABSENT_INTERVALS[kind].reason for (_, name), kind in NO_INTERVAL.items()
+        name: method_selection.ABSENT_INTERVALS[kind].reason
+        for (_, name), kind in NO_INTERVAL.items()
     }
 
 

@@ -182,8 +182,8 @@ def test_a_plain_evaluation_imports_no_inference_beyond_its_own() -> None:
     found = set(python("-c", f"{RETRIEVAL}\nimport sys\nprint(*sys.modules)").split())
     inference = {name for name in found if name.startswith("calipers.inference.")}
     used = (
-        "available_methods bayesian_bootstrap intervals method_limits paired_tests point_estimate "
-        "policy procedures proportions resampling settings summaries transformations "
+        "available_methods bayesian_bootstrap intervals method_limits method_selection paired_tests "
+        "point_estimate procedures proportions resampling settings summaries transformations "
         "variance_estimators"
     )
     assert inference == {f"calipers.inference.{module}" for module in used.split()}

@@ -1,21 +1,21 @@
 """Check names and wording: ``python tools/language.py`` lists what to change, and what to write
 instead.
 
-With ``--check`` it fails where a word occurs more often than ``tools/language.json`` allows; with
-``--update`` it writes that file, in which no count may rise.
+``--check`` and ``--update`` compare with ``tools/language.json`` and write it, as
+``tools/baseline.py`` says.
 """
 
 from __future__ import annotations
 
 import ast
 import functools
-import json
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+import baseline
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path("src", "calipers")
@@ -372,56 +372,9 @@ def hits(root: Path) -> Iterator[Hit]:
             yield from phrase_hits("prose", text, file.relative_to(root), 1)
 
 
-#: The kinds of hits, each of which is in the baseline.
-KINDS = (
-    *("module", "class", "function", "parameter", "local", "field", "global"),
-    *("boolean", "British spelling", "string", "docstring", "opening", "prose"),
-)
-
-Counts = dict[str, dict[str, int]]
-
-
-def count(all_hits: Iterable[Hit]) -> Counts:
-    """Return the number of hits by kind and word."""
-    numbers = Counter((hit.kind, hit.word) for hit in all_hits)
-    return {
-        kind: {word: n for (of_kind, word), n in sorted(numbers.items()) if of_kind == kind}
-        for kind in KINDS
-    }
-
-
-def risen(counts: Counts, allowed: Counts) -> list[tuple[str, str]]:
-    """Return the kinds and words that occur more often than is allowed."""
-    return [
-        (kind, word)
-        for kind, by_word in counts.items()
-        for word, n in by_word.items()
-        if n > allowed.get(kind, {}).get(word, 0)
-    ]
-
-
 def main(arguments: Sequence[str], root: Path = ROOT) -> int:
     """List the hits, check their counts, or write them."""
-    all_hits, baseline = list(hits(root)), root / BASELINE
-    counts = count(all_hits)
-    if not {"--check", "--update"} & set(arguments):
-        print(*all_hits, sep="\n")
-        print(*(f"{kind}: {sum(by_word.values())}" for kind, by_word in counts.items()), sep=", ")
-        return 0
-    is_first = "--update" in arguments and not baseline.exists()
-    allowed: Counts = counts if is_first else json.loads(baseline.read_text(encoding="utf-8"))
-    excess = risen(counts, allowed)
-    for hit in all_hits:
-        if (hit.kind, hit.word) in excess:
-            print(hit)
-    for kind, word in excess:
-        n, limit = counts[kind][word], allowed.get(kind, {}).get(word, 0)
-        print(f"{kind} '{word}': {n}, and {BASELINE.as_posix()} allows {limit}")
-    if excess:
-        return 1
-    if "--update" in arguments:
-        baseline.write_text(f"{json.dumps(counts, indent=1)}\n", encoding="utf-8", newline="\n")
-    return 0
+    return baseline.run(arguments, list(hits(root)), root, BASELINE)
 
 
 if __name__ == "__main__":

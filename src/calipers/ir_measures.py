@@ -38,7 +38,13 @@ from calipers.statistics import GroupedRankings, JudgedRankings, SampledRankings
 
 
 class CalipersMeasure(irm.Measure):
-    """Measure of Calipers as a measure of ir_measures, made by :func:`measure`."""
+    """Measure of Calipers as a measure of ir_measures, made by :func:`measure`.
+
+    Parameters
+    ----------
+    calipers : Measure
+        Measure with all of its parameters.
+    """
 
     def __init__(self, calipers: Measure) -> None:
         super().__init__()
@@ -59,11 +65,30 @@ class CalipersMeasure(irm.Measure):
         return str(self.calipers)
 
     def aggregator(self) -> _SummaryAggregator:
-        """Return the aggregator of the values of topics."""
+        """Return the aggregator of the values of topics, as ir_measures requires.
+
+        Returns
+        -------
+        ir_measures.Aggregator
+            Aggregator that computes the summary of the measure, such as the mean.
+        """
         return _SummaryAggregator(self.calipers.definition.summary)
 
     def runtime_impl(self, qrels: Any, run: Any) -> Iterator[irm.Metric]:
-        """Compute the measure in ir_measures if the provider was not registered."""
+        """Compute the measure in ir_measures if the provider was not registered.
+
+        Parameters
+        ----------
+        qrels : object
+            Relevance judgments in a form of ir_measures.
+        run : object
+            Run in a form of ir_measures.
+
+        Returns
+        -------
+        iterator of ir_measures.Metric
+            Value of the measure on each topic.
+        """
         return provider.iter_calc([self], qrels, run)
 
 
@@ -89,7 +114,18 @@ class CalipersProvider(irm.providers.Provider):
     NAME = "calipers"
 
     def supports(self, measure: irm.Measure) -> bool:
-        """Return whether Calipers has the measure with these parameters."""
+        """Return whether Calipers has the measure with these parameters.
+
+        Parameters
+        ----------
+        measure : ir_measures.Measure
+            Measure with its parameters.
+
+        Returns
+        -------
+        bool
+            True if Calipers can compute the measure.
+        """
         measure.validate_params()
         return _to_calipers(measure) is not None
 

@@ -18,7 +18,7 @@ from calipers.campaign.status import CampaignStatus
 from calipers.campaign.system_scores import RankingChange
 from calipers.cli import cli
 from calipers.report.figures import figure
-from calipers.report.figures.lines import line_chart
+from calipers.report.figures.basic_charts import line_chart
 
 HOSTILE = "<script>alert('1')</script>"
 

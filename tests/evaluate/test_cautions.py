@@ -7,7 +7,7 @@ import pytest
 
 import calipers as cal
 from calipers.estimation.losses import estimate_mean_loss
-from calipers.inference import policy
+from calipers.inference import method_selection
 from calipers.inference.settings import Settings
 
 RMSE, SETTINGS = cal.measure("RMSE"), Settings(n_resamples=100)
@@ -72,7 +72,7 @@ def test_the_kind_of_residuals_decides_and_not_the_one_that_was_seen() -> None:
         for _ in range(simulations):
             e = random.standard_t(4, rows) if name == "heavy" else random.normal(size=rows)
             losses = estimate_mean_loss(RMSE, e * e, None, None, SETTINGS)
-            made = policy.interval(losses)
+            made = method_selection.interval(losses)
             held[name] += made.low <= truth <= made.high
             said[name] += "heavy tail" in made.method
     assert said["heavy"] > 0.95 * simulations

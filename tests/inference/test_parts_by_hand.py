@@ -21,7 +21,7 @@ from calipers.estimation.scores import ScoredRows
 from calipers.estimation.statistic_estimates import estimate_from_statistic
 from calipers.estimation.top_k import RankedClasses
 from calipers.estimation.topics import TopicRows, estimate_over_topics
-from calipers.inference import paired_tests, policy, two_samples
+from calipers.inference import method_selection, paired_tests, two_samples
 from calipers.inference import two_samples as unpaired
 from calipers.inference.clusters import ClusterIndex, two_parts_error
 from calipers.inference.intervals import Interval
@@ -102,7 +102,7 @@ def labels(rows: Rows, measure: str, design: str) -> Any:
 
 
 def compared(first: Any, second: Any) -> Any:
-    return two_samples.compare_samples(first, second, lambda: policy.interval(second))
+    return two_samples.compare_samples(first, second, lambda: method_selection.interval(second))
 
 
 def by_error(value: float, se: float, degrees: float = np.inf) -> tuple[tuple[float, float], float]:
@@ -245,7 +245,7 @@ def beside(
     return two_samples.compare_samples(
         first,
         second,
-        lambda: policy.interval(second),
+        lambda: method_selection.interval(second),
         lambda most: Chance(p, *made) if min(first.n, second.n) <= most else None,
     )
 
@@ -373,7 +373,7 @@ def test_areas(measure: str, design: str) -> None:
     table = scored(parts[1], design).table
     rest = estimate_from_statistic(cal.measure(measure), table, settings(), parts[1].n)
     check(compared(first, rest), values[0] - values[1], float(np.sqrt(variance)))
-    assert policy.interval(first).se ** 2 == pytest.approx(variances[0], rel=1e-6)
+    assert method_selection.interval(first).se ** 2 == pytest.approx(variances[0], rel=1e-6)
 
 
 def inverted(at: Any) -> float:

@@ -16,7 +16,7 @@ from test_public_verbs import BATCHES, UNWEIGHTED, evaluation
 
 import calipers as cal
 from calipers.evaluation.compare import WAYS
-from calipers.inference import available_methods, policy
+from calipers.inference import available_methods, method_selection
 from calipers.inference.hypotheses import TESTS
 from calipers.inference.point_estimate import PointEstimate
 from calipers.inference.procedures import Procedure
@@ -39,7 +39,7 @@ def procedures(reading: PointEstimate) -> Iterator[Procedure]:
     """All that a difference can have, by default and by name."""
     for how in ("auto", "analytic", "bootstrap"):
         settings = replace(reading.settings, interval=how)
-        yield policy.procedure(replace(reading, settings=settings))
+        yield method_selection.procedure(replace(reading, settings=settings))
     for name in NAMES:
         made = available_methods.procedure_by_name(reading, name)
         if made is not None:

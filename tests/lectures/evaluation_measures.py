@@ -60,7 +60,7 @@ def five_models() -> Values:
         "JI, from 0 to 100": "80.0 58.3 83.3 0.0 50.0",
     },
     note="Models 3 and 4 answer the same to everything, so that MCC is 0/0. The slides give Jaccard's index "
-    "in percent; here it is a share, from 0 to 1.",
+    "in percent; here it is a proportion, from 0 to 1.",
     column="by the formula",
 )
 def correlation_and_overlap() -> Values:

@@ -19,7 +19,7 @@ DOCUMENT = Document(
     "Default accuracy",
     "Default metrics",
     {"balanced classes": "0.5"},
-    note="The value of the best constant prediction stands beside every estimate, as `no_skill`.",
+    note="Every estimate has the value of the best constant prediction, as `no_skill`.",
 )
 def default_accuracy() -> Values:
     truth = [0, 1] * 50

@@ -161,7 +161,7 @@ def cancer_test() -> Values:
     {
         "ACC": "98.5%",
         "PPV": Mistake(
-            "Nothing is predicted positive: PPV is 0/0, which is no number.", "0%", "NA"
+            "Nothing is predicted positive: PPV is 0/0, which is undefined.", "0%", "NA"
         ),
         "NPV": "98.5%",
         "TPR": "0%",
@@ -190,9 +190,10 @@ def oracle() -> Values:
         "P of all, Δ = 10⁻¹⁵": "72.01",
         "mean of −ln p of the true class, of the first three": "0.52",
     },
-    note="The chapter's P takes each class against the rest and adds up: `binary-cross-entropy`, with its Δ. "
-    "`log-loss`, as in scikit-learn, is the mean of −ln p of the true class alone, and without a Δ it is "
-    "not defined for the fourth instance, whose true class was given probability 0.",
+    note="The chapter's P is a sum over the classes, each against all other classes: "
+    "`binary-cross-entropy`, with its Δ. `log-loss`, as in scikit-learn, is the mean of −ln p of the "
+    "true class only; without a Δ it is undefined for the fourth instance, whose true class was given "
+    "probability 0.",
     column="by the formula",
 )
 def summed_log_loss() -> Values:

@@ -22,10 +22,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "lectures.md"
 
 INTRODUCTION = """# From the lectures
 
-Five documents that teach evaluation, with every worked example that they print: a call that
-reproduces it, what the document prints, and what Calipers gives. Where a document is mistaken, that
-is said, with the reason. Of formulas that are printed without an example, *by the formula* is what
-they give, worked out by hand. The page is generated from tests; a value that differed would fail there.
+This page has every worked example of five documents that teach evaluation: a call that reproduces it,
+the printed values, and those of Calipers. Mistakes in a document are stated, with the reason. For
+formulas that are printed without an example, *by the formula* is their value, computed by hand. The
+page is generated from tests, which compare the values.
 
 The calls need these two lines first:
 

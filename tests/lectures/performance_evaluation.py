@@ -42,7 +42,7 @@ def search_methods() -> Values:
     "Precision and recall of the first three documents",
     "2.3 Retrieval with Order",
     {"p at k = 3": "0.67", "r at k = 3": "0.40"},
-    note="The document prints 2/3 and 2/5. Which of the three is not relevant stands in a picture; "
+    note="The document prints 2/3 and 2/5. Which of the three is not relevant is shown in a picture; "
     "the two values do not depend on it.",
 )
 def first_three() -> Values:
@@ -129,7 +129,7 @@ def cancer_test() -> Values:
         "TPR": "85%", "TNR": "95%", "ACC": "95%",
         "prevalence": "0.7%",
     },
-    note="The fractions printed beside the percentages, 20/200, 1820/1830 and so on, are those of "
+    note="The fractions printed next to the percentages, 20/200, 1820/1830 and so on, are those of "
     "example 1. The prevalence is printed as 700/99,300, which are the odds; 700/100,000 is 0.7%.",
 )  # fmt: skip
 def virus_test() -> Values:

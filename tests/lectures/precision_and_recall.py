@@ -10,9 +10,9 @@ DOCUMENT = Document(
     "Precision and recall: slides and exercises",
     "Slides on retrieved and relevant documents, and two exercises with their solutions. One of its "
     "tables, headed “Prediction outcome” and “Actual value”, interchanges the two: false "
-    "positives stand there in the row of actual positives. The formulas beside it are right, but for "
-    "the words “actual results” and “predicted results” in the denominators of precision "
-    "and recall, which are interchanged as well.",
+    "positives are in the row of actual positives. The formulas next to it are correct, except that "
+    "the words “actual results” and “predicted results” in the denominators of precision and recall "
+    "are interchanged as well.",
 )
 
 

@@ -9,14 +9,14 @@ from typing import Any
 from calipers.cli.group import cli
 from calipers.data.tables import TABLE_FORMATS
 from calipers.findings import rules
-from calipers.inference import policy
+from calipers.inference import method_selection
 from calipers.measures import families, parameters, registry, undefined_reasons
 from calipers.report.figures.registry import CHARTS
 
 BOOKS: tuple[dict[Any, Any], ...] = (
     families.FAMILIES, families.TASKS, parameters.PARAMETERS, undefined_reasons.REASONS,
     registry.REGISTRY, registry.NAMES, cli.commands, CHARTS.entries,
-    TABLE_FORMATS.entries, rules.KINDS, rules.RULES, *policy.TABLES,
+    TABLE_FORMATS.entries, rules.KINDS, rules.RULES, *method_selection.TABLES,
 )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ import calipers as cal
 from calipers.cli.group import cli
 from calipers.data import tables
 from calipers.findings import rule
-from calipers.inference.policy import MethodRule, register_policy
+from calipers.inference.method_selection import MethodRule, register_policy
 from calipers.plugins import GROUPS, NameTakenError, PluginError
 
 RANDOM = np.random.default_rng(11)
@@ -108,7 +108,7 @@ def test_a_finding(plug: Plug) -> None:
 
 POLICY = """
 from calipers.inference.intervals import Interval
-from calipers.inference.policy import MethodRule, register_policy
+from calipers.inference.method_selection import MethodRule, register_policy
 
 def widest(reading, level):
     return Interval(0.0, 9.0, "no better than nothing")
@@ -138,7 +138,7 @@ def test_a_row_for_differences(plug: Plug) -> None:
         "policies",
         """
 from calipers.inference.intervals import Interval
-from calipers.inference.policy import MethodRule, register_policy
+from calipers.inference.method_selection import MethodRule, register_policy
 from calipers.inference.procedures import LimitsProcedure
 
 def by_half(reading):

@@ -11,7 +11,7 @@ from samples import HOSTILE, OF_JAVASCRIPT, binary, hostile, regression, retriev
 
 import calipers as cal
 from calipers.report.charts import figures
-from calipers.report.figures import units, vega
+from calipers.report.figures import per_unit, vega
 from calipers.report.figures.curve_chart import curve_chart
 from calipers.report.figures.differences import differences_chart
 from calipers.report.figures.vega import Spec
@@ -131,7 +131,7 @@ def test_the_line_of_units_is_at_the_difference_that_is_reported() -> None:
     """Not at the mean of the bars, where units weigh differently."""
     values = {"a": [0.1, 0.2, 0.9, 0.8], "b": [0.2, 0.4, 0.5, 0.3]}
     evaluation = cal.from_values(values, measure="nDCG@10", weight=[1, 1, 20, 20])
-    (figure,) = units.unit_figures(evaluation)
+    (figure,) = per_unit.unit_figures(evaluation)
     (line,) = (of for of in figure.spec["layer"] if "data" in of)
     ((drawn,),) = (list(row.values()) for row in line["data"]["values"])
     assert abs(drawn) == pytest.approx((-0.1 - 0.2 + 20 * 0.4 + 20 * 0.5) / 42, rel=1e-4)
@@ -140,13 +140,13 @@ def test_the_line_of_units_is_at_the_difference_that_is_reported() -> None:
 def test_units_are_sorted_and_thinned() -> None:
     evaluation = retrieval(topics=1000)
     assert evaluation.per_unit is not None
-    rows = units.unit_differences(evaluation.per_unit, "nDCG@10", "dense", "bm25")
-    spec = units.unit_chart(rows, 0.1, True)
+    rows = per_unit.unit_differences(evaluation.per_unit, "nDCG@10", "dense", "bm25")
+    spec = per_unit.unit_chart(rows, 0.1, True)
     values = [row["difference"] for row in spec["data"]["values"]]
-    assert len(values) == units.MOST_BARS
+    assert len(values) == per_unit.MOST_BARS
     assert values == sorted(values, reverse=True)
     assert vega.sample_evenly(list(range(7)), 3) == [0, 3, 6]
-    assert units.extremes(list(range(7)), 4) == [0, 1, 5, 6]
+    assert per_unit.extremes(list(range(7)), 4) == [0, 1, 5, 6]
 
 
 @pytest.mark.parametrize("task", OF_JAVASCRIPT)

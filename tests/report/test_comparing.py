@@ -15,8 +15,8 @@ from samples import HOSTILE
 
 from calipers.report.figures.differences import margins_chart
 from calipers.report.figures.pairs import pairs_chart
+from calipers.report.figures.per_unit import unit_chart
 from calipers.report.figures.ranks import critical_difference_chart, homogeneous_runs
-from calipers.report.figures.units import unit_chart
 from calipers.report.figures.vega import Spec
 from calipers.results import Difference
 

@@ -14,7 +14,7 @@ from samples import HOSTILE, difference, values
 
 import calipers as cal
 from calipers.report import numbers
-from calipers.report.figures.units import every_unit_figure
+from calipers.report.figures.per_unit import every_unit_figure
 from calipers.report.glossary import glossary
 from calipers.report.headlines import comparison_headlines
 from calipers.report.table_rows import comparison_heading as heading

@@ -26,9 +26,9 @@ from calipers.report.blocks import (
     Verdict,
     mark_literal,
 )
+from calipers.report.figures.basic_charts import bar_chart, line_chart, range_chart
 from calipers.report.figures.curves import MOST_CURVES, get_chart
 from calipers.report.figures.figure import Figure
-from calipers.report.figures.lines import bar_chart, line_chart, range_chart
 from calipers.report.grouping import group_by
 from calipers.report.numbers import format_count, rounding
 from calipers.report.safe_names import escape_unprintable, shorten_name

@@ -45,6 +45,15 @@ class Campaign(CampaignFile):
     data are on disk when a call returns, and an event is never changed: a later one replaces it.
     Several threads may use one campaign.
 
+    Parameters
+    ----------
+    path : str
+        File of the campaign, for messages.
+    connection : sqlite3.Connection
+        Connection to the file, which the campaign closes.
+    readonly : bool
+        Whether the file is open for reading only.
+
     Examples
     --------
     >>> import os, tempfile

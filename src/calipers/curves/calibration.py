@@ -135,15 +135,15 @@ def _consistency_bands(scored: ScoreData, levels: ProbabilityLevels) -> dict[str
     grid = np.unique(np.clip(GRID, *limits))
     fits = calibrated_fits(levels, _row_size(scored.table), grid, settings)
     low, high = pointwise_band(fits, settings.level)
-    wide_low, wide_high = simultaneous_band(fits, settings.level)
+    simultaneous_low, simultaneous_high = simultaneous_band(fits, settings.level)
     method = "consistency resampling [B]"
     return {
         "band_x": grid,
         "low": low,
         "high": high,
         "method": method,
-        "simultaneous_low": wide_low,
-        "simultaneous_high": wide_high,
+        "simultaneous_low": simultaneous_low,
+        "simultaneous_high": simultaneous_high,
         "simultaneous_method": method,
     }
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class LazyCurve:
     """Curve that is not computed yet.
 
-    Attributes
+    Parameters
     ----------
     make : callable
         Function without arguments that computes the curve.
@@ -32,9 +32,9 @@ class LazyCurve:
         Kind of the curve, which is the name of its chart.
     system : str
         Name of the system.
-    series : str
+    series : str, default=""
         Series of the curve, such as a class; empty if there is none.
-    output : str
+    output : str, default=""
         Name of the output, if a system predicts several numbers.
     """
 

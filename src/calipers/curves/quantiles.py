@@ -11,7 +11,7 @@ import numpy as np
 from calipers.curves.construction import make_curve
 from calipers.curves.lazy_curves import LazyCurve
 from calipers.curves.residuals import equal_weight_bins
-from calipers.inference import policy
+from calipers.inference import method_selection
 from calipers.measures import parse
 from calipers.report.figures.curves import CurveChart
 from calipers.report.figures.registry import register_chart
@@ -111,7 +111,7 @@ def conditional_coverage_curve(
 def _value(system: QuantileOutput, measure: str) -> tuple[float, Interval]:
     """Return a proportion of rows with its interval, as in tables."""
     reading = system.point_estimate(parse(measure, ("quantiles",)))
-    return reading.value, policy.interval(reading)
+    return reading.value, method_selection.interval(reading)
 
 
 _PROPORTIONS = "Proportions in tenths of the rows (in fewer bins with few rows)."

@@ -12,7 +12,7 @@ from calipers.caching import LazySequence, cached_property
 from calipers.curves.construction import empty_band
 from calipers.data.errors import InputError, did_you_mean
 from calipers.estimation.topics import TopicRows, estimate_over_topics
-from calipers.inference import policy
+from calipers.inference import method_selection
 from calipers.inference.settings import Settings
 from calipers.inference.summaries import Summary
 from calipers.measures import Measure
@@ -64,7 +64,7 @@ class MeanCurves(LazySequence["Curve"]):
                 for m, values in zip(measures, table.T, strict=True)
             ]
         )
-        intervals = [policy.interval(reading) for reading in readings]
+        intervals = [method_selection.interval(reading) for reading in readings]
         low, high = np.array([(i.low, i.high) for i in intervals]).T
         method = next((i.method for i in intervals if i.reason is None), "none")
         return {"band_x": x, "low": low, "high": high, "method": method}

@@ -9,7 +9,7 @@ import numpy as np
 from calipers.curves.construction import empty_band, make_curve
 from calipers.curves.score_curves import roc_rates, series_name
 from calipers.curves.score_data import GRID, ScoreData, make_band, make_score_curve
-from calipers.inference import policy
+from calipers.inference import method_selection
 from calipers.inference.bands import precision_limits
 from calipers.measures.counts import false_negative_rate, false_positive_rate, precision, recall
 from calipers.report.figures.curves import CurveChart
@@ -41,7 +41,7 @@ def roc_point(system: Any, label: str | None = None) -> Curve:
     those of tables. There is no point if a rate is undefined.
     """
     readings = [system.point_estimate(measure) for measure in roc_rates(label)]
-    intervals = [policy.interval(reading) for reading in readings]
+    intervals = [method_selection.interval(reading) for reading in readings]
     rates = np.array([[reading.value] for reading in readings])
     x, y = rates if np.isfinite(rates).all() else rates[:, :0]
     limits = np.array([[interval.low, interval.high] for interval in intervals])

@@ -147,7 +147,18 @@ class ScoreData:
         return ThresholdReplicates.draw(self.ranked, indices, self.settings)
 
     def threshold_indices(self, thresholds: FloatArray) -> npt.NDArray[np.intp]:
-        """Return the indices of thresholds in ``matrix``: the number of scores at or above each."""
+        """Return the indices of thresholds in ``matrix``: the number of scores at or above each.
+
+        Parameters
+        ----------
+        thresholds : ndarray of shape (K,)
+            Thresholds, in any order.
+
+        Returns
+        -------
+        ndarray of int, shape (K,)
+            Index of each threshold along the first axis of ``matrix``.
+        """
         scores = self.table.scores
         return np.asarray(len(scores) - np.searchsorted(scores[::-1], thresholds, side="left"))
 

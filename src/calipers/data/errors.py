@@ -14,7 +14,13 @@ _LONG_WORD = re.compile(r"(\S{80})\S{400,}")
 
 
 class InputError(ValueError):
-    """Invalid input; the message says what is wrong, where, and what was expected."""
+    """Invalid input; the message says what is wrong, where, and what was expected.
+
+    Parameters
+    ----------
+    message : str, default=""
+        Description of the problem. Very long words, such as ids, are shortened.
+    """
 
     def __init__(self, message: str = "") -> None:
         super().__init__(_LONG_WORD.sub(r"\1…", message))

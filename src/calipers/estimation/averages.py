@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.estimation import effective_sample_size, scores
-from calipers.inference import policy
+from calipers.inference import method_selection
 from calipers.inference.intervals import Interval
 from calipers.inference.point_estimate import PointEstimate, weighted_sum
 from calipers.inference.variance_estimators import Influence, VarianceEstimator
@@ -157,7 +157,7 @@ def _average_limits(terms: Sequence[tuple[float, PointEstimate]], level: float) 
     This treats all terms as too low, or too high, at once. They cannot deviate together by more
     than this, and the interval has a positive length even where all terms are perfect.
     """
-    term_intervals = [policy.interval(term, level) for _, term in terms]
+    term_intervals = [method_selection.interval(term, level) for _, term in terms]
     absent = [interval for interval in term_intervals if interval.reason]
     if absent:
         return absent[0]

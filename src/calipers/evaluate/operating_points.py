@@ -260,10 +260,14 @@ def rule_in_rule_out(
             evaluations.append(None)
     if all(value is None for limits in bounds.values() for value in limits.values()):
         raise InputError("no bound was given: ppv=, specificity=, npv= or sensitivity=")
-    ruling_in, ruling_out = evaluations
+    rule_in_evaluation, rule_out_evaluation = evaluations
     rule_in, rule_out = (float("nan") if e is None else e["threshold"].value for e in evaluations)
-    proportions, positives = _region_proportions(ruling_in or ruling_out, rule_in, rule_out)
-    return DecisionRegions(rule_in, rule_out, ruling_in, ruling_out, proportions, positives)
+    proportions, positives = _region_proportions(
+        rule_in_evaluation or rule_out_evaluation, rule_in, rule_out
+    )
+    return DecisionRegions(
+        rule_in, rule_out, rule_in_evaluation, rule_out_evaluation, proportions, positives
+    )
 
 
 def _region_proportions(

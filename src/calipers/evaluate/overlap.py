@@ -145,7 +145,6 @@ def overlap(
     >>> ev = cal.overlap({"bm25": bm25, "dense": dense}, cutoffs=[2])
     >>> ev["overlap@2"].value, round(ev["RBO"].value, 4)
     (0.75, 0.59)
-
     """
     settings = make_settings(interval, level, n_resamples, seed)
     return _evaluate(named_runs(runs), settings, p, depth, tuple(dict.fromkeys(cutoffs)), ties)

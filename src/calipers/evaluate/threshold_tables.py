@@ -12,7 +12,7 @@ from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.evaluation.arguments import check_finite, validate_arguments
 from calipers.evaluation.options import MeasureNames, make_settings
 from calipers.evaluation.shared import requested_names, select_measures, set_prevalence
-from calipers.inference import policy
+from calipers.inference import method_selection
 from calipers.inference.settings import Settings
 from calipers.measures import Measure
 from calipers.results import Evaluation, ThresholdTable, ThresholdTables
@@ -221,7 +221,7 @@ def _table(
             column[i] = float(getattr(matrix, cell.lower()))
         for name, measure in zip(names, chosen, strict=True):
             estimate = thresholded.point_estimate(measure)
-            interval = policy.interval(estimate)
+            interval = method_selection.interval(estimate)
             for part, value in zip(
                 parts, (estimate.value, interval.low, interval.high), strict=True
             ):

@@ -30,6 +30,24 @@ class Batch:
 
     Columns are stored as they were given, and ``frequencies`` holds the number of times that each
     of their rows counts. Weights, clusters and the order in time refer to the rows that count.
+
+    Attributes
+    ----------
+    columns : mapping of str to object
+        Column of each role, or the columns of the systems by name.
+    frequencies : RowRepeats
+        Number of times that each row of the columns counts.
+    weights : ndarray of shape (n,), optional
+        Weights of the n counted rows. By default all are 1.
+    clusters : ClusterIndex, optional
+        Clusters of the counted rows.
+    order : TimeOrder, optional
+        Time order of the counted rows.
+    slices : mapping of str to object
+        Columns that define slices, by name.
+    numbers : callable, optional
+        Function that returns the row number of each counted row in the complete table, if the batch
+        is a subset of it.
     """
 
     columns: Mapping[str, Any]
@@ -37,13 +55,22 @@ class Batch:
     weights: FloatArray | None = None
     clusters: ClusterIndex | None = None
     order: TimeOrder | None = None
-    #: The columns that the rows are cut by.
     slices: Mapping[str, Any] = field(default_factory=dict)
-    #: The numbers of the rows that count in the whole, of which these are some.
     numbers: Callable[[], IntArray] | None = None
 
     def shared_columns(self, settings: Settings) -> dict[str, Any]:
-        """Return the settings, weights and clusters, which all systems on these rows share."""
+        """Return the settings, weights and clusters, which all systems on these rows share.
+
+        Parameters
+        ----------
+        settings : Settings
+            Settings of inference.
+
+        Returns
+        -------
+        dict of str to object
+            Keyword arguments of :class:`RowSystem`.
+        """
         return {"settings": settings, "weight": self.weights, "clusters": self.clusters}
 
     def __getitem__(self, role: str) -> Any:

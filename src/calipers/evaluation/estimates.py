@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.inference import policy
+from calipers.inference import method_selection
 from calipers.results import Estimate
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def to_estimate(
     **auxiliary: Any,
 ) -> Estimate:
     """Return a point estimate as a result with its interval."""
-    interval = policy.interval(reading)
+    interval = method_selection.interval(reading)
     return Estimate(
         measure=measure,
         value=reading.value,

@@ -34,7 +34,7 @@ from calipers.findings.rankings import (
 )
 from calipers.findings.raters import RaterPanel
 from calipers.findings.regression import NumericPredictions
-from calipers.inference import policy
+from calipers.inference import method_selection
 from calipers.inference.summaries import Summary
 from calipers.measures import TASKS, parse
 from calipers.measures.cluster_indices import bias_description
@@ -398,7 +398,7 @@ def _without_each(system: Any, measure: Measure, level: float) -> list[IntervalN
             - full_estimate
         )
         increases.append(
-            IntervalNumber.within(difference.value, policy.interval(difference, level))
+            IntervalNumber.within(difference.value, method_selection.interval(difference, level))
         )
     return increases
 
@@ -573,7 +573,7 @@ def _collect_findings(
 
         def at_level(name: str, level: float) -> IntervalNumber:
             reading = readings(name)
-            return IntervalNumber.within(reading.value, policy.interval(reading, level))
+            return IntervalNumber.within(reading.value, method_selection.interval(reading, level))
 
         measures, inference = tuple(sample.measures), settings.interval != "none"
         return Subject(

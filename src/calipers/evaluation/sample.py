@@ -155,28 +155,84 @@ class Problem:
         return dict(systems), ()
 
     def auxiliary_measures(self, systems: Mapping[str, Any]) -> Sequence[tuple[str, Measure]]:
-        """Return pairs (system, measure) that a stream accumulates in addition to the measures.
+        """Return measures that a stream accumulates in addition to the requested ones.
 
         They must not need much memory.
+
+        Parameters
+        ----------
+        systems : mapping of str to object
+            Systems by name, on rows or on those of :meth:`template`.
+
+        Returns
+        -------
+        sequence of tuple of str and Measure
+            Name of a system and a measure of it.
         """
         return ()
 
     # --- What an evaluation has in addition to estimates ------------------------------------------
 
     def leading(self, sample: Sample) -> Sequence[Estimate]:
-        """Return estimates that are listed before all others."""
+        """Return estimates that are listed before all others.
+
+        Parameters
+        ----------
+        sample : Sample
+            Systems that are evaluated, with the requested measures.
+
+        Returns
+        -------
+        sequence of Estimate
+            Estimates of quantities that are not measures, such as a chosen threshold.
+        """
         return ()
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
-        """Return the conventions that are needed to reproduce the values."""
+        """Return the conventions that are needed to reproduce the values.
+
+        Parameters
+        ----------
+        sample : Sample
+            Systems that are evaluated, with the requested measures.
+
+        Returns
+        -------
+        mapping of str to object
+            Entries of the provenance by name, such as the positive class.
+        """
         return {}
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
-        """Return notes on the evaluation."""
+        """Return notes on the evaluation.
+
+        Parameters
+        ----------
+        sample : Sample
+            Systems that are evaluated, with the requested measures.
+        options : Options
+            Options of the evaluation.
+
+        Returns
+        -------
+        sequence of str
+            Notes, each one or more sentences.
+        """
         return ()
 
     def slice_notes(self, sample: Sample) -> Sequence[str]:
-        """Return notes on slices."""
+        """Return notes on slices.
+
+        Parameters
+        ----------
+        sample : Sample
+            Systems that are evaluated, with the requested measures.
+
+        Returns
+        -------
+        sequence of str
+            Notes, each one or more sentences.
+        """
         return ()
 
     def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...] | None:
@@ -249,7 +305,20 @@ class Problem:
         return self.systems(constant_batch(columns, np.zeros(2)), settings)
 
     def check_stream(self, systems: Mapping[str, Any], measures: Sequence[Measure]) -> None:
-        """Check that the measures can be computed from rows in batches."""
+        """Check that the measures can be computed from rows in batches.
+
+        Parameters
+        ----------
+        systems : mapping of str to object
+            Systems by name, on rows or on those of :meth:`template`.
+        measures : sequence of Measure
+            Requested measures.
+
+        Raises
+        ------
+        InputError
+            If a measure needs all rows in memory.
+        """
         for system in systems.values():
             system.check(measures)
 
@@ -257,7 +326,20 @@ class Problem:
     looks_at_rows: ClassVar[bool] = False
 
     def look(self, built: Any, level: int = 0) -> Any:
-        """Return the sampled rows of a batch, at least at this level of :class:`SampledRows`."""
+        """Return the sampled rows of a batch, as in :class:`SampledRows`.
+
+        Parameters
+        ----------
+        built : BatchSystems
+            Systems on one batch of rows.
+        level : int, default=0
+            Smallest level of the sample: 1 row in 2^level is kept.
+
+        Returns
+        -------
+        Statistic
+            Sampled rows, which can be merged with those of other batches.
+        """
         return keep_some(built, level)
 
     @staticmethod

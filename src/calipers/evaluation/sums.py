@@ -33,7 +33,7 @@ from calipers.evaluation.stream_slices import (
     define_slices,
     single_use_engine,
 )
-from calipers.inference.policy import RESAMPLING_METHODS
+from calipers.inference.method_selection import RESAMPLING_METHODS
 from calipers.measures import parse
 from calipers.progress import track
 from calipers.statistics import ClassTables, ScoreTable, StatisticVector

@@ -27,30 +27,53 @@ def split_commas(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Column:
-    """Column of a task, by its role, which is the name of the argument."""
+    """Declaration of a column of a task.
+
+    Parameters
+    ----------
+    role : str
+        Role of the column, which is also the name of the argument of the function.
+    help : str, default=""
+        Help text of the command-line option; empty if no command has it.
+    flag : str, default=""
+        Name of the command-line option, if it is not the role.
+    metavar : str, default="COL"
+        Placeholder of the value in the help of the command.
+    required : bool, default=False
+        Whether the column is required.
+    per_system : bool, default=False
+        Whether every system has such a column.
+    is_repeatable : bool, default=False
+        Whether the option may be repeated; all its columns are used together.
+    wide : str, default=""
+        How several columns may replace this one, out of :data:`WIDE`; empty if they may not.
+    has_lists : bool, default=False
+        Whether a cell may be text that lists labels. An empty field of a CSV file then has no
+        labels.
+    is_separate : bool, default=False
+        Whether only one kind of system has this output, which is evaluated separately.
+    is_file : bool, default=False
+        Whether it is a file of its own, an argument of the command, rather than a column of TABLE.
+    description : str, default=""
+        Description in the docstring of the function, if it differs from ``help``.
+    type : str, default="array-like of shape (n,)"
+        Type in the docstring of the function, with the shape.
+    annotation : str, default="Any"
+        Annotation in the signature of the function.
+    """
 
     role: str
-    #: What a command says of it; "" where no command has it.
     help: str = ""
-    #: The option, where that is not the role.
     flag: str = ""
     metavar: str = "COL"
     required: bool = False
-    #: Whether every system has one of its own.
     per_system: bool = False
-    #: Whether it may be given again, and all of them count together.
     is_repeatable: bool = False
-    #: How several columns may take its place, as in :data:`WIDE`; "" if they may not.
     wide: str = ""
-    #: Whether it may be text that lists labels, of which an empty field of a CSV file has none.
     has_lists: bool = False
-    #: Whether it is what only one kind of system says, which is evaluated apart from others.
     is_separate: bool = False
-    #: Whether it is a file of its own, an argument of the command, rather than a column of TABLE.
     is_file: bool = False
-    #: What the docstring of the verb says of it, if that is more than the help.
     description: str = ""
-    #: Its type as that docstring has it, with the shape, and as it is annotated.
     type: str = "array-like of shape (n,)"
     annotation: str = "Any"
 
@@ -67,36 +90,61 @@ class Column:
 
 @dataclass(frozen=True)
 class Argument:
-    """Argument of a task that is not a column."""
+    """Declaration of an argument of a task that is not a column.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument of the function.
+    help : str, default=""
+        Help text of the command-line option; empty if no command has it.
+    default : object, default=None
+        Default of the command-line option, and of the function unless ``unless`` is given.
+    flag : str, default=""
+        Name of the command-line option, if it is not the name; it may follow a short one.
+    metavar : str, default=""
+        Placeholder of the value in the help of the command.
+    kind : str, default="text"
+        Kind of the value: ``"text"``, ``"number"``, ``"whole"``, ``"share"``, ``"switch"``,
+        ``"file"`` or ``"measure"``.
+    choices : tuple of str, default=()
+        Possible values, the default first.
+    low, high : float, optional
+        Bounds of a number.
+    is_repeatable : bool, default=False
+        Whether the option may be repeated.
+    parse : callable, optional
+        Function that converts the text, or the list of all texts if ``is_repeatable``, to what the
+        function takes. A ``ValueError`` has what was expected as its message.
+    is_shown : bool, default=False
+        Whether the argument affects what is displayed rather than the numbers; ``plan`` and
+        ``compare`` do not take such arguments.
+    description : str, default=""
+        Description in the docstring of the function, if it differs from ``help``.
+    type : str, default=""
+        Type in that docstring; by default it follows from ``kind`` and ``choices``.
+    annotation : str, default=""
+        Annotation in the signature; by default it follows from ``kind`` and ``choices``.
+    unless : str, default=""
+        Default of the function as Python source, if it differs from ``default``. It is text, so
+        that ``"()"`` can be distinguished from no default.
+    """
 
     name: str
-    #: What a command says of it; "" where no command has it.
     help: str = ""
     default: Any = None
-    #: The option, where that is not the name; with a short one before it, if there is such.
     flag: str = ""
     metavar: str = ""
-    #: What it is: text, number, whole, share, switch, file, or measure.
     kind: str = "text"
-    #: The words that it may be, the default first.
     choices: tuple[str, ...] = ()
     low: float | None = None
     high: float | None = None
-    #: Whether it may be given again.
     is_repeatable: bool = False
-    #: What the verb gets of a text, or of all where it may be given again; a ValueError says what
-    #: was expected.
     parse: Callable[[Any], Any] | None = None
-    #: Whether it says something of what is shown, not of the numbers: ``plan`` and ``compare`` take
-    #: no such.
     is_shown: bool = False
-    #: What the docstring of the verb says of it, if that is more than the help.
     description: str = ""
-    #: Its type as that docstring has it, and as it is annotated, where the kind and the choices do
-    #: not say it.
     type: str = ""
     annotation: str = ""
-    #: The default of the verb, where a command has none: text, so that ``()`` is one too.
     unless: str = ""
 
     @property
@@ -107,43 +155,74 @@ class Argument:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Declaration of a task."""
+    """Declaration of a task.
+
+    Parameters
+    ----------
+    name : str
+        Name of the task, which is that of its command.
+    verb : str
+        Function of the task, as ``"module:name"``.
+    unit : str
+        What the units are, over which values are averaged.
+    summary : str
+        Line in the list of commands.
+    columns : tuple of Column
+        Columns of the table.
+    arguments : tuple of Argument, default=()
+        Arguments that only this task has.
+    options : tuple of str, default=()
+        Shared options that the task takes: fields of ``Options``, and ``"states"``.
+    help : str, default=""
+        Help text of the command, if it is longer than ``summary``.
+    engines : tuple of str, default=("memory",)
+        Engines that can evaluate the task.
+    table : str, default="data"
+        Argument of the function that takes the table; empty if the task takes separate files.
+    per_unit : str, default=""
+        Command-line switch that shows the value on every unit.
+    per_unit_help : str, default=""
+        Help text of that switch.
+    per_unit_asked : bool, default=False
+        Whether the function computes values on units only if its argument of that name is true.
+    below : str, default=""
+        Command-line switch that shows further tables below the result.
+    below_help : str, default=""
+        Help text of that switch.
+    python_only : tuple of Column or Argument, default=()
+        Arguments that only the Python function has, such as matrices or models in place of columns.
+    positional : tuple of str, default=()
+        Positional parameters of the function, in order.
+    required : tuple of str, default=()
+        Parameters of the function without a default.
+    extra_help : mapping of str to str
+        Additional sentences in the docstring of this task, by shared option.
+    command : str, default=""
+        Class of the command, as ``"module:name"``, if it does more than is declared here.
+    has_splits : bool, default=False
+        Whether rows may come from several test splits.
+    """
 
     name: str
-    #: Where the verb is: module and name.
     verb: str
-    #: What its numbers are means over.
     unit: str
-    #: One line in the list of commands.
     summary: str
     columns: tuple[Column, ...]
     arguments: tuple[Argument, ...] = ()
-    #: Which of the options that tasks share it takes: fields of ``Options``, and ``states``.
     options: tuple[str, ...] = ()
-    #: What the command says of itself, if that is more.
     help: str = ""
     engines: tuple[str, ...] = ("memory",)
-    #: The argument of the verb that takes the table; "" where there are files of their own.
     table: str = "data"
-    #: The switch that shows the value on every unit, and what these are called.
     per_unit: str = ""
     per_unit_help: str = ""
-    #: Whether the verb has to be asked for these values, by an argument of that name.
     per_unit_asked: bool = False
-    #: The switch that shows tables below the result.
     below: str = ""
     below_help: str = ""
-    #: What only Python takes: data (models in the place of columns, matrices), and what is said of
-    #: them.
     python_only: tuple[Column | Argument, ...] = ()
-    #: The parameters that the verb takes by their place, and of these the ones that it needs.
     positional: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
-    #: What the docstring says of an option that tasks share, behind what it says in all verbs.
     extra_help: Mapping[str, str] = field(default_factory=dict)
-    #: The command's own class, where it does more than is declared: module and name.
     command: str = ""
-    #: Whether its rows may come from several test splits.
     has_splits: bool = False
 
     @property
@@ -152,7 +231,18 @@ class Task:
         return tuple(column for column in self.columns if column.per_system)
 
     def column(self, role: str) -> Column | None:
-        """Return the column of a role, or None."""
+        """Return the column of a role.
+
+        Parameters
+        ----------
+        role : str
+            Role of the column.
+
+        Returns
+        -------
+        Column or None
+            The column, or None if the task has no column of this role.
+        """
         return next((column for column in self.columns if column.role == role), None)
 
     @property

@@ -33,12 +33,36 @@ class IntervalNumber:
 
     @classmethod
     def from_estimate(cls, estimate: Estimate | Difference) -> IntervalNumber:
-        """Return the number of an estimate or a difference."""
+        """Return the number of an estimate or a difference.
+
+        Parameters
+        ----------
+        estimate : Estimate or Difference
+            Estimate, which may lack an interval.
+
+        Returns
+        -------
+        IntervalNumber
+            Its value and confidence limits.
+        """
         return cls(estimate.value, estimate.low, estimate.high)
 
     @classmethod
     def within(cls, value: float, interval: Interval) -> IntervalNumber:
-        """Return a number with an interval."""
+        """Return a number with an interval.
+
+        Parameters
+        ----------
+        value : float
+            The number.
+        interval : Interval
+            Interval of the number.
+
+        Returns
+        -------
+        IntervalNumber
+            Number with the limits of the interval.
+        """
         return cls(value, interval.low, interval.high)
 
     def __format__(self, spec: str) -> str:

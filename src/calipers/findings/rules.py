@@ -196,11 +196,33 @@ class Subject:
         )
 
     def get(self, kind: type[E]) -> E | None:
-        """Return the data of a type, None if there are none."""
+        """Return the data of a type.
+
+        Parameters
+        ----------
+        kind : type
+            Type of the data.
+
+        Returns
+        -------
+        object or None
+            First object of this type in ``data``, or None if there is none.
+        """
         return next((item for item in self.data if isinstance(item, kind)), None)
 
     def estimate_of(self, measure: str) -> IntervalNumber:
-        """Return the estimate of a measure with its interval."""
+        """Return the estimate of a measure with its interval.
+
+        Parameters
+        ----------
+        measure : str
+            Name of the measure, which need not be reported.
+
+        Returns
+        -------
+        IntervalNumber
+            Value with the limits at ``level``.
+        """
         assert self.estimate is not None
         return IntervalNumber.from_estimate(self.estimate(measure))
 
@@ -209,6 +231,18 @@ class Subject:
 
         It is 1 minus the level at which the interval just reaches the value. Distributions of
         replicates have short tails and are taken as normal.
+
+        Parameters
+        ----------
+        measure : str
+            Name of the measure.
+        value : float
+            Value under the null hypothesis.
+
+        Returns
+        -------
+        float
+            The p-value; NaN if the estimate has no interval.
         """
         estimate = self.estimate_of(measure)
         if math.isnan(estimate.low):
@@ -230,7 +264,18 @@ class Subject:
         return tuple(map(str, self.measures))
 
     def shown_among(self, *measures: str) -> tuple[str, ...]:
-        """Return those of ``measures`` that are reported."""
+        """Return those of ``measures`` that are reported.
+
+        Parameters
+        ----------
+        *measures : str
+            Names of measures.
+
+        Returns
+        -------
+        tuple of str
+            Names of those that are reported, in the given order.
+        """
         return tuple(name for name in measures if name in self.shown_measures)
 
 
@@ -275,17 +320,55 @@ class Rule:
     cost: str
 
     def apply(self, subject: Subject) -> Iterator[FindingDraft | Claim]:
-        """Yield the findings on a subject, and the tests made."""
+        """Yield the findings on a subject, and the tests made.
+
+        Parameters
+        ----------
+        subject : Subject
+            System, or the data, that the rule is applied to.
+
+        Yields
+        ------
+        FindingDraft or Claim
+            Findings that need no test, and a claim for each tested hypothesis. Nothing is yielded
+            if the subject lacks data that the rule needs.
+        """
         parts = [subject.get(kind) for kind in self.needs]
         if all(part is not None for part in parts) and (self.counts or subject.inference):
             yield from self.says(subject, *parts)
 
     def findings(self, subject: Subject) -> Iterator[Finding]:
-        """Yield the findings on a subject, as if this were the only rule and the only subject."""
+        """Yield the findings on a subject, as if this were the only rule and the only subject.
+
+        Parameters
+        ----------
+        subject : Subject
+            System, or the data, that the rule is applied to.
+
+        Yields
+        ------
+        Finding
+            Findings, with p-values that are adjusted for the tests of this rule only.
+        """
         yield from _decide_claims([(subject, self)])
 
     def finding(self, draft: FindingDraft, subject: Subject, p: float = math.nan) -> Finding:
-        """Return the result for a sentence; ``p`` is the adjusted p-value of a claim."""
+        """Return the finding of a draft.
+
+        Parameters
+        ----------
+        draft : FindingDraft
+            Sentence and values of the finding.
+        subject : Subject
+            System, or the data, that the rule is applied to.
+        p : float, optional
+            Adjusted p-value of a claim. By default the finding is not based on a test.
+
+        Returns
+        -------
+        Finding
+            Finding with its criterion, severity and confidence limits.
+        """
         adjusted = {} if math.isnan(p) else {ADJUSTED_P: p}
         name, values = draft.kind or self.kind, {**draft.values, **adjusted}.items()
         sample = subject.looked_at if COSTS[self.cost] in _OF_ROWS and not draft.of_all_rows else ""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers.inference import available_methods, forecasts, policy
+from calipers.inference import available_methods, forecasts, method_selection
 from calipers.inference.intervals import Interval
 from calipers.inference.method_limits import POWER
 from calipers.inference.paired_tests import TestResult
@@ -196,7 +196,7 @@ def procedure(reading: PointEstimate, question: Hypothesis = DEFAULT_HYPOTHESIS)
         The procedure; without interval and test if the requested test does not apply.
     """
     if question.test != forecasts.DIEBOLD_MARIANO:
-        return policy.procedure(reading, question.test)
+        return method_selection.procedure(reading, question.test)
     if not forecasts.is_applicable(reading, question.horizon) or not np.isfinite(reading.value):
         return no_procedure("no_interval_of_test", reading.value)
     error = forecasts.standard_error(reading, question.horizon)
@@ -227,11 +227,11 @@ def interval(reading: PointEstimate, question: Hypothesis = DEFAULT_HYPOTHESIS) 
         The interval, or the reason why there is none.
     """
     if question.test != forecasts.DIEBOLD_MARIANO:
-        return policy.interval(reading, test=question.test)
+        return method_selection.interval(reading, test=question.test)
     if reading.settings.interval == "none" or not forecasts.is_applicable(
         reading, question.horizon
     ):
-        return policy.interval(reading)
+        return method_selection.interval(reading)
     return procedure(reading, question).interval(reading.settings.level)
 
 

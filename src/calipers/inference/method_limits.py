@@ -1,6 +1,6 @@
 """Limits of sample size at which another method is used, with the simulations they are based on.
 
-The choice of methods is in :mod:`calipers.inference.policy`.
+The choice of methods is in :mod:`calipers.inference.method_selection`.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ A point estimate has those of the following components that exist for it:
 
 Point estimates on the same units can be subtracted (``a - b``), added (:func:`weighted_sum`) and
 transformed by functions (:func:`apply_function`); their uncertainty is propagated. The choice of
-interval and test is in :mod:`calipers.inference.policy`.
+interval and test is in :mod:`calipers.inference.method_selection`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ value if and only if the test of that value is not significant, for every method
 margin.
 
 Procedures store no more of the rows than they need, so that those of many pairs of systems can be
-stored. The choice of procedure is in :mod:`calipers.inference.policy`.
+stored. The choice of procedure is in :mod:`calipers.inference.method_selection`.
 """
 
 from __future__ import annotations

@@ -103,7 +103,6 @@ class Settings:
     level: float = 0.95
     n_resamples: int = 2000
     seed: int = 0
-    #: Methods asked for by name, the first that applies first; else ``interval`` decides.
     methods: tuple[str, ...] = ()
 
     @classmethod

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from calipers.inference import intervals, paired_tests, policy, proportions
+from calipers.inference import intervals, method_selection, paired_tests, proportions
 from calipers.inference.clusters import two_parts_error
 from calipers.inference.intervals import Interval
 from calipers.inference.method_limits import (
@@ -219,8 +219,8 @@ def compare_samples(
     larger one and not significant although the interval excludes 0, the interval is the hull of
     both. Proportions of small counts use Fisher's exact test.
     """
-    if first.kind in policy.ABSENT_INTERVALS:
-        return policy.ABSENT_INTERVALS[first.kind], _NO_TEST
+    if first.kind in method_selection.ABSENT_INTERVALS:
+        return method_selection.ABSENT_INTERVALS[first.kind], _NO_TEST
     interval, test = _two_sample_result(first, second, of_second, permuted_difference)
     return align_with_test(interval, test, first.value - second.value, first.settings.level)
 
@@ -518,10 +518,10 @@ def _combine_intervals(
     first: PointEstimate, second: PointEstimate, alone: PointEstimate, level: float
 ) -> Interval:
     """Return the interval of the difference from those of two independent subsets."""
-    first_interval = policy.interval(first, level)
+    first_interval = method_selection.interval(first, level)
     if np.isnan(first_interval.low):
         return intervals.no_interval("none", first_interval.reason or "no_analytic_interval")
-    second_interval = policy.interval(alone, level)
+    second_interval = method_selection.interval(alone, level)
     if np.isnan(second_interval.low):
         return intervals.no_interval("none", second_interval.reason or "no_analytic_interval")
     if _has_common_clusters(first, second):

@@ -145,14 +145,17 @@ class Definition:
         as the score, without a change of the value. None if there are no such labels.
     binned : callable, optional
         Starts of the bins of levels whose gaps have the norm that ``interval`` names.
-    suffix_parameter, suffix, infix : str, optional
-        Parameters that a name has after ``@`` (default ``"cutoff"``), as a trailing number, and in
-        its middle.
+    suffix_parameter : str, default="cutoff"
+        Parameter that a name has after ``@``.
+    suffix : str, optional
+        Parameter that a name has as a trailing number.
     suffix_after : str, default=""
         Beginning of the name that the suffix follows, as in ``p95-cost``. By default it follows the
         name.
     hides_default : bool, default=False
         Whether the name omits the suffix if it is the default.
+    infix : str, optional
+        Parameter that a name has in its middle.
     is_multiclass : bool, default=False
         Whether the measure applies to more than two classes without a class or an average.
     macro_of : str, optional
@@ -298,7 +301,13 @@ class Definition:
         return {name: REASONS[name] for name in names}
 
     def example(self) -> Measure:
-        """Return the measure with its defaults, and a usual value for each required parameter."""
+        """Return the measure with its defaults, and a usual value for each required parameter.
+
+        Returns
+        -------
+        Measure
+            Measure that can be evaluated.
+        """
         return self.bind({name: PARAMETERS[name].example for name in self.required})
 
     def bind(self, values: Mapping[str, Any]) -> Measure:
@@ -454,7 +463,20 @@ class Measure:
         return selected_classes(self.among, labels)
 
     def weights_by_class(self, matrix: ConfusionMatrix, values: FloatArray) -> FloatArray:
-        """Return the weight of each class in an average of ``values``, one value per class."""
+        """Return the weight of each class in an average over classes.
+
+        Parameters
+        ----------
+        matrix : ConfusionMatrix
+            Confusion matrix of all classes.
+        values : ndarray
+            Value of each class, along the last axis.
+
+        Returns
+        -------
+        ndarray
+            Weights, with the shape of ``values``.
+        """
         return weights_by_class(self, matrix, values)
 
     @property

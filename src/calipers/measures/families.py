@@ -52,7 +52,20 @@ class Family:
         return OF_OUTPUTS if self.label_kind == "output" else {}
 
     def of_view(self, label: str | None, average: str | None) -> str:
-        """Return the description of a measure for one label, or of an average."""
+        """Return the description of a measure for one label, or of an average.
+
+        Parameters
+        ----------
+        label : str or None
+            Class, or other label, that the measure is computed for; None for an average.
+        average : str or None
+            Name of the average, such as ``"macro"``.
+
+        Returns
+        -------
+        str
+            Sentence for the description of the measure; empty if it is computed for all rows.
+        """
         if label is None:
             return self.averages.get(average or "", "")
         return f"Of {self.label_kind} {label}" + (

@@ -52,7 +52,18 @@ class ParameterDomain:
     description: str = ""
 
     def problem(self, value: Any) -> str | None:
-        """Return what was expected, if the value is not in the domain, or None."""
+        """Check a value of the parameter.
+
+        Parameters
+        ----------
+        value : object
+            Value of the parameter.
+
+        Returns
+        -------
+        str or None
+            Description of what was expected, or None if the value is in the domain.
+        """
         if self.holds == "switch":
             return None if isinstance(value, bool) else "True or False"
         if self.choices:

@@ -17,9 +17,9 @@ from calipers.report.figures import vega
 from calipers.report.figures.confusions import MOST_DRAWN
 from calipers.report.figures.curves import get_chart
 from calipers.report.figures.figure import SIDE_BY_SIDE, Figure, assign_ids, lazy_figures
+from calipers.report.figures.per_unit import every_unit_figure
 from calipers.report.figures.registry import CHARTS, SECTIONS, ComparisonChart
 from calipers.report.figures.rendering import render_image, render_svg
-from calipers.report.figures.units import every_unit_figure
 from calipers.report.figures.vega import Spec, static_spec
 from calipers.report.notebook_fragments import compact_fragment, figures_fragment
 from calipers.report.safe_names import shorten_name

@@ -155,7 +155,7 @@ def notebook_cell(result: Evaluation | Comparison | LearningResult) -> str:
     from calipers.report.writers.html import Cell
 
     if isinstance(result, LearningResult):
-        from calipers.report.figures.learning import figure
+        from calipers.report.figures.learning_curves import figure
         from calipers.report.notebook_fragments import compact_fragment
 
         first, *other_sentences = learning.sentences(result)
@@ -171,7 +171,7 @@ def notebook_cell(result: Evaluation | Comparison | LearningResult) -> str:
 def learning_chart(result: LearningResult) -> Chart:
     """Return the chart of a learning result."""
     from calipers.report.charts import Chart
-    from calipers.report.figures.learning import figure
+    from calipers.report.figures.learning_curves import figure
 
     chart_figure = figure(result)
     return Chart(chart_figure.kind, (chart_figure,))
@@ -783,7 +783,7 @@ def _charts_of_comparison(result: Comparison) -> Iterator[Block]:
     from calipers.report.charts import comparison_figures
     from calipers.report.figures.differences import MOST_DIFFERENCES
     from calipers.report.figures.figure import assign_ids
-    from calipers.report.figures.units import every_unit_figure
+    from calipers.report.figures.per_unit import every_unit_figure
 
     of_units, missing = every_unit_figure(result)
     parts = []
@@ -837,7 +837,7 @@ def learning_document(result: LearningResult, look: DisplayOptions) -> Iterator[
     )
     if look.is_in_browser:
         from calipers.report.figures.figure import assign_ids
-        from calipers.report.figures.learning import figure
+        from calipers.report.figures.learning_curves import figure
 
         yield from _charts(assign_ids([figure(result)]))
     yield from () if look.is_on_screen else _provenance(result.provenance)

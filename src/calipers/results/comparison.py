@@ -92,7 +92,15 @@ class OmnibusTest(JsonSerializable):
     higher_is_better: bool | None = None
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Yield a number of means or of mean ranks that is not the number of systems."""
+        """Yield a number of means or of mean ranks that is not the number of systems.
+
+        Yields
+        ------
+        path : str
+            Path of the field in the result, such as ``"homogeneous_groups[0]"``.
+        problem : str
+            What is wrong with the value of the field.
+        """
         yield from duplicate_names(self.systems, "systems")
         for name in ("means", "mean_ranks"):
             have = len(getattr(self, name))
@@ -154,6 +162,9 @@ class Comparison(JsonSerializable, TidyResult):
         How the comparison was computed.
     requested_names : mapping of str to str
         Display names of measures that were requested by another name than the canonical one.
+    origin : mapping
+        Provenance of the evaluation that the comparison belongs to, by which names of measures are
+        interpreted. It is not stored in files.
     """
 
     differences: tuple[Difference, ...]
@@ -229,7 +240,15 @@ class Comparison(JsonSerializable, TidyResult):
         raise KeyError(f"{key!r} names {len(matches)} differences; there are {have}")
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Yield systems of the omnibus tests, or a baseline, that occur in no difference."""
+        """Yield systems of the omnibus tests, or a baseline, that occur in no difference.
+
+        Yields
+        ------
+        path : str
+            Path of the field in the result, such as ``"omnibus[0].systems"``.
+        problem : str
+            What is wrong with the value of the field.
+        """
         systems = {name for d in self.differences for name in (d.system, d.baseline)}
         names_by_path = {
             f"omnibus[{i}].systems": test.systems for i, test in enumerate(self.omnibus)
@@ -239,12 +258,26 @@ class Comparison(JsonSerializable, TidyResult):
         yield from unknown_names(names_by_path, systems)
 
     def kinds(self) -> dict[str, str]:
-        """Return the columns of :meth:`rows` and the type of each."""
+        """Return the columns of :meth:`rows` and the type of each.
+
+        Returns
+        -------
+        dict of str to str
+            Type by column, in the order of the columns: ``"text"``, ``"number"``, ``"count"`` or
+            ``"count or none"``.
+        """
         stated = not all(math.isnan(d.margin) for d in self)
         return column_types((*_COLUMNS, *(_OF_MARGIN if stated else ()), "undefined"))
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the differences as tidy rows, one row for each."""
+        """Return the differences as tidy rows, one row for each.
+
+        Returns
+        -------
+        list of dict
+            Fields of each :class:`Difference` by column; ``difference`` is its value, and
+            ``undefined`` the reasons for undefined values as text.
+        """
         names, adjusted = self.kinds(), {"adjustment": self.adjustment}
         return [
             {name: getattr(d, name, None) for name in names}

@@ -77,12 +77,27 @@ class ConfusionBase(JsonSerializable):
     def occupied(self) -> tuple[IntArray, IntArray, FloatArray]:
         """Return true class, predicted class and count of each non-empty cell.
 
-        Classes are indices into ``labels``.
+        Returns
+        -------
+        truth : ndarray of int, shape (C,)
+            True class of each of the C non-empty cells, as an index into ``labels``.
+        predicted : ndarray of int, shape (C,)
+            Predicted class of each, as an index into ``labels``.
+        counts : ndarray of shape (C,)
+            Number of rows (or their total weight) in each.
         """
 
     @abstractmethod
     def margins(self) -> tuple[FloatArray, FloatArray]:
-        """Return the number of rows of each true class and of each predicted class."""
+        """Return the number of rows of each true class and of each predicted class.
+
+        Returns
+        -------
+        truth : ndarray of shape (K,)
+            Number of rows (or their total weight) of each true class.
+        predicted : ndarray of shape (K,)
+            Number of rows (or their total weight) that are predicted to be of each class.
+        """
 
     @abstractmethod
     def reordered(self, order: Sequence[int] | None = None) -> Self:
@@ -106,7 +121,15 @@ class ConfusionBase(JsonSerializable):
 
     @abstractmethod
     def rows(self) -> list[dict[str, Any]]:
-        """Return the cells as tidy rows, one row for each cell."""
+        """Return the cells as tidy rows, one row for each cell.
+
+        Returns
+        -------
+        list of dict
+            Columns of a row: ``system``, ``truth`` and ``predicted`` (names of classes), ``count``,
+            its proportion of the true class, and the limits ``low`` and ``high`` of this
+            proportion.
+        """
 
     def _checked(self, order: Sequence[int] | None) -> list[int]:
         order = list(self.order if order is None else order)
@@ -182,7 +205,15 @@ class ConfusionBase(JsonSerializable):
         return block_order(self.counts)
 
     def class_rows(self) -> list[dict[str, Any]]:
-        """Return a row for each class: how often it is true and predicted, and its measures."""
+        """Return a row for each class: how often it is true and predicted, and its measures.
+
+        Returns
+        -------
+        list of dict
+            Columns of a row: ``system``, ``class``, the numbers of rows of the true class
+            (``truth``) and of the predicted class (``predicted``), and the measures of
+            ``per_class`` by name.
+        """
         truth, predicted = self.margins()
         return [
             {
@@ -196,7 +227,13 @@ class ConfusionBase(JsonSerializable):
         ]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the matrix as a pandas DataFrame, with a row for each true class."""
+        """Return the matrix as a pandas DataFrame, with a row for each true class.
+
+        Returns
+        -------
+        DataFrame
+            Counts; the index has the true classes, the columns the predicted ones.
+        """
         import pandas as pd
 
         index = pd.Index(self.labels, name="truth")
@@ -205,7 +242,20 @@ class ConfusionBase(JsonSerializable):
         return frame
 
     def to_markdown(self, orientation: str = "truth-rows", normalise: str | None = None) -> str:
-        """Return the matrix as a Markdown table; the parameters are those of :meth:`table`."""
+        """Return the matrix as a Markdown table.
+
+        Parameters
+        ----------
+        orientation : {"truth-rows", "predicted-rows"}, default="truth-rows"
+            Whether the rows of the table are the true or the predicted classes.
+        normalise : {"truth", "prediction", "all"}, optional
+            Total by which cells are divided, as in :meth:`table`. By default counts are shown.
+
+        Returns
+        -------
+        str
+            The Markdown text.
+        """
         from calipers.report.class_tables import table
         from calipers.report.writers import get_writer
 
@@ -215,6 +265,11 @@ class ConfusionBase(JsonSerializable):
         """Return a chart of the matrix.
 
         It is displayed in a notebook; ``save("matrix.svg")`` writes it to a file.
+
+        Returns
+        -------
+        Chart
+            Chart, as :meth:`Evaluation.chart` returns it.
         """
         from calipers.report.charts import confusions_chart
 
@@ -237,6 +292,11 @@ class ConfusionMatrices(Sequence[ConfusionBase]):
     """Confusion matrices of several systems, drawn in one figure.
 
     ``confusions["forest"]`` is the matrix of one system.
+
+    Parameters
+    ----------
+    confusions : iterable of ConfusionBase
+        Matrices of the systems, in the order in which they are drawn.
     """
 
     def __init__(self, confusions: Iterable[ConfusionBase]) -> None:
@@ -258,6 +318,11 @@ class ConfusionMatrices(Sequence[ConfusionBase]):
         """Return a chart of all matrices, one next to the other.
 
         See :meth:`ConfusionMatrixResult.chart`.
+
+        Returns
+        -------
+        Chart
+            Chart, as :meth:`Evaluation.chart` returns it.
         """
         from calipers.report.charts import confusions_chart
 
@@ -322,17 +387,48 @@ class ConfusionMatrixResult(ConfusionBase):
     def occupied(self) -> tuple[IntArray, IntArray, FloatArray]:
         """Return true class, predicted class and count of each non-empty cell.
 
-        Classes are indices into ``labels``.
+        Returns
+        -------
+        truth : ndarray of int, shape (C,)
+            True class of each of the C non-empty cells, as an index into ``labels``.
+        predicted : ndarray of int, shape (C,)
+            Predicted class of each, as an index into ``labels``.
+        counts : ndarray of shape (C,)
+            Number of rows (or their total weight) in each.
         """
         truth, predicted = np.nonzero(self.counts)
         return truth, predicted, self.counts[truth, predicted]
 
     def margins(self) -> tuple[FloatArray, FloatArray]:
-        """Return the number of rows of each true class and of each predicted class."""
+        """Return the number of rows of each true class and of each predicted class.
+
+        Returns
+        -------
+        truth : ndarray of shape (K,)
+            Number of rows (or their total weight) of each true class.
+        predicted : ndarray of shape (K,)
+            Number of rows (or their total weight) that are predicted to be of each class.
+        """
         return self.counts.sum(axis=1), self.counts.sum(axis=0)
 
     def reordered(self, order: Sequence[int] | None = None) -> Self:
-        """Return the same matrix with its classes in another order, by default :attr:`order`."""
+        """Return the same matrix with its classes in another order.
+
+        Parameters
+        ----------
+        order : sequence of int, optional
+            Permutation of the class indices. By default :attr:`order`.
+
+        Returns
+        -------
+        ConfusionMatrixResult
+            Copy of the matrix with its rows, columns and labels in this order.
+
+        Raises
+        ------
+        ValueError
+            If ``order`` is not a permutation of the class indices.
+        """
         order = self._checked(order)
         counts, low, high = (a[np.ix_(order, order)] for a in (self.counts, self.low, self.high))
         return replace(
@@ -347,13 +443,27 @@ class ConfusionMatrixResult(ConfusionBase):
         """Return a tidy row for each cell.
 
         Each row has the count, its proportion of the true class, and the limits of this proportion.
+
+        Returns
+        -------
+        list of dict
+            Columns of a row: ``system``, ``truth``, ``predicted``, ``count``, ``share`` (the
+            proportion), ``low`` and ``high``.
         """
         truth, predicted = (code.ravel() for code in np.indices(self.counts.shape))
         cells = (column.ravel() for column in (self.counts, self.low, self.high))
         return self._tidy(truth, predicted, *cells)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Yield arrays that do not have one row and one column for each class."""
+        """Yield arrays that do not have one row and one column for each class.
+
+        Yields
+        ------
+        path : str
+            Path of the field in the result, such as ``"counts"``.
+        problem : str
+            What is wrong with the value of the field.
+        """
         yield from duplicate_names(self.labels, "labels")
         k = len(self.labels)
         for name in ("counts", "low", "high"):
@@ -433,11 +543,29 @@ class SparseConfusion(ConfusionBase):
         return self._array(self.cell_high, self.empty_high)
 
     def occupied(self) -> tuple[Positions, Positions, FloatArray]:
-        """Return true class, predicted class and count of each non-empty cell."""
+        """Return true class, predicted class and count of each non-empty cell.
+
+        Returns
+        -------
+        truth : ndarray of int, shape (C,)
+            True class of each of the C non-empty cells, as an index into ``labels``.
+        predicted : ndarray of int, shape (C,)
+            Predicted class of each, as an index into ``labels``.
+        counts : ndarray of shape (C,)
+            Number of rows (or their total weight) in each.
+        """
         return self.truth, self.predicted, self.cells
 
     def margins(self) -> tuple[FloatArray, FloatArray]:
-        """Return the number of rows of each true class and of each predicted class."""
+        """Return the number of rows of each true class and of each predicted class.
+
+        Returns
+        -------
+        truth : ndarray of shape (K,)
+            Number of rows (or their total weight) of each true class.
+        predicted : ndarray of shape (K,)
+            Number of rows (or their total weight) that are predicted to be of each class.
+        """
         k = len(self.labels)
         return (
             np.bincount(self.truth, self.cells, k).astype(np.float64),
@@ -445,7 +573,23 @@ class SparseConfusion(ConfusionBase):
         )
 
     def reordered(self, order: Sequence[int] | None = None) -> Self:
-        """Return the same matrix with its classes in another order, by default :attr:`order`."""
+        """Return the same matrix with its classes in another order.
+
+        Parameters
+        ----------
+        order : sequence of int, optional
+            Permutation of the class indices. By default :attr:`order`.
+
+        Returns
+        -------
+        SparseConfusion
+            Copy of the matrix with its rows, columns and labels in this order.
+
+        Raises
+        ------
+        ValueError
+            If ``order`` is not a permutation of the class indices.
+        """
         order = self._checked(order)
         new_index = np.empty(len(order), np.int64)
         new_index[order] = np.arange(len(order))
@@ -466,11 +610,25 @@ class SparseConfusion(ConfusionBase):
         """Return a tidy row for each non-empty cell.
 
         Each row has the count, its proportion of the true class, and the limits of this proportion.
+
+        Returns
+        -------
+        list of dict
+            Columns of a row: ``system``, ``truth``, ``predicted``, ``count``, ``share`` (the
+            proportion), ``low`` and ``high``.
         """
         return self._tidy(self.truth, self.predicted, self.cells, self.cell_low, self.cell_high)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Yield columns of the wrong length, and cells that are duplicate or outside the matrix."""
+        """Yield columns of the wrong length, and cells that are duplicate or outside the matrix.
+
+        Yields
+        ------
+        path : str
+            Path of the field in the result, such as ``"cell_low"``.
+        problem : str
+            What is wrong with the value of the field.
+        """
         yield from duplicate_names(self.labels, "labels")
         k, cells = len(self.labels), len(self.truth)
         for name in ("predicted", "cells", "cell_low", "cell_high"):

@@ -122,7 +122,15 @@ class Curve(JsonSerializable):
         return len(self.x)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Yield columns of different lengths, and reference lines with invalid points."""
+        """Yield columns of different lengths, and reference lines with invalid points.
+
+        Yields
+        ------
+        path : str
+            Path of the field in the result, such as ``"references.ideal[0]"``.
+        problem : str
+            What is wrong with the value of the field.
+        """
         lengths = {"y": "x", "low": "band_x", "high": "band_x"}
         lengths |= {"threshold": "x"} if self.parameter else {}
         if len(self.simultaneous_low) or len(self.simultaneous_high):
@@ -137,7 +145,14 @@ class Curve(JsonSerializable):
                     yield f"references.{name}[{index}]", f"expected x and y, found {len(point)}"
 
     def columns(self) -> dict[str, Any]:
-        """Return the points by column, in full precision."""
+        """Return the points by column, in full precision.
+
+        Returns
+        -------
+        dict of str to sequence
+            Columns by name: ``system``; ``output`` and ``series``, if the curve has them; both
+            coordinates by the labels of the axes; and ``parameter``, if it is not one of the axes.
+        """
         names = {"output": self.output, "series": self.series}
         label_columns = {column: [name] * len(self) for column, name in names.items() if name}
         parameter_column = {self.parameter: self.threshold} if self.parameter else {}
@@ -147,7 +162,13 @@ class Curve(JsonSerializable):
         return {"system": [self.system] * len(self), **label_columns, **points, **extra}
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the points as a pandas DataFrame."""
+        """Return the points as a pandas DataFrame.
+
+        Returns
+        -------
+        DataFrame
+            Row for each point, with the columns of :meth:`columns`.
+        """
         import pandas as pd
 
         frame: pd.DataFrame = pd.DataFrame(self.columns())
@@ -157,6 +178,11 @@ class Curve(JsonSerializable):
         """Return a chart of the curve.
 
         It is displayed in a notebook; ``save("curve.svg")`` writes it to a file.
+
+        Returns
+        -------
+        Chart
+            Chart, as :meth:`Evaluation.chart` returns it.
         """
         return _make_chart([self])
 
@@ -175,6 +201,11 @@ class Curves(tuple[Curve, ...]):
     """Curves of one kind for several systems, drawn in one figure.
 
     ``curves["forest"]`` is the curve of one system.
+
+    Parameters
+    ----------
+    iterable : iterable of Curve, default=()
+        Curves of the systems, in the order in which they are drawn.
     """
 
     __slots__ = ()
@@ -189,14 +220,26 @@ class Curves(tuple[Curve, ...]):
         return find_system(self, key)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the points of all curves as one pandas DataFrame."""
+        """Return the points of all curves as one pandas DataFrame.
+
+        Returns
+        -------
+        DataFrame
+            Row for each point, curve by curve, with the columns of :meth:`Curve.columns`.
+        """
         import pandas as pd
 
         frame: pd.DataFrame = pd.concat([c.to_frame() for c in self], ignore_index=True)
         return frame
 
     def chart(self) -> Chart:
-        """Return a chart of all curves in one figure; see :meth:`Curve.chart`."""
+        """Return a chart of all curves in one figure; see :meth:`Curve.chart`.
+
+        Returns
+        -------
+        Chart
+            Chart, as :meth:`Evaluation.chart` returns it.
+        """
         return _make_chart(self)
 
     def _repr_html_(self) -> str:

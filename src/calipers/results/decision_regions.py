@@ -43,7 +43,15 @@ class DecisionRegions(JsonSerializable):
     positives: Mapping[str, float] = field(default_factory=dict)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Yield regions that are unknown, or not both in ``proportions`` and ``positives``."""
+        """Yield regions that are unknown, or not both in ``proportions`` and ``positives``.
+
+        Yields
+        ------
+        path : str
+            Path of the field in the result, such as ``"proportions.in"``.
+        problem : str
+            What is wrong with the value of the field.
+        """
         for name in self.proportions:
             if name not in _REGIONS:
                 yield f"proportions.{name}", f"expected one of {', '.join(_REGIONS)}"

@@ -155,7 +155,15 @@ class Estimate(JsonSerializable):
         return not (math.isnan(self.low) or math.isnan(self.high))
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Yield lower limits that are above the upper limits."""
+        """Yield lower limits that are above the upper limits.
+
+        Yields
+        ------
+        path : str
+            Path of the field in the result, such as ``"low"``.
+        problem : str
+            What is wrong with the value of the field.
+        """
         yield from _check_order(self, "low", "high")
         yield from _check_order(self, "lower_bound", "upper_bound")
 
@@ -277,7 +285,15 @@ class Difference(JsonSerializable):
         return not (math.isnan(self.low) or math.isnan(self.high))
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Yield limits in the wrong order, and p-values outside [0, 1]."""
+        """Yield limits in the wrong order, and p-values outside [0, 1].
+
+        Yields
+        ------
+        path : str
+            Path of the field in the result, such as ``"p_adjusted"``.
+        problem : str
+            What is wrong with the value of the field.
+        """
         yield from _check_order(self, "low", "high")
         yield from no_probabilities(self, "p", "p_adjusted", "p_noninferiority", "p_equivalence")
 

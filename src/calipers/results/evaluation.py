@@ -163,6 +163,9 @@ class Evaluation(JsonSerializable, TidyResult):
         Pareto fronts of the primary measure and each cost.
     tuned_thresholds : tuple of TunedThreshold
         Gains of thresholds that were tuned in cross-validation.
+    sources : object
+        Statistics that the estimates were computed from, for later comparisons. They are not
+        stored in files.
     """
 
     task: str
@@ -210,7 +213,15 @@ class Evaluation(JsonSerializable, TidyResult):
             object.__setattr__(self, "comparison", new_comparison)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Yield systems and measures that occur elsewhere but have no estimate."""
+        """Yield systems and measures that occur elsewhere but have no estimate.
+
+        Yields
+        ------
+        path : str
+            Path of the field in the result, such as ``"curves[0].system"``.
+        problem : str
+            What is wrong with the value of the field.
+        """
         systems: dict[str, tuple[str, ...]] = {}
         measures: dict[str, tuple[str, ...]] = {}
         for name in ("curves", "confusions", "label_tables", "thresholds"):
@@ -492,7 +503,14 @@ class Evaluation(JsonSerializable, TidyResult):
         return compare(self, baseline=baseline, **options)
 
     def kinds(self) -> dict[str, str]:
-        """Return the columns of :meth:`rows` and the type of each."""
+        """Return the columns of :meth:`rows` and the type of each.
+
+        Returns
+        -------
+        dict of str to str
+            Type by column, in the order of the columns: ``"text"``, ``"number"``, ``"count"`` or
+            ``"count or none"``.
+        """
         bound_columns = _POSSIBLE if any(e.bounds_kind for e in self) else ()
         optional_columns = (
             n for n in _OPTIONAL_COLUMNS if not all(math.isnan(getattr(e, n)) for e in self)
@@ -501,7 +519,14 @@ class Evaluation(JsonSerializable, TidyResult):
         return column_types((*_COLUMNS, *bound_columns, *optional_columns, *name_columns))
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the estimates as tidy rows, one row for each; those of costs are last."""
+        """Return the estimates as tidy rows, one row for each; those of costs are last.
+
+        Returns
+        -------
+        list of dict
+            Fields of each :class:`Estimate` by column; ``undefined`` has the reasons for undefined
+            values as text.
+        """
         names, requested = self.kinds(), self.requested_names
         return [
             {name: getattr(e, name) for name in names}

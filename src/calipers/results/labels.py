@@ -82,7 +82,15 @@ class LabelTable(JsonSerializable):
         return tuple(f"{kind}{name}" for name in self.counts)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a tidy row for each line: its size, its counts, its measures and their limits."""
+        """Return a tidy row for each line: its size, its counts, its measures and their limits.
+
+        Returns
+        -------
+        list of dict
+            Columns of a row: ``system``; the name of the line, by what lines are (such as
+            ``label``); its size; the counts; and each measure, followed by its limits ``… low`` and
+            ``… high``.
+        """
         return [
             {
                 "system": self.system,
@@ -106,7 +114,13 @@ class LabelTable(JsonSerializable):
         ]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the table as a pandas DataFrame, with a row for each line."""
+        """Return the table as a pandas DataFrame, with a row for each line.
+
+        Returns
+        -------
+        DataFrame
+            Table with the columns of :meth:`rows`.
+        """
         import pandas as pd
 
         frame: pd.DataFrame = pd.DataFrame(self.rows())
@@ -125,7 +139,15 @@ class LabelTable(JsonSerializable):
         return label_tables([self])
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Yield columns of the wrong length, and limits of other measures than ``values``."""
+        """Yield columns of the wrong length, and limits of other measures than ``values``.
+
+        Yields
+        ------
+        path : str
+            Path of the field in the result, such as ``"values.recall"``.
+        problem : str
+            What is wrong with the value of the field.
+        """
         yield from duplicate_names(self.labels, "labels")
         columns = {"truth": self.truth}
         for field_name in ("counts", "values", "low", "high"):
@@ -141,7 +163,13 @@ class LabelTable(JsonSerializable):
 
 
 class LabelTables(Sequence[LabelTable]):
-    """Tables of several systems; ``tables["forest"]`` is the table of one system."""
+    """Tables of several systems; ``tables["forest"]`` is the table of one system.
+
+    Parameters
+    ----------
+    tables : iterable of LabelTable
+        Tables of the systems, in the order in which they are shown.
+    """
 
     def __init__(self, tables: Iterable[LabelTable]) -> None:
         self._tables = tuple(tables)
@@ -159,11 +187,23 @@ class LabelTables(Sequence[LabelTable]):
         return len(self._tables)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the tidy rows of all tables."""
+        """Return the tidy rows of all tables.
+
+        Returns
+        -------
+        list of dict
+            Rows as in :meth:`LabelTable.rows`, system by system.
+        """
         return [row for table in self for row in table.rows()]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the rows of all tables as one pandas DataFrame."""
+        """Return the rows of all tables as one pandas DataFrame.
+
+        Returns
+        -------
+        DataFrame
+            Table with the columns of :meth:`LabelTable.rows`.
+        """
         import pandas as pd
 
         frame: pd.DataFrame = pd.DataFrame(self.rows())

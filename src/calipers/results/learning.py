@@ -79,6 +79,11 @@ class LearningResult(JsonSerializable, TidyResult):
         """Return a chart of the curves.
 
         It is displayed in a notebook; ``save("curve.svg")`` writes it to a file.
+
+        Returns
+        -------
+        Chart
+            Chart, as :meth:`Evaluation.chart` returns it.
         """
         from calipers.report.documents import learning_chart
 
@@ -100,11 +105,23 @@ class LearningResult(JsonSerializable, TidyResult):
         return self.to_format("html", path)
 
     def to_markdown(self) -> str:
-        """Return the sentences and the table as GitHub-flavored Markdown."""
+        """Return the sentences and the table as GitHub-flavored Markdown.
+
+        Returns
+        -------
+        str
+            The Markdown text.
+        """
         return self.to_format("markdown").rstrip()
 
     def to_text(self) -> str:
-        """Return the table, the sentences and the notes as plain text."""
+        """Return the table, the sentences and the notes as plain text.
+
+        Returns
+        -------
+        str
+            The text, as ``print`` shows it.
+        """
         return self.to_format("table")
 
     def __str__(self) -> str:
@@ -204,13 +221,28 @@ class ValidationCurve(LearningResult):
         return _find_row(self.rows_by_value, value, self.parameter)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Yield duplicate values, and a ``best`` or ``one_se`` value that has no row."""
+        """Yield duplicate values, and a ``best`` or ``one_se`` value that has no row.
+
+        Yields
+        ------
+        path : str
+            Path of the field in the result, such as ``"best"``.
+        problem : str
+            What is wrong with the value of the field.
+        """
         yield from _check_values(
             [row.value for row in self], {"best": self.best, "chosen": self.one_se}
         )
 
     def kinds(self) -> dict[str, str]:
-        """Return the columns of :meth:`rows` and the type of each."""
+        """Return the columns of :meth:`rows` and the type of each.
+
+        Returns
+        -------
+        dict of str to str
+            Type by column, in the order of the columns: ``"text"``, ``"number"``, ``"count"`` or
+            ``"count or none"``.
+        """
         suffixes = ("", "_low", "_high", "_se")
         numbers = [
             f"{prefix}{suffix}" for prefix in ("training", "validation") for suffix in suffixes
@@ -223,7 +255,15 @@ class ValidationCurve(LearningResult):
         }
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each value: both errors, and the difference from the best."""
+        """Return a row for each value: both errors, and the difference from the best.
+
+        Returns
+        -------
+        list of dict
+            Columns of a row: ``value``, then for each error, ``training`` and ``validation``, its
+            mean over splits, limits and standard error; ``difference``, its limits, its p-value
+            ``p``, and the ``region``. The difference of the best value is NaN.
+        """
         return [
             {
                 "value": row.value,
@@ -330,7 +370,14 @@ class LearningCurve(LearningResult):
         return iter(self.rows_by_size)
 
     def kinds(self) -> dict[str, str]:
-        """Return the columns of :meth:`rows` and the type of each."""
+        """Return the columns of :meth:`rows` and the type of each.
+
+        Returns
+        -------
+        dict of str to str
+            Type by column, in the order of the columns: ``"text"``, ``"number"``, ``"count"`` or
+            ``"count or none"``.
+        """
         suffixes = ("", "_low", "_high", "_se")
         numbers = [
             f"{prefix}{suffix}" for prefix in ("training", "validation") for suffix in suffixes
@@ -338,7 +385,14 @@ class LearningCurve(LearningResult):
         return {"n": COUNT, **dict.fromkeys(numbers, NUMBER)}
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each size: both errors with their limits."""
+        """Return a row for each size: both errors with their limits.
+
+        Returns
+        -------
+        list of dict
+            Columns of a row: the number of training rows ``n``, then for each error, ``training``
+            and ``validation``, its mean over splits, limits and standard error.
+        """
         return [
             {
                 "n": row.n,
@@ -420,7 +474,15 @@ class BiasVariance(LearningResult):
         return _find_row(self.rows_by_value, value, self.parameter)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Yield duplicate values."""
+        """Yield duplicate values.
+
+        Yields
+        ------
+        path : str
+            Path of the field in the result, such as ``"rows"``.
+        problem : str
+            What is wrong with the value of the field.
+        """
         yield from _check_values([row.value for row in self], {})
 
     @property
@@ -429,7 +491,14 @@ class BiasVariance(LearningResult):
         return tuple(dict.fromkeys(name for row in self for name in row.parts))
 
     def kinds(self) -> dict[str, str]:
-        """Return the columns of :meth:`rows` and the type of each."""
+        """Return the columns of :meth:`rows` and the type of each.
+
+        Returns
+        -------
+        dict of str to str
+            Type by column, in the order of the columns: ``"text"``, ``"number"``, ``"count"`` or
+            ``"count or none"``.
+        """
         return {
             "value": TEXT,
             "part": TEXT,
@@ -437,7 +506,14 @@ class BiasVariance(LearningResult):
         }
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each component of the error at each value."""
+        """Return a row for each component of the error at each value.
+
+        Returns
+        -------
+        list of dict
+            Columns of a row: the ``value`` of the parameter, the name of the component (``part``),
+            its ``estimate``, limits ``low`` and ``high``, and standard error ``se``.
+        """
         return [
             {
                 "value": row.value,
@@ -586,7 +662,15 @@ class Selection(JsonSerializable, TidyResult):
         raise KeyError(f"there is no candidate {key!r}; candidates: {names}")
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Yield duplicate names, and a ``best`` that is not among the candidates."""
+        """Yield duplicate names, and a ``best`` that is not among the candidates.
+
+        Yields
+        ------
+        path : str
+            Path of the field in the result, such as ``"candidates"``.
+        problem : str
+            What is wrong with the value of the field.
+        """
         names = [candidate.name for candidate in self.candidates]
         if len(set(names)) < len(names):
             yield "candidates", "two candidates have the same name"
@@ -594,11 +678,25 @@ class Selection(JsonSerializable, TidyResult):
             yield "best", f"is {self.best!r}, expected one of the candidates"
 
     def kinds(self) -> dict[str, str]:
-        """Return the columns of :meth:`rows` and the type of each."""
+        """Return the columns of :meth:`rows` and the type of each.
+
+        Returns
+        -------
+        dict of str to str
+            Type by column, in the order of the columns: ``"text"``, ``"number"``, ``"count"`` or
+            ``"count or none"``.
+        """
         return {"candidate": TEXT, **dict.fromkeys(("value", "low", "high", "chosen"), NUMBER)}
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each candidate: its apparent value and its selection frequency."""
+        """Return a row for each candidate: its apparent value and its selection frequency.
+
+        Returns
+        -------
+        list of dict
+            Columns of a row: the name of the ``candidate``, its apparent ``value`` with the limits
+            ``low`` and ``high``, and its selection frequency ``chosen``.
+        """
         return [
             {
                 "candidate": candidate.name,
@@ -611,11 +709,23 @@ class Selection(JsonSerializable, TidyResult):
         ]
 
     def to_text(self) -> str:
-        """Return the table, the sentences and the notes as plain text."""
+        """Return the table, the sentences and the notes as plain text.
+
+        Returns
+        -------
+        str
+            The text, as ``print`` shows it.
+        """
         return self.to_format("table")
 
     def to_markdown(self) -> str:
-        """Return the sentences, the table and the notes as GitHub-flavored Markdown."""
+        """Return the sentences, the table and the notes as GitHub-flavored Markdown.
+
+        Returns
+        -------
+        str
+            The Markdown text.
+        """
         return self.to_format("markdown").rstrip()
 
     def __str__(self) -> str:

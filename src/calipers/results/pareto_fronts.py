@@ -122,7 +122,15 @@ class ParetoFront(JsonSerializable, TidyResult):
         return tuple(row.system for row in front_rows)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Yield duplicate systems, and dominating systems that have no row."""
+        """Yield duplicate systems, and dominating systems that have no row.
+
+        Yields
+        ------
+        path : str
+            Path of the field in the result, such as ``"rows[0].dominated_by"``.
+        problem : str
+            What is wrong with the value of the field.
+        """
         systems = [row.system for row in self.all]
         yield from duplicate_names(systems, "rows")
         names_by_path = {
@@ -133,11 +141,25 @@ class ParetoFront(JsonSerializable, TidyResult):
         yield from unknown_names(names_by_path, systems)
 
     def kinds(self) -> dict[str, str]:
-        """Return the columns of :meth:`rows` and the type of each."""
+        """Return the columns of :meth:`rows` and the type of each.
+
+        Returns
+        -------
+        dict of str to str
+            Type by column, in the order of the columns: ``"text"``, ``"number"``, ``"count"`` or
+            ``"count or none"``.
+        """
         return column_types(_COLUMNS)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the systems as tidy rows, one row for each."""
+        """Return the systems as tidy rows, one row for each.
+
+        Returns
+        -------
+        list of dict
+            Fields of each :class:`ParetoRow` by column, with both measures. ``front`` is 1 if the
+            system is on the front, else 0; the names of several systems are joined by semicolons.
+        """
         return [
             {
                 "system": row.system,

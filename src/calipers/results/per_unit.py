@@ -74,7 +74,14 @@ class PerUnit(JsonSerializable, TidyResult):
     )
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return the table by column; undefined values are NaN."""
+        """Return the table by column; undefined values are NaN.
+
+        Returns
+        -------
+        dict of str to list
+            Columns by name: ``system``, the unit (such as ``topic``), ``measure``, ``value``,
+            ``undefined``; and ``lower_bound`` and ``upper_bound``, if bounds were requested.
+        """
         out: dict[str, list[Any]] = {name: [] for name in self.kinds()}
         systems, units, measures, values, undefined, *_ = out.values()
         for system, entries in self.values.items():
@@ -110,18 +117,37 @@ class PerUnit(JsonSerializable, TidyResult):
         return out
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the table by row."""
+        """Return the table by row.
+
+        Returns
+        -------
+        list of dict
+            Rows with the columns of :meth:`columns`.
+        """
         columns = self.columns()
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def kinds(self) -> dict[str, str]:
-        """Return the columns of the table and the type of each."""
+        """Return the columns of the table and the type of each.
+
+        Returns
+        -------
+        dict of str to str
+            Type by column, in the order of the columns: ``"text"``, ``"number"``, ``"count"`` or
+            ``"count or none"``.
+        """
         unit = self.unit.removesuffix("s")
         kinds = {"system": TEXT, unit: TEXT, "measure": TEXT, "value": NUMBER, "undefined": TEXT}
         return kinds | (dict.fromkeys(_POSSIBLE, NUMBER) if self.bounds else {})
 
     def columns_of_rows(self) -> dict[str, list[Any]]:
-        """Return the table by column."""
+        """Return the table by column.
+
+        Returns
+        -------
+        dict of str to list
+            Columns as in :meth:`columns`.
+        """
         return self.columns()
 
     def to_json(self, *, details: bool = False) -> str:
@@ -148,7 +174,23 @@ class PerUnit(JsonSerializable, TidyResult):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Read what :meth:`to_json` wrote, in either form."""
+        """Read what :meth:`to_json` wrote, in either form.
+
+        Parameters
+        ----------
+        text : str or bytes
+            JSON text, as UTF-8 if it is bytes.
+
+        Returns
+        -------
+        PerUnit
+            The values.
+
+        Raises
+        ------
+        InputError
+            If the text is not JSON, or does not have one of the two forms.
+        """
         data = load_json(text)
         return cls.from_rows(data) if isinstance(data, list) else cls.from_dict(data)
 
@@ -208,7 +250,15 @@ class PerUnit(JsonSerializable, TidyResult):
         )
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Yield columns of the wrong length, and entries that have no column in ``values``."""
+        """Yield columns of the wrong length, and entries that have no column in ``values``.
+
+        Yields
+        ------
+        path : str
+            Path of the field in the result, such as ``"values.forest.AP"``.
+        problem : str
+            What is wrong with the value of the field.
+        """
         yield from duplicate_names(self.ids, "ids")
         size = len(self.ids)
         columns = {

@@ -118,7 +118,14 @@ class Plan(JsonSerializable, TidyResult):
         return get_item(self.table, key, "an index")
 
     def kinds(self) -> dict[str, str]:
-        """Return the columns of :meth:`rows` and the type of each."""
+        """Return the columns of :meth:`rows` and the type of each.
+
+        Returns
+        -------
+        dict of str to str
+            Type by column, in the order of the columns: ``"text"``, ``"number"``, ``"count"`` or
+            ``"count or none"``.
+        """
         return column_types(
             ("measure", "unit", "planned", "n", "half_width", "power", "min_detectable")
         )
@@ -129,6 +136,11 @@ class Plan(JsonSerializable, TidyResult):
         A row has a number of units ``n``, the precision and power with it, and the plan that it
         belongs to: the measure, the unit and the ``planned`` number of units, which is one of the
         values of ``n``.
+
+        Returns
+        -------
+        list of dict
+            Row for each number of units in ``table``, by column.
         """
         plan_columns = {"measure": self.measure, "unit": self.unit, "planned": self.n}
         row_columns = ("n", "half_width", "power", "min_detectable")
@@ -138,7 +150,13 @@ class Plan(JsonSerializable, TidyResult):
         ]
 
     def to_markdown(self) -> str:
-        """Return the sentences and the table as GitHub-flavored Markdown."""
+        """Return the sentences and the table as GitHub-flavored Markdown.
+
+        Returns
+        -------
+        str
+            The Markdown text.
+        """
         return self.to_format("markdown").rstrip()
 
     def __str__(self) -> str:

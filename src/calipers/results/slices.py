@@ -40,7 +40,15 @@ class SliceEstimate(JsonSerializable):
     vs_rest: Difference
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Yield a difference of another system or measure than that of the estimate."""
+        """Yield a difference of another system or measure than that of the estimate.
+
+        Yields
+        ------
+        path : str
+            Path of the field in the result, such as ``"vs_rest.system"``.
+        problem : str
+            What is wrong with the value of the field.
+        """
         for name in ("system", "measure"):
             actual, expected = getattr(self.vs_rest, name), getattr(self.estimate, name)
             if actual != expected:
@@ -97,6 +105,9 @@ class Slices(JsonSerializable, TidyResult):
         Differences between the systems of a comparison within each slice, first those of its
         primary measure. p-values and intervals account for all slices and pairs, in two families as
         in :class:`Comparison`.
+    origin : mapping
+        Provenance of the evaluation that the slices belong to, by which names of measures are
+        interpreted. It is not stored in files.
 
     Examples
     --------
@@ -181,11 +192,26 @@ class Slices(JsonSerializable, TidyResult):
         return self.all[0].estimate.unit if self.all else "rows"
 
     def kinds(self) -> dict[str, str]:
-        """Return the columns of :meth:`rows` and the type of each."""
+        """Return the columns of :meth:`rows` and the type of each.
+
+        Returns
+        -------
+        dict of str to str
+            Type by column, in the order of the columns: ``"text"``, ``"number"``, ``"count"`` or
+            ``"count or none"``.
+        """
         return column_types(_COLUMNS)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return tidy rows, one for each measure of each system on each slice."""
+        """Return tidy rows, one for each measure of each system on each slice.
+
+        Returns
+        -------
+        list of dict
+            Columns of a row: the column and value that define the slice, the fields of the
+            estimate, the size of the complement (``rest``), and ``difference`` with its interval
+            and its test.
+        """
         return [{name: getter(s) for name, getter in _COLUMNS.items()} for s in self.all]
 
     def __str__(self) -> str:

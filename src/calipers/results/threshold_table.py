@@ -55,7 +55,15 @@ class ThresholdTable(JsonSerializable):
         return self.counts["TP"] + self.counts["FP"]
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Yield columns of the wrong length, and limits of other measures than ``values``."""
+        """Yield columns of the wrong length, and limits of other measures than ``values``.
+
+        Yields
+        ------
+        path : str
+            Path of the field in the result, such as ``"values.recall"``.
+        problem : str
+            What is wrong with the value of the field.
+        """
         for field_name in ("counts", "values", "low", "high"):
             for name, column in getattr(self, field_name).items():
                 if len(column) != len(self.thresholds):
@@ -123,17 +131,43 @@ class ThresholdTables(JsonSerializable, TidyResult):
         return tuple(self.tables[0].values) if self.tables else ()
 
     def name_of(self, measure: str) -> str:
-        """Return the display name of a measure."""
+        """Return the display name of a measure.
+
+        Parameters
+        ----------
+        measure : str
+            Canonical name of the measure.
+
+        Returns
+        -------
+        str
+            Name by which the measure was requested.
+        """
         return self.requested_names.get(measure, measure)
 
     def kinds(self) -> dict[str, str]:
-        """Return the columns of :meth:`rows` and the type of each."""
+        """Return the columns of :meth:`rows` and the type of each.
+
+        Returns
+        -------
+        dict of str to str
+            Type by column, in the order of the columns: ``"text"``, ``"number"``, ``"count"`` or
+            ``"count or none"``.
+        """
         measures = (self.name_of(name) for name in self.measures)
         value_columns = (f"{name}{suffix}" for name in measures for suffix in ("", " low", " high"))
         return column_types(("system", "cutoff", "above", *_CELLS, *value_columns))
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return tidy rows, one for each threshold of each system."""
+        """Return tidy rows, one for each threshold of each system.
+
+        Returns
+        -------
+        list of dict
+            Columns of a row: ``system``, the threshold (``cutoff``), the number of rows at or above
+            it (``above``), the counts ``TP`` to ``TN``, and each measure by its display name,
+            followed by its limits ``… low`` and ``… high``.
+        """
         return [row for table in self.tables for row in self._rows_of(table)]
 
     def _rows_of(self, table: ThresholdTable) -> list[dict[str, Any]]:
@@ -149,11 +183,23 @@ class ThresholdTables(JsonSerializable, TidyResult):
         ]
 
     def to_markdown(self) -> str:
-        """Return a Markdown table for each system."""
+        """Return a Markdown table for each system.
+
+        Returns
+        -------
+        str
+            The Markdown text.
+        """
         return self.to_format("markdown")
 
     def to_latex(self) -> str:
-        """Return a LaTeX table (booktabs) for each system."""
+        """Return a LaTeX table (booktabs) for each system.
+
+        Returns
+        -------
+        str
+            The LaTeX source.
+        """
         return self.to_format("latex")
 
     def __str__(self) -> str:

@@ -44,13 +44,23 @@ class TidyResult:
     __slots__ = ()
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the tidy rows."""
+        """Return the tidy rows.
+
+        Returns
+        -------
+        list of dict
+            Rows by column, with the columns of :meth:`kinds`.
+        """
         raise NotImplementedError
 
     def kinds(self) -> Mapping[str, str]:
-        """Return the columns in order, and the type of each.
+        """Return the columns of :meth:`rows` in order, and the type of each.
 
-        Types are ``"text"``, ``"number"``, ``"count"`` and ``"count or none"``.
+        Returns
+        -------
+        mapping of str to str
+            Type by column, in the order of the columns: ``"text"``, ``"number"``, ``"count"`` or
+            ``"count or none"``.
         """
         raise NotImplementedError
 
@@ -95,12 +105,25 @@ class TidyResult:
         return save_text(render(self, format, **look), path)
 
     def columns_of_rows(self) -> Mapping[str, list[Any]]:
-        """Return the tidy rows by column."""
+        """Return the tidy rows by column.
+
+        Returns
+        -------
+        mapping of str to list
+            Values of each column of :meth:`kinds`, row by row.
+        """
         rows = self.rows()
         return {name: [row[name] for row in rows] for name in self.kinds()}
 
     def to_arrow(self) -> pa.Table:
-        """Return the tidy rows as an Arrow table; undefined values are null."""
+        """Return the tidy rows as an Arrow table; undefined values are null.
+
+        Returns
+        -------
+        pyarrow.Table
+            Table with the columns of :meth:`kinds`: text as strings, numbers as doubles, and counts
+            as 64-bit integers.
+        """
         import pyarrow as pa
 
         types = {TEXT: pa.string(), NUMBER: pa.float64()}
@@ -115,6 +138,12 @@ class TidyResult:
         """Return the tidy rows as a pandas DataFrame.
 
         For polars, use ``polars.DataFrame(result.to_arrow())``.
+
+        Returns
+        -------
+        DataFrame
+            Table with the columns of :meth:`kinds`: numbers as ``float64`` (NaN where undefined),
+            counts as ``int64``, and counts that may be missing as ``Int64``.
         """
         import pandas as pd
 
@@ -128,7 +157,13 @@ class TidyResult:
         return frame
 
     def to_csv(self) -> str:
-        """Return the tidy rows as CSV in full precision; undefined values are empty."""
+        """Return the tidy rows as CSV in full precision; undefined values are empty.
+
+        Returns
+        -------
+        str
+            The text of the CSV file, with a line of headings.
+        """
         from calipers.report.spreadsheets import csv_text
 
         return csv_text(self.rows(), self.kinds())

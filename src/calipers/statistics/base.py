@@ -126,7 +126,13 @@ class Statistic:
         raise NotImplementedError
 
     def finalize(self) -> Statistic:
-        """Return the final statistic, if this one only buffers rows; by default itself."""
+        """Return the final statistic, if this one only buffers rows; by default itself.
+
+        Returns
+        -------
+        Statistic
+            Statistic that measures can be computed from.
+        """
         return self
 
     def with_unit_weights(self, weight: float) -> Statistic:

@@ -35,7 +35,18 @@ class ClassLosses(Statistic):
         return replace(self, losses=self.losses + other.losses, sizes=self.sizes + other.sizes)
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Return the statistic of rows of weight 1, where every row has this weight."""
+        """Return the statistic of rows of weight 1, where every row has this weight.
+
+        Parameters
+        ----------
+        weight : float
+            Weight that every row has.
+
+        Returns
+        -------
+        ClassLosses
+            Statistic of the same rows with weight 1.
+        """
         return replace(
             self, losses=self.losses.with_unit_weights(weight), sizes=np.rint(self.sizes / weight)
         )

@@ -75,7 +75,18 @@ class ClassScoreRows:
         return cls(values, highest, true_class_score, squares)
 
     def take_rows(self, rows: npt.NDArray[np.bool_ | np.intp]) -> ClassScoreRows:
-        """Select some of the rows, by a mask or by indices."""
+        """Select some of the rows, by a mask or by indices.
+
+        Parameters
+        ----------
+        rows : ndarray of bool, shape (n,), or of int
+            Mask of the rows to select, or their indices in the new order.
+
+        Returns
+        -------
+        ClassScoreRows
+            Table of the selected rows.
+        """
         return ClassScoreRows(
             self.table[rows],
             self.highest[rows],

@@ -38,20 +38,59 @@ class ClassTables(Statistic):
         return replace(self, tables=tables, sizes=self.sizes + other.sizes)
 
     def with_tables(self, change: Callable[[Any], Any]) -> Self:
-        """Return the statistic with a function applied to each table."""
+        """Return the statistic with a function applied to each table.
+
+        Parameters
+        ----------
+        change : callable
+            Function of the table of one class that returns the new table.
+
+        Returns
+        -------
+        ClassTables
+            Statistic with the new tables; the sizes of the classes are the same.
+        """
         return replace(self, tables=tuple(map(change, self.tables)))
 
     def finalize(self) -> Self:
-        """Return the statistic with its buffers converted to tables."""
+        """Return the statistic with its buffers converted to tables.
+
+        Returns
+        -------
+        ClassTables
+            Statistic with one finalized table for each class.
+        """
         return self.with_tables(lambda table: table.finalize())
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Return the statistic of rows of weight 1, where every row has this weight."""
+        """Return the statistic of rows of weight 1, where every row has this weight.
+
+        Parameters
+        ----------
+        weight : float
+            Weight that every row has.
+
+        Returns
+        -------
+        ClassTables
+            Statistic of the same rows with weight 1.
+        """
         result = self.with_tables(lambda table: table.with_unit_weights(weight))
         return replace(result, sizes=np.rint(self.sizes / weight))
 
     def compress(self, cells: int) -> Self:
-        """Compress the tables to at most this number of cells in all."""
+        """Compress the tables to at most this number of cells in all.
+
+        Parameters
+        ----------
+        cells : int
+            Maximum number of cells of all tables together, divided equally among them.
+
+        Returns
+        -------
+        ClassTables
+            Statistic with compressed tables, in which neighboring scores are merged.
+        """
         return self.with_tables(lambda table: table.compress(max(1, cells // len(self.tables))))
 
     @property

@@ -101,7 +101,18 @@ class ConfusionMatrix(Statistic):
         return self._add_fields(other, "counts", "squares", "rows")
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Return the matrix of rows of weight 1, where every row has this weight."""
+        """Return the matrix of rows of weight 1, where every row has this weight.
+
+        Parameters
+        ----------
+        weight : float
+            Weight that every row has.
+
+        Returns
+        -------
+        ConfusionMatrix
+            Matrix of the same rows with weight 1.
+        """
         counts = np.rint(self.counts / weight)
         return replace(self, counts=counts, squares=counts)
 
@@ -214,7 +225,18 @@ class ConfusionMatrix(Statistic):
         return np.where(weight > 0, size, 0.0)
 
     def cell(self, truth: int, predicted: int) -> FloatArray:
-        """Return the weight of one cell, with leading axes."""
+        """Return the weight of one cell, with leading axes.
+
+        Parameters
+        ----------
+        truth, predicted : int
+            Indices of the true and of the predicted class.
+
+        Returns
+        -------
+        ndarray
+            Weight of the cell, with the leading axes of ``counts``.
+        """
         return np.asarray(self.counts[..., truth, predicted])
 
     def distance_sums(self, power: int) -> FloatArray:
@@ -272,7 +294,13 @@ class ConfusionMatrix(Statistic):
         return ConfusionMatrix(counts, squares, ("rest", "class"), self.rows)
 
     def mark_whole_counts(self) -> Self:
-        """Mark the matrix as one whose cells are all integers, and return it."""
+        """Mark the matrix as one whose cells are all integers.
+
+        Returns
+        -------
+        ConfusionMatrix
+            The matrix itself.
+        """
         self.__dict__["_whole"] = True
         return self
 
@@ -358,7 +386,13 @@ class ConfusionMatrix(Statistic):
         return (self.positive + self.predicted_positive > 0).astype(np.float64)
 
     def constant(self) -> Self:
-        """Return the K matrices of always predicting one class, as a leading axis."""
+        """Return the K matrices of always predicting one class, as a leading axis.
+
+        Returns
+        -------
+        ConfusionMatrix
+            Matrices of shape (K, K, K); the first axis is the class that is predicted.
+        """
         k = len(self.labels)
         out = np.zeros((k, k, k))
         for j in range(k):
@@ -445,7 +479,13 @@ class LabelMatrices(ConfusionMatrix):
         return cls(*cell_sums(cell, each, number, 2, 2), tuple(labels), len(truth))
 
     def one_vs_rest(self) -> Any:
-        """Return the matrices themselves."""
+        """Return the matrices of the labels, which are those of each label against its absence.
+
+        Returns
+        -------
+        ConfusionMatrix
+            Matrices of shape (L, 2, 2), one for each label.
+        """
         return ConfusionMatrix(self.counts, self.squares, ("rest", "class"), self.rows)
 
 

@@ -253,7 +253,13 @@ class ContingencyTable(Statistic):
             yield table, points[begin : begin + step]
 
     def constant(self) -> Self:
-        """Return the table with all points in one cluster, as a leading axis."""
+        """Return the table with all points in one cluster, as a leading axis.
+
+        Returns
+        -------
+        ContingencyTable
+            Table with a leading axis of length 1 and a single cluster.
+        """
         class_indices = np.flatnonzero(self.class_sizes)
         none = np.zeros(len(class_indices), np.int64)
         cell_counts = self.class_sizes[class_indices][None]

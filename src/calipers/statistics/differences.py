@@ -206,7 +206,18 @@ class UnitDifferences(Statistic):
 
     @classmethod
     def from_signs(cls, signs: Signs) -> Self:
-        """Create the statistic of units whose signs alone are known."""
+        """Create the statistic of units for which only the signs of the differences are known.
+
+        Parameters
+        ----------
+        signs : tuple of int
+            Numbers of units with a difference above 0, equal to 0 and below 0.
+
+        Returns
+        -------
+        UnitDifferences
+            Statistic of the units, without the sizes of their differences.
+        """
         return cls(Histogram.from_rows(np.zeros(0)), signs=signs)
 
     @classmethod
@@ -281,7 +292,18 @@ class UnitDifferences(Statistic):
         )
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Return the statistic of rows of weight 1, where every row has this weight."""
+        """Return the statistic of rows of weight 1, where every row has this weight.
+
+        Parameters
+        ----------
+        weight : float
+            Weight that every row has.
+
+        Returns
+        -------
+        UnitDifferences
+            Statistic of the same rows with weight 1.
+        """
         return replace(self, spread=self.spread.with_unit_weights(weight))
 
 

@@ -270,7 +270,18 @@ class Histogram(Statistic):
         )
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Return the histogram of rows of weight 1, where every row has this weight."""
+        """Return the histogram of rows of weight 1, where every row has this weight.
+
+        Parameters
+        ----------
+        weight : float
+            Weight that every row has.
+
+        Returns
+        -------
+        Histogram
+            Histogram of the same rows with weight 1.
+        """
         result = replace(self, sums=np.rint(self.sums / weight))
         result = replace(result, squares=result.sums)
         return (

@@ -92,7 +92,18 @@ class Moments(Statistic):
         )
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Return the moments of rows of weight 1, where every row has this weight."""
+        """Return the moments of rows of weight 1, where every row has this weight.
+
+        Parameters
+        ----------
+        weight : float
+            Weight that every row has.
+
+        Returns
+        -------
+        Moments
+            Moments of the same rows with weight 1.
+        """
         number, m2 = float(np.rint(self.weight / weight)), self.m2 / weight
         cross = self.cross / weight**2
         return replace(
@@ -134,8 +145,22 @@ class SkewMoments(Moments):
 
     Parameters
     ----------
-    rows, weight, mean, m2, squares, v2, cross, infinite
-        As in :class:`Moments`.
+    rows : int
+        Number of rows.
+    weight : float
+        Sum of the weights, Σw.
+    mean : float
+        Weighted mean.
+    m2 : float
+        Σw(x − mean)².
+    squares : float
+        Sum of the squared weights, Σw².
+    v2 : float
+        Σw²(x − mean)².
+    cross : float
+        Σw²(x − mean).
+    infinite : int, default=0
+        Number of infinite or missing values, if the mean is not finite.
     cubes : tuple of float
         Σw³(x − mean)^k for k = 0 … 3.
     spread : Histogram, optional
@@ -207,7 +232,18 @@ class SkewMoments(Moments):
         )
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Return the moments of rows of weight 1, where every row has this weight."""
+        """Return the moments of rows of weight 1, where every row has this weight.
+
+        Parameters
+        ----------
+        weight : float
+            Weight that every row has.
+
+        Returns
+        -------
+        SkewMoments
+            Moments of the same rows with weight 1.
+        """
         cubes: Any = (self.weight / weight, *(cube / weight**3 for cube in self.cubes[1:]))
         spread = None if self.spread is None else self.spread.with_unit_weights(weight)
         return replace(super().with_unit_weights(weight), cubes=cubes, spread=spread)

@@ -65,8 +65,10 @@ class QuantileRows:
 
         Returns
         -------
-        low, high : ndarray of shape (n,)
-            Limits of each row.
+        low : ndarray of shape (n,)
+            Lower limit of each row: its quantile at the level (1 − coverage)/2.
+        high : ndarray of shape (n,)
+            Upper limit of each row: its quantile at the level (1 + coverage)/2.
 
         Raises
         ------

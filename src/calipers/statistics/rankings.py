@@ -320,8 +320,10 @@ class JudgedRankings(Statistic):
 
         Returns
         -------
-        above, tied : ndarray of shape (D,)
-            Number of the marked documents with a higher score, and with the same score.
+        above : ndarray of shape (D,)
+            Number of the marked documents with a higher score.
+        tied : ndarray of shape (D,)
+            Number of the marked documents with the same score.
         """
         order = np.arange(len(self.rank))
         new = np.ones(len(order) + 1, bool)
@@ -350,11 +352,23 @@ class JudgedRankings(Statistic):
         return (self.tied_from <= cutoff) & (cutoff < self.tied_to)
 
     def averages(self) -> Self:
-        """Return the same rankings, averaged over the orders of tied documents."""
+        """Return the same rankings, averaged over the orders of tied documents.
+
+        Returns
+        -------
+        JudgedRankings
+            Rankings of which measures are expected values over these orders.
+        """
         return replace(self, averaged=True)
 
     def tie_all(self) -> Self:
-        """Return the same documents with equal scores, so that every order is equally likely."""
+        """Return the same documents with equal scores, so that every order is equally likely.
+
+        Returns
+        -------
+        JudgedRankings
+            Rankings in which all retrieved documents of a topic are tied.
+        """
         last = np.repeat(self.retrieved, np.diff(self.offsets))
         return replace(self, tied_from=np.ones_like(last), tied_to=last, averaged=True)
 
@@ -407,7 +421,13 @@ class JudgedRankings(Statistic):
         )
 
     def condense(self) -> Self:
-        """Return the condensed rankings, without unjudged documents."""
+        """Return the condensed rankings, without unjudged documents.
+
+        Returns
+        -------
+        JudgedRankings
+            Rankings of the judged documents, which move up to the ranks of unjudged ones.
+        """
         judged_mask = self.grade >= 0
         topic = self.topic[judged_mask]
         offsets = segment_offsets(np.bincount(topic, minlength=len(self)))
@@ -428,6 +448,11 @@ class JudgedRankings(Statistic):
 
         A document that the judgments do not name has the grade −1, one that they name with any
         negative grade has −2.
+
+        Returns
+        -------
+        JudgedRankings
+            Rankings with an entry for each retrieved document.
         """
         offsets = segment_offsets(self.retrieved)
         rank = np.arange(offsets[-1]) - np.repeat(offsets[:-1], self.retrieved) + 1

@@ -199,7 +199,18 @@ class Ratings(Statistic):
         return self + self._from_sorted(none, (np.zeros(0),) * 3, self.categories, self.values)
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Return the statistic of items of weight 1, where every item has this weight."""
+        """Return the statistic of items of weight 1, where every item has this weight.
+
+        Parameters
+        ----------
+        weight : float
+            Weight that every item has.
+
+        Returns
+        -------
+        Ratings
+            Statistic of the same items with weight 1.
+        """
         squares = self.weight_squares / weight**2
         return replace(self, weight=self.weight / weight, weight_squares=squares)
 
@@ -310,11 +321,33 @@ class Ratings(Statistic):
         return np.cumsum(self.category_weights) - self.category_weights / 2
 
     def item_sums(self, of_category: FloatArray) -> FloatArray:
-        """Sum a value per category over the ratings of each item."""
+        """Sum a value of each category over the ratings of each item.
+
+        Parameters
+        ----------
+        of_category : ndarray of shape (K,)
+            Value of each category.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Sum over the ratings of each item.
+        """
         return self._item_values(self.count * of_category[self.category])
 
     def category_sums(self, of_item: FloatArray) -> FloatArray:
-        """Sum a value per item over the ratings of each category, weighted by the item."""
+        """Sum a value of each item over the ratings of each category, weighted by the item.
+
+        Parameters
+        ----------
+        of_item : ndarray of shape (n,)
+            Value of each item.
+
+        Returns
+        -------
+        ndarray of shape (K,)
+            Sum over the ratings of each category, in which an item has its weight.
+        """
         weights = self.count * (of_item * self.weight)[self.item]
         return np.bincount(self.category, weights, len(self.categories)).astype(np.float64)
 
@@ -410,7 +443,18 @@ class RatingRows(Statistic):
         return self._from_grouped_rows(codes, sums, self.categories)
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Return the statistic of items of weight 1, where every item has this weight."""
+        """Return the statistic of items of weight 1, where every item has this weight.
+
+        Parameters
+        ----------
+        weight : float
+            Weight that every item has.
+
+        Returns
+        -------
+        RatingRows
+            Statistic of the same items with weight 1.
+        """
         squares = self.weight_squares / weight**2
         return replace(self, weight=self.weight / weight, weight_squares=squares)
 

@@ -155,14 +155,25 @@ class NumericMoments(Statistic):
         Returns
         -------
         ndarray of shape (n, 7) or (n, outputs, 7)
-            y, p, r, y², p², r² and yp about the means of these moments.
+            Values of y, p, r, y², p², r² and yp about the means of these moments.
         """
         y, p = truth - self.truth, predicted - self.predicted
         r = predicted - truth - self.residual
         return np.stack([y, p, r, y * y, p * p, r * r, y * p], axis=-1)
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Return the moments of rows of weight 1, where every row has this weight."""
+        """Return the moments of rows of weight 1, where every row has this weight.
+
+        Parameters
+        ----------
+        weight : float
+            Weight that every row has.
+
+        Returns
+        -------
+        NumericMoments
+            Moments of the same rows with weight 1.
+        """
         number = np.rint(self.weight / weight)
         sums: Any = {name: np.asarray(getattr(self, name) / weight) for name in _SUMS}
         return replace(self, weight=number, squares=number, **sums)
@@ -249,8 +260,16 @@ class FitMoments(NumericMoments):
 
     Parameters
     ----------
-    rows, weight, squares, truth, predicted, residual, of_truth, of_predicted, of_residual, of_both
-        As in :class:`NumericMoments`.
+    rows : int
+        Number of rows.
+    weight, squares : ndarray
+        Sums of the weights and of the squared weights, Σw and Σw².
+    truth, predicted, residual : ndarray
+        Weighted means of y, p and r.
+    of_truth, of_predicted, of_residual : ndarray
+        Σw(y − ȳ)², Σw(p − p̄)² and Σw(r − r̄)².
+    of_both : ndarray
+        Σw(y − ȳ)(p − p̄).
     squared : Moments, optional
         Moments of the squared residuals.
     """
@@ -285,7 +304,18 @@ class FitMoments(NumericMoments):
         return replace(self._combine(other, 1.0), squared=squared)
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Return the moments of rows of weight 1, where every row has this weight."""
+        """Return the moments of rows of weight 1, where every row has this weight.
+
+        Parameters
+        ----------
+        weight : float
+            Weight that every row has.
+
+        Returns
+        -------
+        FitMoments
+            Moments of the same rows with weight 1.
+        """
         squared = None if self.squared is None else self.squared.with_unit_weights(weight)
         return replace(super().with_unit_weights(weight), squared=squared)
 
@@ -334,7 +364,18 @@ class NumericRows(Statistic):
         return type(self)(*(np.concatenate(pair, axis=-1) for pair in columns))
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Return the rows with weight 1, where every row has this weight."""
+        """Return the rows with weight 1, where every row has this weight.
+
+        Parameters
+        ----------
+        weight : float
+            Weight that every row has.
+
+        Returns
+        -------
+        NumericRows
+            Statistic of the same rows with weight 1.
+        """
         return self.weighing(np.ones(self.weight.shape))
 
     @property

@@ -26,10 +26,26 @@ class SampledRankings(GroupedRankings):
 
     Parameters
     ----------
-    topics, retrieved, documents, rank, tied_from, tied_to
-        As in :class:`GroupedRankings`.
-    groups, group_names, judgments, document, part
-        As in :class:`GroupedRankings`.
+    topics : tuple of str
+        Names of the T topics, in bytewise order.
+    retrieved : ndarray of shape (T,)
+        Number of retrieved documents of each topic.
+    documents : ndarray of shape (T + 1,)
+        Offsets of the topics in ``rank``, ``tied_from`` and ``tied_to``.
+    rank : ndarray of shape (D,)
+        Rank of each document, from 1; 0 if it was not retrieved.
+    tied_from, tied_to : ndarray of shape (D,)
+        First and last rank of the documents of the same score.
+    groups : ndarray of shape (T + 1,)
+        Offsets of the topics in ``group_names``.
+    group_names : tuple of str
+        Names of the G strata, in bytewise order within a topic.
+    judgments : ndarray of shape (G + 1,)
+        Offsets of the strata in ``document``, ``part``, ``level`` and ``inclusion``.
+    document : ndarray of shape (J,)
+        Document of each entry of the pool, as an index among those of the topic.
+    part : ndarray of shape (J,)
+        Always 0: strata have no parts.
     level : ndarray of shape (J,)
         Grade of each document of the pool; negative if it was not sampled.
     inclusion : ndarray of shape (J,)
@@ -104,11 +120,24 @@ class SampledRankings(GroupedRankings):
         return segment_sum(relevant, self.judgments[self.groups])
 
     def undrawn_mask(self) -> npt.NDArray[np.bool_]:
-        """Return which topics have a stratum without a sampled document."""
+        """Return which topics have a stratum without a sampled document.
+
+        Returns
+        -------
+        ndarray of bool, shape (T,)
+            Whether the topic has such a stratum.
+        """
         return self.sum_of_groups(self.n_sampled == 0) > 0
 
     def nonrandom_mask(self) -> npt.NDArray[np.bool_]:
-        """Return which topics have documents that are not a random sample of their stratum."""
+        """Return which topics have documents that are not a random sample of their stratum.
+
+        Returns
+        -------
+        ndarray of bool, shape (T,)
+            Whether the inverse inclusion probabilities of a stratum of the topic do not add up to
+            its size.
+        """
         estimated_sizes = self.stands_for * self.n_sampled[self.group_of_judgment]
         mismatch_mask = ~np.isclose(
             estimated_sizes, self.stratum_sizes[self.group_of_judgment], rtol=1e-6, atol=0

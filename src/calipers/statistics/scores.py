@@ -361,10 +361,11 @@ class ScoreTable(Statistic):
 
         Returns
         -------
-        low, high : float
-            Smallest and largest value. Both are the value itself if no scores are merged. The
-            bounds of the AUC are sharp; the others are wider by at most the proportion of a cell
-            that one row is.
+        low : float
+            Smallest value over these orders; the value itself if no scores are merged.
+        high : float
+            Largest value over these orders. The bounds of the AUC are sharp; the others are wider
+            by at most the proportion of a cell that one row is.
         """
         if self.highest is None:
             value, _ = self.area(name)
@@ -378,7 +379,18 @@ class ScoreTable(Statistic):
         return self.positive, self.negative, self.positive_squares, self.negative_squares
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Return the table of rows of weight 1, where every row has this weight."""
+        """Return the table of rows of weight 1, where every row has this weight.
+
+        Parameters
+        ----------
+        weight : float
+            Weight that every row has.
+
+        Returns
+        -------
+        ScoreTable
+            Table of the same rows with weight 1.
+        """
         positive, negative = np.rint(self.positive / weight), np.rint(self.negative / weight)
         return replace(
             self,
@@ -449,10 +461,11 @@ class ScoreTable(Statistic):
 
         Returns
         -------
-        value, standard_error : float
-            The standard error is √Σ(wI)² over rows with influence I, with n/(n − 1) for the
-            effective number n of rows of each class; for the AUC it is DeLong's. It is NaN if a
-            class has fewer than two rows.
+        value : float
+            The area.
+        standard_error : float
+            √Σ(wI)² over rows with influence I, with n/(n − 1) for the effective number n of rows of
+            each class; for the AUC it is DeLong's. It is NaN if a class has fewer than two rows.
         """
         return self._area_terms(name)[:2]
 
@@ -547,7 +560,13 @@ class ScoreTable(Statistic):
         return ConfusionMatrix(counts, squares, rows=self.rows)
 
     def constant(self) -> Self:
-        """Return the table in which every row has the same score."""
+        """Return the table in which every row has the same score.
+
+        Returns
+        -------
+        ScoreTable
+            Table with a single distinct score, and the same leading axes.
+        """
         positive, negative, of_positive, of_negative = (
             np.asarray(column.sum(axis=-1, keepdims=True)) for column in self._columns
         )

@@ -104,7 +104,18 @@ class SparseConfusionMatrix(ConfusionMatrix):
         return {name: getattr(self, name) for name in names}
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Return the matrix of rows of weight 1, where every row has this weight."""
+        """Return the matrix of rows of weight 1, where every row has this weight.
+
+        Parameters
+        ----------
+        weight : float
+            Weight that every row has.
+
+        Returns
+        -------
+        SparseConfusionMatrix
+            Matrix of the same rows with weight 1.
+        """
         cell_counts = np.rint(self.cell_counts / weight)
         return type(self)(
             **{**self._field_values(), "cell_counts": cell_counts, "cell_squares": cell_counts}
@@ -226,7 +237,18 @@ class SparseConfusionMatrix(ConfusionMatrix):
         return self.holding(self.cell_squares)
 
     def cell(self, truth: int, predicted: int) -> FloatArray:
-        """Return the weight of one cell, with leading axes."""
+        """Return the weight of one cell, with leading axes.
+
+        Parameters
+        ----------
+        truth, predicted : int
+            Indices of the true and of the predicted class.
+
+        Returns
+        -------
+        ndarray
+            Weight of the cell, with the leading axes of ``cell_counts``; 0 if it is not stored.
+        """
         flat_index = truth * self.classes + predicted
         position = int(np.searchsorted(self.cell_index, flat_index))
         if position == len(self.cell_index) or self.cell_index[position] != flat_index:
@@ -234,7 +256,18 @@ class SparseConfusionMatrix(ConfusionMatrix):
         return np.asarray(self.cell_counts[..., position])
 
     def distance_sums(self, power: int) -> FloatArray:
-        """Sum a power of the distance of true and predicted class over the rows, Σ|i − j|^power."""
+        """Sum a power of the distance of true and predicted class over the rows, Σ|i − j|^power.
+
+        Parameters
+        ----------
+        power : int
+            Exponent of the distance, such as 1 or 2.
+
+        Returns
+        -------
+        ndarray
+            Sum over the rows, with the leading axes of ``cell_counts``.
+        """
         truth, predicted = np.divmod(self.cell_index, self.classes)
         return np.asarray(
             self.cell_counts @ (np.abs(truth - predicted) ** power).astype(np.float64)
@@ -266,6 +299,11 @@ class SparseConfusionMatrix(ConfusionMatrix):
         """Return the matrix of always predicting the most frequent class, as a leading axis.
 
         With this number of classes, not every constant prediction is evaluated.
+
+        Returns
+        -------
+        SparseConfusionMatrix
+            Matrix with a leading axis of length 1.
         """
         class_indices = np.flatnonzero(self.truth)
         cell_index = class_indices * self.classes + int(self.truth.argmax())

@@ -39,13 +39,41 @@ class StatisticVector(Statistic):
         return type(self)(tuple(first + second for first, second in pairs))
 
     def finalize(self) -> Self:
-        """Return the final statistic of each."""
+        """Return the final statistic of each.
+
+        Returns
+        -------
+        StatisticVector
+            Final statistics, in the same order.
+        """
         return self.map_components(lambda component: component.finalize())
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Return the statistics of rows of weight 1, where every row has this weight."""
+        """Return the statistics of rows of weight 1, where every row has this weight.
+
+        Parameters
+        ----------
+        weight : float
+            Weight that every row has.
+
+        Returns
+        -------
+        StatisticVector
+            Statistics of the same rows with weight 1.
+        """
         return self.map_components(lambda component: component.with_unit_weights(weight))
 
     def map_components(self, change: Callable[[Any], Any]) -> Self:
-        """Return the statistics with a function applied to each."""
+        """Return the statistics with a function applied to each.
+
+        Parameters
+        ----------
+        change : callable
+            Function of one statistic that returns the new one.
+
+        Returns
+        -------
+        StatisticVector
+            New statistics, in the same order.
+        """
         return type(self)(tuple(map(change, self.components)))

@@ -34,6 +34,18 @@ SOURCES = ("scores", "probabilities", "numbers", "quantiles", "rankings", "clust
 
 
 def _single_facet(_: Any) -> Sequence[Mapping[str, Any]]:
+    """Return the options of the only curve of a system.
+
+    Parameters
+    ----------
+    _ : object
+        Output of the system.
+
+    Returns
+    -------
+    sequence of mapping
+        One empty mapping.
+    """
     return ({},)
 
 
@@ -43,6 +55,14 @@ class CurveChart(ChartDefinition):
 
     Parameters
     ----------
+    name : str
+        Name by which the chart is requested, and the ``kind`` of its curves.
+    title : str
+        Title of the chart.
+    explanation : str, default=""
+        Explanation that a reader needs, at the start of the caption.
+    section : {"evaluation", "comparison", "units"}, default="evaluation"
+        Section of the page in which the chart is placed.
     of : str
         Source that curves are computed from: one of :data:`SOURCES`.
     curve : callable, optional
@@ -126,7 +146,25 @@ class CurveChart(ChartDefinition):
         return frozenset(list(inspect.signature(self.curve).parameters)[1:])
 
     def compute(self, source: Any, **options: Any) -> Curve:
-        """Compute the curve of one system."""
+        """Compute the curve of one system.
+
+        Parameters
+        ----------
+        source : object
+            Output of the system, as ``curve`` takes it; for scores a :class:`ScoreData`.
+        **options
+            Options of ``curve``, out of :attr:`options`.
+
+        Returns
+        -------
+        Curve
+            Curve of the system.
+
+        Raises
+        ------
+        ValueError
+            If the curve is of another kind than the name of the chart.
+        """
         assert self.curve is not None
         curve = self.curve(source, **options)
         if curve.kind != self.name:
@@ -136,7 +174,21 @@ class CurveChart(ChartDefinition):
         return curve
 
     def figures(self, evaluation: Evaluation, orientation: str = "") -> Iterator[Figure]:
-        """Yield the figures of an evaluation, each as soon as its curves are computed."""
+        """Yield the figures of an evaluation, each as soon as its curves are computed.
+
+        Parameters
+        ----------
+        evaluation : Evaluation
+            Evaluation whose figures are drawn.
+        orientation : {"truth-rows", "predicted-rows"}, optional
+            Orientation of confusion matrices; other charts ignore it.
+
+        Yields
+        ------
+        Figure
+            Figure of all systems; or of each system, if there are curves of several classes or
+            measures.
+        """
         if self.part_of or self.name not in curve_kinds(evaluation.curves):
             return
         # Curves of measures and of classes share a chart by system, others by kind.
@@ -150,7 +202,22 @@ class CurveChart(ChartDefinition):
             yield replace(figure, caption=f"{note}{figure.caption}")
 
     def figure(self, curves: Sequence[Curve], systems: Sequence[str], system: str = "") -> Figure:
-        """Return the figure of some curves, possibly those of one ``system``."""
+        """Return the figure of some curves, possibly those of one ``system``.
+
+        Parameters
+        ----------
+        curves : sequence of Curve
+            Curves of this kind.
+        systems : sequence of str
+            Names of all systems, in the order of their colors.
+        system : str, default=""
+            System that all curves are of; empty if they are of several systems.
+
+        Returns
+        -------
+        Figure
+            Figure with its caption, spec and table.
+        """
         first = curves[0]
         title = common_title = _POINTS_ONLY if is_point(first) else self.title
         if system and len(systems) > 1:
@@ -174,7 +241,20 @@ class CurveChart(ChartDefinition):
         )
 
     def lines(self, curves: Sequence[Curve], systems: Sequence[str]) -> Spec:
-        """Return the spec of curves as lines with their bands, and of histograms as steps."""
+        """Return the spec of curves as lines with their bands, and of histograms as steps.
+
+        Parameters
+        ----------
+        curves : sequence of Curve
+            Curves of this kind.
+        systems : sequence of str
+            Names of the drawn systems, in the order of their colors.
+
+        Returns
+        -------
+        dict
+            Vega-Lite spec.
+        """
         if curves[0].shape == "bars" and self.draw is None:
             names = unique_labels([c.series or c.system for c in curves], vega.LABEL)
             return vega.assemble_spec(**histograms.panel(curves, names, 260, legend=True))
@@ -183,7 +263,18 @@ class CurveChart(ChartDefinition):
         )
 
     def caption(self, curves: Sequence[Curve]) -> str:
-        """Return the caption."""
+        """Return the caption of a figure of curves.
+
+        Parameters
+        ----------
+        curves : sequence of Curve
+            Curves of this kind.
+
+        Returns
+        -------
+        str
+            Explanation of the chart, its bands and its marks, in sentences.
+        """
         first, parts = curves[0], [self.explanation] if self.explanation else []
         parts += self.notes(curves) if self.notes is not None else ()
         if first.classes:
@@ -212,7 +303,20 @@ class CurveChart(ChartDefinition):
         return " ".join([*parts, *drawn_within(curves)])
 
     def points(self, curves: Sequence[Curve]) -> Numbers:
-        """Return the heading and the rows of the table of curves: a few points of each."""
+        """Return the heading and the rows of the table of curves: a few points of each.
+
+        Parameters
+        ----------
+        curves : sequence of Curve
+            Curves of this kind.
+
+        Returns
+        -------
+        head : tuple of str
+            Headings of the table.
+        rows : tuple of tuple of str
+            Formatted cells, row by row.
+        """
         first = curves[0]
         name_label, value_label = (
             ("measure", "value") if self.by_measure else ("system", first.y_label)

@@ -30,7 +30,7 @@ MOST_PICTURES, FIRST_PICTURES = 30, 3
 class Figure:
     """Chart of a page, with its image, spec, description and table.
 
-    Attributes
+    Parameters
     ----------
     title : str
         Title of the chart.
@@ -44,21 +44,21 @@ class Figure:
         Headings of the table of the chart.
     rows : tuple of tuple of str
         Rows of the table of the chart.
-    wide : bool
+    wide : bool, default=False
         Whether the chart takes the whole width of a page.
-    more : bool
+    more : bool, default=False
         Whether the chart is shown on request only.
-    choice : str
+    choice : str, default=""
         Label of the chart in a selector, if the reader selects one of several.
-    chosen_from : str
+    chosen_from : str, default=""
         Title that all charts of a selector have in common.
-    chosen_by : str
+    chosen_by : str, default="System"
         What the reader selects by, such as "System".
-    name : str
+    name : str, default="figure"
         Prefix of the ids in the image, unique in a page.
-    kind : str
+    kind : str, default=""
         Name by which a user requests the chart, common to all charts of a selector.
-    later : bool
+    later : bool, default=False
         Whether only the script of the page draws the chart, when it is selected.
     begun : Future, optional
         Image that is already being rendered.
@@ -72,17 +72,12 @@ class Figure:
     rows: tuple[tuple[str, ...], ...]
     wide: bool = False
     more: bool = False
-    #: The system, where a reader chooses one, and what the figures of all systems have in common.
     choice: str = ""
     chosen_from: str = ""
     chosen_by: str = "System"
-    #: What the ids in the picture begin with; no two figures of a page have the same.
     name: str = "figure"
-    #: What a user asks for it by; several charts that a reader chooses from have one.
     kind: str = ""
-    #: Whether only the page's script draws it, where it is chosen.
     later: bool = False
-    #: The picture, where it is already being drawn.
     begun: Future[str] | None = field(default=None, compare=False, repr=False)
 
     @property

@@ -20,16 +20,16 @@ class ChartDefinition:
 
     A definition draws nothing until its figures are requested.
 
-    Attributes
+    Parameters
     ----------
     name : str
         Name by which the chart is requested.
     title : str
         Title of the chart.
-    explanation : str
-        Explanation that a reader needs.
-    section : str
-        Section of a page, one of :data:`SECTIONS`.
+    explanation : str, default=""
+        Explanation that a reader needs, as the caption.
+    section : {"evaluation", "comparison", "units"}, default="evaluation"
+        Section of the page in which the chart is placed.
     """
 
     name: str
@@ -38,7 +38,20 @@ class ChartDefinition:
     section: str = "evaluation"
 
     def figures(self, evaluation: Evaluation, orientation: str) -> Iterable[Figure]:
-        """Return the figures of an evaluation; none if there is nothing to draw."""
+        """Return the figures of an evaluation; none if there is nothing to draw.
+
+        Parameters
+        ----------
+        evaluation : Evaluation
+            Evaluation whose figures are drawn.
+        orientation : {"truth-rows", "predicted-rows"}
+            Orientation of confusion matrices; other charts ignore it.
+
+        Returns
+        -------
+        iterable of Figure
+            Figures in the order of the page.
+        """
         raise NotImplementedError
 
     def __reduce__(self) -> str | tuple[Any, ...]:
@@ -51,8 +64,16 @@ class ChartDefinition:
 class EvaluationChart(ChartDefinition):
     """Chart of parts of an evaluation other than its curves.
 
-    Attributes
+    Parameters
     ----------
+    name : str
+        Name by which the chart is requested.
+    title : str
+        Title of the chart.
+    explanation : str, default=""
+        Explanation that a reader needs, as the caption.
+    section : {"evaluation", "comparison", "units"}, default="evaluation"
+        Section of the page in which the chart is placed.
     draw : callable
         Function that returns the figures of an evaluation.
 
@@ -67,7 +88,20 @@ class EvaluationChart(ChartDefinition):
     draw: Callable[[Evaluation], Iterable[Figure]]
 
     def figures(self, evaluation: Evaluation, orientation: str) -> Iterable[Figure]:
-        """Return the figures of an evaluation."""
+        """Return the figures of an evaluation.
+
+        Parameters
+        ----------
+        evaluation : Evaluation
+            Evaluation whose figures are drawn.
+        orientation : {"truth-rows", "predicted-rows"}
+            Orientation of confusion matrices; other charts ignore it.
+
+        Returns
+        -------
+        iterable of Figure
+            Figures in the order of the page.
+        """
         return self._set_kind(self.draw(evaluation))
 
     def _set_kind(self, figures: Iterable[Figure]) -> Iterator[Figure]:
@@ -78,8 +112,16 @@ class EvaluationChart(ChartDefinition):
 class ComparisonChart(ChartDefinition):
     """Chart of all differences of a comparison.
 
-    Attributes
+    Parameters
     ----------
+    name : str
+        Name by which the chart is requested.
+    title : str
+        Title of the chart.
+    explanation : str, default=""
+        Explanation that a reader needs, as the caption.
+    section : {"evaluation", "comparison", "units"}, default="comparison"
+        Section of the page in which the chart is placed.
     draw : callable
         Function that returns the figures of a comparison, given the known definitions of its
         measures.
@@ -90,14 +132,40 @@ class ComparisonChart(ChartDefinition):
     section: str = "comparison"
 
     def figures(self, evaluation: Evaluation, orientation: str) -> Iterable[Figure]:
-        """Return the figures of the comparison of an evaluation."""
+        """Return the figures of the comparison of an evaluation.
+
+        Parameters
+        ----------
+        evaluation : Evaluation
+            Evaluation whose figures are drawn.
+        orientation : {"truth-rows", "predicted-rows"}
+            Orientation of confusion matrices; other charts ignore it.
+
+        Returns
+        -------
+        iterable of Figure
+            Figures in the order of the page; none if systems were not compared.
+        """
         comparison = evaluation.comparison
         return () if comparison is None else self.figures_of(comparison, evaluation.definitions)
 
     def figures_of(
         self, comparison: Comparison, definitions: Sequence[Definition]
     ) -> Iterator[Figure]:
-        """Return the figures of a comparison."""
+        """Return the figures of a comparison.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            Comparison whose figures are drawn.
+        definitions : sequence of Definition
+            Known definitions of its measures.
+
+        Returns
+        -------
+        iterator of Figure
+            Figures, each of which is drawn when it is reached.
+        """
         return (replace(f, kind=self.name) for f in self.draw(comparison, definitions))
 
 
@@ -121,7 +189,7 @@ CHARTS: Registry[ChartDefinition] = Registry(
         "calipers.report.figures.differences",
         "calipers.report.figures.pairs",
         "calipers.report.figures.ranks",
-        "calipers.report.figures.units",
+        "calipers.report.figures.per_unit",
     ),
 )
 

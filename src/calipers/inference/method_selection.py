@@ -496,7 +496,7 @@ def register_policy(kind: str, *rows: MethodRule, differences: bool = False) -> 
 
     Examples
     --------
-    >>> from calipers.inference.policy import MethodRule, register_policy
+    >>> from calipers.inference.method_selection import MethodRule, register_policy
     >>> register_policy("AUC", MethodRule("area", make=lambda reading, level: None))
     Traceback (most recent call last):
         ...
