@@ -22,7 +22,13 @@ from calipers.campaign.store import Campaign
 from calipers.campaign.xml_tree import Element, decode_xml, parse_elements
 from calipers.data.byte_sources import ByteSource
 from calipers.data.errors import InputError, did_you_mean, format_value
-from calipers.data.tables import BINARIES, TEXTS, check_file, file_extension, read_errors
+from calipers.data.tables import (
+    BINARY_FORMATS,
+    TEXT_FORMATS,
+    check_file,
+    file_extension,
+    read_errors,
+)
 from calipers.data.trec_tables import DOCUMENT
 
 #: Media types by extension; other files are text if they are valid UTF-8.
@@ -212,9 +218,9 @@ def _iterate_documents(
     with read_errors(path, "documents"):
         rows = (
             _rows_of_lines(path)
-            if TEXTS.get(suffix) == "jsonl"
+            if TEXT_FORMATS.get(suffix) == "jsonl"
             else _rows_of_tsv(path, columns)
-            if TEXTS.get(suffix) == "tsv"
+            if TEXT_FORMATS.get(suffix) == "tsv"
             else _rows_of_table(path)
         )
         yield from _parse_rows(path, rows, ids, columns)
@@ -222,7 +228,7 @@ def _iterate_documents(
 
 def _is_table(path: str) -> bool:
     suffix, _ = file_extension(path)
-    return (suffix in TEXTS or suffix in BINARIES) and not Path(path).is_dir()
+    return (suffix in TEXT_FORMATS or suffix in BINARY_FORMATS) and not Path(path).is_dir()
 
 
 # ------------------------------------------------------------------------------- files and folders
@@ -260,7 +266,7 @@ def _read_folder(folder: Path, ids: Collection[str] | None) -> Iterator[tuple[st
     root = folder.resolve()
     for path in sorted(folder.rglob("*")):
         inner = PurePosixPath(path.relative_to(folder).as_posix())
-        if any(part.startswith(".") for part in inner.parts) or not path.is_file():
+        if any(component.startswith(".") for component in inner.parts) or not path.is_file():
             continue
         document_id = _match_name(inner, ids)
         if document_id is None:
@@ -532,12 +538,12 @@ def _element_to_json(element: Element, *, preserve: bool) -> dict[str, Any]:
         element.attributes.get("xml:space", ""), preserve
     )
     text_parts = [
-        part for part in element.content if isinstance(part, str) and (preserve or part.strip())
+        child for child in element.content if isinstance(child, str) and (preserve or child.strip())
     ]
     content = [
-        part if isinstance(part, str) else _element_to_json(part, preserve=preserve)
-        for part in element.content
-        if text_parts or not isinstance(part, str)
+        child if isinstance(child, str) else _element_to_json(child, preserve=preserve)
+        for child in element.content
+        if text_parts or not isinstance(child, str)
     ]
     node: dict[str, Any] = {
         "tag": element.tag,

@@ -147,9 +147,9 @@ def _check_fresh(connection: sqlite3.Connection, event: Event) -> None:
         )
 
 
-def _counts_as(kind: str, other: str | None) -> str:
+def _counts_as(kind: str, other_document: str | None) -> str:
     if kind == "import":
-        return "grade" if other is None else "preference"
+        return "grade" if other_document is None else "preference"
     return kind
 
 

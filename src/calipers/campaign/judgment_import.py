@@ -17,8 +17,8 @@ from calipers.campaign.store import Campaign
 from calipers.data.errors import InputError, did_you_mean, format_names, format_value
 from calipers.data.grouped_judgments import JudgmentRows, rows_of_file
 from calipers.data.tables import (
-    BINARIES,
-    TEXTS,
+    BINARY_FORMATS,
+    TEXT_FORMATS,
     check_file,
     file_extension,
     read_errors,
@@ -115,7 +115,7 @@ def import_judgments(
     rows = list(read_judgments(source, kind, assessor))
     counts = _ImportCounts()
     with campaign.write() as connection:
-        known = dict.fromkeys(topic.topic for topic in campaign.topics())
+        topic_names = dict.fromkeys(topic.topic for topic in campaign.topics())
         registry = _AssessorRegistry(campaign, participant, details)
         current_events = _current_events(campaign)
         scope = _ImportScope(campaign) if missing else None
@@ -123,11 +123,12 @@ def import_judgments(
         visited: dict[tuple[Any, ...], tuple[str, int | None]] = {}
         for row in rows:
             event = row.event
-            if event.topic not in known:
+            if event.topic not in topic_names:
                 if not only_known:
                     raise InputError(
                         f"{row.location}: topic {format_value(event.topic)} is not of this "
-                        f"campaign; {did_you_mean(event.topic, known)} (--only-known skips it)"
+                        f"campaign; {did_you_mean(event.topic, topic_names)} (--only-known "
+                        "skips it)"
                     )
                 counts.add("unknown")
                 continue
@@ -279,8 +280,8 @@ _SAMPLED = (
     "grades can: as a table with the columns topic, doc and grade"
 )
 
-#: Maximum number of documents of a part of TREC preferences, all pairs of which are imported.
-_MOST_OF_PART = 200
+#: Maximum number of documents of a subgroup of TREC preferences, all pairs of which are imported.
+_MAX_SUBGROUP_DOCUMENTS = 200
 
 
 @dataclass(frozen=True)
@@ -303,7 +304,7 @@ def read_judgments(source: Any, kind: Kind | None, assessor: str | None) -> Iter
     suffix, _ = file_extension(path)
     if kind in (None, "table") and suffix == ".json":
         return _parse_table(path, _to_table(path, read_json(path)), assessor)
-    if kind == "table" or (kind is None and (suffix in TEXTS or suffix in BINARIES)):
+    if kind == "table" or (kind is None and (suffix in TEXT_FORMATS or suffix in BINARY_FORMATS)):
         return _read_file(path, assessor)
     check_file(path, "judgments")
     kind = kind or _detect_kind(path)
@@ -344,25 +345,28 @@ def _parse_qrels(rows: JudgmentRows, assessor: str | None) -> Iterator[JudgmentR
 
 
 def _parse_prefs(rows: JudgmentRows, assessor: str | None) -> Iterator[JudgmentRow]:
-    """Yield the pairs of each part of TREC preferences; the higher level is preferred."""
-    parts: dict[tuple[str, str, bytes], list[int]] = defaultdict(list)
+    """Yield the pairs of each subgroup of TREC preferences; the higher level is preferred."""
+    rows_by_subgroup: dict[tuple[str, str, bytes], list[int]] = defaultdict(list)
     for row in range(len(rows.level)):
         topic, group = _ids(rows, row, rows.topic, rows.group)
-        part = b"" if rows.part is None else rows.part[row].as_py()
-        parts[topic, group, part].append(row)
-    if parts and max(map(len, parts.values())) < 2:
-        raise InputError(f"{rows.path}: no part compares two documents; {_SAMPLED}")
-    for (topic, group, _), part_rows in parts.items():
-        if len(part_rows) > _MOST_OF_PART:
+        subgroup = b"" if rows.subgroup is None else rows.subgroup[row].as_py()
+        rows_by_subgroup[topic, group, subgroup].append(row)
+    if rows_by_subgroup and max(map(len, rows_by_subgroup.values())) < 2:
+        raise InputError(f"{rows.path}: no subgroup compares two documents; {_SAMPLED}")
+    for (topic, group, _), subgroup_rows in rows_by_subgroup.items():
+        if len(subgroup_rows) > _MAX_SUBGROUP_DOCUMENTS:
             raise InputError(
-                f"{_format_location(rows, part_rows[0])}: {len(part_rows)} documents are compared "
-                f"at once, expected at most {_MOST_OF_PART}"
+                f"{_format_location(rows, subgroup_rows[0])}: {len(subgroup_rows)} documents are compared "
+                f"at once, expected at most {_MAX_SUBGROUP_DOCUMENTS}"
             )
-        for a, b in combinations(part_rows, 2):
-            document, other = _ids(rows, a, rows.document)[0], _ids(rows, b, rows.document)[0]
+        for a, b in combinations(subgroup_rows, 2):
+            document, other_document = (
+                _ids(rows, a, rows.document)[0],
+                _ids(rows, b, rows.document)[0],
+            )
             sign = (rows.level[a] > rows.level[b]) - 1 * (rows.level[a] < rows.level[b])
             event = _event(assessor or group, topic, document, int(sign))
-            yield JudgmentRow(_format_location(rows, b), replace(event, other=other))
+            yield JudgmentRow(_format_location(rows, b), replace(event, other=other_document))
 
 
 def _format_location(rows: JudgmentRows, row: int) -> str:
@@ -387,7 +391,7 @@ def _read_file(path: str, assessor: str | None) -> Iterator[JudgmentRow]:
         name for names in (*COLUMNS.values(),) for name in names if name not in _NUMBERS
     ]
     table = read_table(path, text=text_columns)
-    is_csv = TEXTS.get(file_extension(path)[0]) in ("csv", "tsv")
+    is_csv = TEXT_FORMATS.get(file_extension(path)[0]) in ("csv", "tsv")
     return _parse_table(path, table, assessor, unescape_formula if is_csv else str)
 
 
@@ -424,9 +428,9 @@ def _parse_table(
     path: str, table: Any, assessor: str | None, plain: Any = str
 ) -> Iterator[JudgmentRow]:
     names = table.column_names
-    if "part" in names and "other" not in names:
+    if not {"subgroup", "part"}.isdisjoint(names) and "other" not in names:
         raise InputError(
-            f"{path}: has a column of parts, as TREC's preferences have; expected their text "
+            f"{path}: has a column of subgroups, as TREC's preferences have; expected their text "
             "(--kind prefs), or a table with the columns document, other and grade"
         )
     column_by_field = {

@@ -300,11 +300,11 @@ def assign_topics(
         raise InputError(
             f"{campaign.path}: there are no assessors; calipers campaign assessors adds them"
         )
-    known = {*people, *(entry.participant for entry in people.values())}
+    known_names = {*people, *(entry.participant for entry in people.values())}
     for names in (conflicts or {}).values():
         for name in names:
-            if name not in known:
-                hint = did_you_mean(name, [value for value in known if value])
+            if name not in known_names:
+                hint = did_you_mean(name, [value for value in known_names if value])
                 raise InputError(f"conflicts: there is no assessor {name!r}; {hint}")
     if campaign.assignments() and not replace and write:
         raise InputError(f"{campaign.path}: topics are assigned already; --replace reassigns them")

@@ -479,9 +479,9 @@ def _reliability(check: QualityReport, omitted: Sequence[str]) -> list[Block]:
     )
     tables = [_table(head, rows, "Leave-one-group-out", note)] if rows else []
     points = [(s.measure, s.relevant, s.tau) for s in check.sparse]
-    known = [point for point in points if not math.isnan(point[2])]
+    drawable = [point for point in points if not math.isnan(point[2])]
     figures = []
-    if known:
+    if drawable:
         figures.append(
             Figure(
                 "Few relevant documents known",
@@ -489,7 +489,7 @@ def _reliability(check: QualityReport, omitted: Sequence[str]) -> list[Block]:
                 "Kendall's τ between the ranking of systems by all judgments and the ranking with "
                 "this number of relevant documents per topic, averaged over random subsets. "
                 "With one relevant document, AP equals RR.",
-                line_chart(known, "known relevant documents per topic", "τ"),
+                line_chart(drawable, "known relevant documents per topic", "τ"),
                 ("measure", "known", "τ", "τ_AP", "pairs", "lost", "reversed"),
                 tuple((s.measure, str(s.relevant), _cell(s.tau), _cell(s.tau_ap), str(s.pairs),
                        f"{s.lost:.1f}", f"{s.reversed:.1f}") for s in check.sparse),

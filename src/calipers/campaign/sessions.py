@@ -80,10 +80,12 @@ class SessionManager:
         ((version,),) = self._campaign.read("PRAGMA data_version")
         if version == self._version:
             return
-        known = self._campaign.assessors()
+        assessor_by_name = self._campaign.assessors()
         for name in self.names.values():
-            _check_judges(known, name)
-        self._hashes = {n: (known[n].token_hash or "").split() for n in self.names.values()}
+            _check_judges(assessor_by_name, name)
+        self._hashes = {
+            n: (assessor_by_name[n].token_hash or "").split() for n in self.names.values()
+        }
         self._topics = {topic.topic: topic for topic in self._campaign.topics()}
         documents: dict[str, list[str]] = {}
         for row in self._campaign.pool():
@@ -160,19 +162,26 @@ class SessionManager:
     def _key(self, name: str, task: JudgingTask) -> str:
         """Return the opaque key of a task, which is the same after a restart."""
         keys = self._states[name].keys
-        parts = [task.document] if task.other is None else [task.document, task.other]
-        return ".".join(keys[task.topic, part, task.again] for part in parts)
+        task_documents = [task.document] if task.other is None else [task.document, task.other]
+        return ".".join(keys[task.topic, document, task.again] for document in task_documents)
 
     def _task(self, name: str, key: object) -> JudgingTask:
         tasks = self._states[name].tasks
-        parts = [tasks.get(part) for part in key.split(".")] if isinstance(key, str) else []
-        if len(parts) == 1 and parts[0] is not None:
-            topic, document, is_repeat = parts[0]
+        components = (
+            [tasks.get(component_key) for component_key in key.split(".")]
+            if isinstance(key, str)
+            else []
+        )
+        if len(components) == 1 and components[0] is not None:
+            topic, document, is_repeat = components[0]
             return JudgingTask(topic, document, None, is_repeat)
-        if len(parts) == 2 and parts[0] is not None and parts[1] is not None:
-            (topic, document, is_repeat), (other_topic, other, is_other_repeat) = parts[0], parts[1]
-            if (topic, is_repeat) == (other_topic, is_other_repeat) and document != other:
-                return JudgingTask(topic, document, other, is_repeat)
+        if len(components) == 2 and components[0] is not None and components[1] is not None:
+            (topic, document, is_repeat), (other_topic, other_document, is_other_repeat) = (
+                components[0],
+                components[1],
+            )
+            if (topic, is_repeat) == (other_topic, is_other_repeat) and document != other_document:
+                return JudgingTask(topic, document, other_document, is_repeat)
         raise InputError(f"task {format_value(key)} does not belong to this assessor")
 
     def _is_known(self, name: str, event: LoggedEvent) -> bool:
@@ -438,12 +447,13 @@ def _progress_to_json(progress: Progress) -> dict[str, Any]:
     return progress._asdict()
 
 
-def _check_judges(known: Mapping[str, Any], name: str) -> None:
-    if name not in known:
+def _check_judges(assessor_by_name: Mapping[str, Any], name: str) -> None:
+    if name not in assessor_by_name:
         raise InputError(
-            f"assessor {format_value(name)} is not of this campaign; {did_you_mean(name, known)}"
+            f"assessor {format_value(name)} is not of this campaign; "
+            f"{did_you_mean(name, assessor_by_name)}"
         )
-    if known[name].kind == "program":
+    if assessor_by_name[name].kind == "program":
         raise InputError(
             f"assessor {format_value(name)} is a program, whose judgments are imported"
         )
@@ -499,9 +509,9 @@ def token_digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def abbreviate_token(*parts: object) -> str:
+def abbreviate_token(*values: object) -> str:
     """Return an opaque identifier of an object."""
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]
 
 
 def assessor_slug(assessor: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.campaign.store import Campaign
 from calipers.data.errors import InputError
-from calipers.data.tables import BINARIES, TEXTS, file_extension
+from calipers.data.tables import BINARY_FORMATS, TEXT_FORMATS, file_extension
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -107,13 +107,13 @@ def format_table(rows: pa.Table, path: str, *, exact: bool = False) -> bytes:
     documents, are stored only in Parquet and Feather.
     """
     suffix, compression = file_extension(path)
-    formatter = _FORMATS.get({".json": "json", **BINARIES, **TEXTS}.get(suffix, ""))
+    formatter = _FORMATS.get({".json": "json", **BINARY_FORMATS, **TEXT_FORMATS}.get(suffix, ""))
     if formatter is None or compression:
         raise InputError(f"{path}: expected .csv, .tsv, .json, .jsonl, .parquet or .feather")
-    if suffix not in BINARIES and "body" in rows.column_names:
+    if suffix not in BINARY_FORMATS and "body" in rows.column_names:
         rows = rows.drop_columns(["body"])
-    if exact and TEXTS.get(suffix) in _DELIMITERS:
-        return _exact(rows, _DELIMITERS[TEXTS[suffix]])
+    if exact and TEXT_FORMATS.get(suffix) in _DELIMITERS:
+        return _exact(rows, _DELIMITERS[TEXT_FORMATS[suffix]])
     return formatter(rows)
 
 

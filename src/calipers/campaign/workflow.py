@@ -91,7 +91,7 @@ def event_task(event: LoggedEvent) -> JudgingTask:
     return JudgingTask(event.topic, event.document, event.other, event.again)
 
 
-def hash_draw(seed: int, *parts: str | int | None) -> int:
+def hash_draw(seed: int, *keys: str | int | None) -> int:
     """Return a 64-bit pseudo-random number that depends only on the arguments.
 
     >>> hash_draw(0, "ann", "t1", "d1") == hash_draw(0, "ann", "t1", "d1")
@@ -99,7 +99,7 @@ def hash_draw(seed: int, *parts: str | int | None) -> int:
     >>> hash_draw(0, "ann", "t1", "d1") == hash_draw(1, "ann", "t1", "d1")
     False
     """
-    encoded = json.dumps([seed, *parts]).encode()  # unlike a join, this keeps the parts apart
+    encoded = json.dumps([seed, *keys]).encode()  # unlike a join, this keeps the parts apart
     return int.from_bytes(hashlib.sha256(encoded).digest()[:8], "big")
 
 
@@ -379,14 +379,16 @@ class AssessorSession:
         if missing := self._known - self._counts.keys():
             self._count(missing)
         requested_topics = self.topics if topic is None else [topic] if topic in self._known else []
-        done, left, skipped = (
+        done, remaining, skipped = (
             sum(self._counts[each][i] for each in requested_topics) for i in range(3)
         )
         times = [
             e.seconds for e in self.acts(_RECENT) if e.kind != "skip" and e.seconds is not None
         ]
         pace = median(times) if len(times) >= _ENOUGH else None
-        return Progress(done, left, skipped, None if pace is None else pace * (left + skipped))
+        return Progress(
+            done, remaining, skipped, None if pace is None else pace * (remaining + skipped)
+        )
 
     def _count(self, topics: frozenset[str]) -> None:
         """Count the judged, open and skipped tasks of topics that have changed."""
@@ -448,16 +450,16 @@ def parse_structure(topic: Topic) -> list[str]:
     ['article', 'belief revision in bdy/sec', '-calendar']
     """
     raw_parts = topic.details.get("parts")
-    parts = (
-        [part for part in raw_parts if isinstance(part, dict)]
+    components = (
+        [component for component in raw_parts if isinstance(component, dict)]
         if isinstance(raw_parts, list)
         else []
     )
     descriptions = []
-    for part in parts:
-        words, element = part.get("cw"), part.get("ce")
+    for component in components:
+        words, element = component.get("cw"), component.get("ce")
         description = " in ".join(str(each) for each in (words, element) if each)
-        descriptions.append(str(part.get("te") or description))
+        descriptions.append(str(component.get("te") or description))
     return [description for description in descriptions if description]
 
 

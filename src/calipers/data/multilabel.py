@@ -44,7 +44,7 @@ def to_table(values: Any, input_name: str) -> Any:
         }
     if not isinstance(values, list | tuple) or not values:
         return values
-    if all(getattr(part, "ndim", 1) == 2 for part in values):
+    if all(getattr(element, "ndim", 1) == 2 for element in values):
         return _from_class_pairs(values, input_name)
     if all(isinstance(row, list | tuple | np.ndarray) for row in values):
         lengths = {len(row) for row in values}
@@ -510,12 +510,13 @@ def _table(rows: LabelMatrix, names: tuple[str, ...], input_name: str, convert: 
     else:
         unmatched = sorted(set(rows.names) ^ set(names))
         if unmatched:
-            known = rows.names if unmatched[0] in names else names
+            candidates = rows.names if unmatched[0] in names else names
             problem = (
                 "the label {!r} has no column" if unmatched[0] in names else "{!r} is not a label"
             )
             raise InputError(
-                f"{input_name}: {problem.format(unmatched[0])}; {did_you_mean(unmatched[0], known)}"
+                f"{input_name}: {problem.format(unmatched[0])}; "
+                f"{did_you_mean(unmatched[0], candidates)}"
             )
         by_name = dict(zip(rows.names, column_names(rows.columns), strict=True))
         columns = (rows.columns[by_name[name]] for name in names)

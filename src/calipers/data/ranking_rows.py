@@ -123,7 +123,7 @@ class RankingRows:
             )
         return take_rows(column, first)
 
-    def known(self, weight: Any, count: Any, cluster: Any, time: Any) -> UnitColumns:
+    def unit_columns(self, weight: Any, count: Any, cluster: Any, time: Any) -> UnitColumns:
         """Return weight, count, cluster and time of the groups from columns of rows."""
         if weight is not None:
             weight = to_numbers(weight, "weight")

@@ -323,9 +323,9 @@ def _known_digest(digest: str | None) -> str | None:
 
 
 def _hash_dict(judgments: Mapping[str, Any]) -> str:
-    def plain(part: Any) -> Any:
-        nested = isinstance(part, Mapping)
-        return {str(key): plain(value) for key, value in part.items()} if nested else str(part)
+    def plain(node: Any) -> Any:
+        nested = isinstance(node, Mapping)
+        return {str(key): plain(value) for key, value in node.items()} if nested else str(node)
 
     return sha256(json.dumps(plain(judgments), sort_keys=True).encode()).hexdigest()
 

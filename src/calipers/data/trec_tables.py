@@ -191,8 +191,8 @@ def _check_present(table: pa.Table, name: str) -> Any:
         kind = column.type.value_type
         if pa.types.is_string_view(kind):  # Arrow cannot take values of these
             kind = pa.large_string()
-        parts = [chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks]
-        column = pa.chunked_array(parts, kind)
+        chunks = [chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks]
+        column = pa.chunked_array(chunks, kind)
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy())[0])
         raise InputError(
@@ -232,8 +232,8 @@ def to_large_binary(offsets: Any, data: Any) -> Any:
     """Build a large binary array from its offsets and bytes, the inverse of :func:`buffers`."""
     import pyarrow as pa
 
-    parts = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
-    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(offsets) - 1, parts)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)
 
 
 def numbers(table: pa.Table, name: str) -> Any:
