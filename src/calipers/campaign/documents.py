@@ -54,7 +54,7 @@ _BEGINNINGS: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
 
 #: Default names of columns and keys, in order of priority.
 _IDS = (*DOCUMENT, "docno", "id", "_id", "pid")
-_TEXTS = ("text", "body", "contents", "content", "passage")
+_TEXT_COLUMNS = ("text", "body", "contents", "content", "passage")
 _HTML = ("html",)
 _XML = ("xml",)
 _IMAGES = ("image", "picture", "png")
@@ -217,11 +217,11 @@ def _iterate_documents(
         return
     with read_errors(path, "documents"):
         rows = (
-            _rows_of_lines(path)
+            _parse_lines(path)
             if TEXT_FORMATS.get(suffix) == "jsonl"
-            else _rows_of_tsv(path, columns)
+            else _parse_tsv(path, columns)
             if TEXT_FORMATS.get(suffix) == "tsv"
-            else _rows_of_table(path)
+            else _parse_table_rows(path)
         )
         yield from _parse_rows(path, rows, ids, columns)
 
@@ -316,7 +316,7 @@ def check_document(location: str, document: Document) -> Document:
 _Rows = Iterator[tuple[str, Mapping[str, Any]]]
 
 
-def _rows_of_lines(path: str) -> _Rows:
+def _parse_lines(path: str) -> _Rows:
     with ByteSource.from_input(path).text() as stream:
         for number, line in stream.lines():
             if line.strip():
@@ -331,7 +331,7 @@ def _rows_of_lines(path: str) -> _Rows:
                 yield location, row
 
 
-def _rows_of_tsv(path: str, columns: DocumentColumns) -> _Rows:
+def _parse_tsv(path: str, columns: DocumentColumns) -> _Rows:
     """Yield the rows of a TSV file without quoting.
 
     If no header names a column of ids, the columns are id and text, or id, title and text.
@@ -353,10 +353,10 @@ def _rows_of_tsv(path: str, columns: DocumentColumns) -> _Rows:
             yield f"{path}:{number}", dict(zip(names, cells, strict=True))
 
 
-def _rows_of_table(path: str) -> _Rows:
+def _parse_table_rows(path: str) -> _Rows:
     from calipers.data.streams import Stream
 
-    stream = Stream.from_input(path, text=(*_IDS, *_TEXTS, *_TITLES))
+    stream = Stream.from_input(path, text=(*_IDS, *_TEXT_COLUMNS, *_TITLES))
     for batch in stream.batches(stream.names, rows=_BATCH):
         columns = {name: column.to_pylist() for name, column in batch.columns.items()}
         for index, values in enumerate(zip(*columns.values(), strict=True)):
@@ -409,7 +409,7 @@ def _body(
         ("text/html", columns.html, _HTML),
         ("text/xml", columns.xml, _XML),
         ("image/png", columns.image, _IMAGES),
-        ("text/plain", columns.text, _TEXTS),
+        ("text/plain", columns.text, _TEXT_COLUMNS),
     ):
         if name is None and any(named_columns):
             continue
@@ -424,7 +424,7 @@ def _body(
             return value.encode(), media
         except UnicodeEncodeError:
             raise InputError(f"{location}: the text contains an invalid character") from None
-    kinds = ", ".join((*_TEXTS, *_HTML, *_XML, *_IMAGES))
+    kinds = ", ".join((*_TEXT_COLUMNS, *_HTML, *_XML, *_IMAGES))
     raise InputError(
         f"{location}: has no content; expected a column {kinds}, or one named by an option"
     )
@@ -522,7 +522,7 @@ def parse_tree(document: str, body: bytes) -> list[dict[str, Any]]:
     Each has its ``tag``, its ``attributes``, its ``content`` (text and elements, in order) and a
     ``shape``: "group" and "line" contain only elements, as blocks or inline; "heading" and
     "paragraph" contain text, with inline elements; and "empty" contains nothing. Text with
-    significant white space is ``kept``.
+    significant white space is ``preformatted``.
 
     >>> [made] = parse_tree("1", b"<au><fnm>John</fnm> <snm>Smith</snm></au>")
     >>> made["shape"], [part["content"] for part in made["content"]]
@@ -558,7 +558,7 @@ def _element_to_json(element: Element, *, preserve: bool) -> dict[str, Any]:
     if attributes:
         node["attributes"] = attributes
     if preserve and text_parts:
-        node["kept"] = True
+        node["preformatted"] = True
     return node
 
 

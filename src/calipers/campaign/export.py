@@ -182,7 +182,7 @@ def prefs(campaign: Campaign, path: str = "", *, assessor: str | None = None) ->
     """
     as_table, assessors = is_table(path), campaign.assessors()
     preferences_by_assessor: dict[tuple[str, str], list[Preference]] = defaultdict(list)
-    for entry in campaign.preferences(assessor, again=False):
+    for entry in campaign.preferences(assessor, is_repeat=False):
         if assessor is not None or assessors[entry.assessor].kind == "person":
             preferences_by_assessor[entry.topic, entry.assessor].append(entry)
     if not preferences_by_assessor:
@@ -195,7 +195,7 @@ def prefs(campaign: Campaign, path: str = "", *, assessor: str | None = None) ->
             group = (name if as_table else "_".join(name.split())) + f"-{pair_number}" * is_cyclic
             for document, level in (
                 (entry.document, entry.grade > 0),
-                (entry.other, entry.grade < 0),
+                (entry.other_document, entry.grade < 0),
             ):
                 rows.append((topic, group, str(pair_number), document, 1 + level))
     message = (
@@ -215,7 +215,7 @@ def _is_circular(preferences: list[Preference]) -> bool:
     worse_documents: dict[str, set[str]] = defaultdict(set)
     for preference in preferences:
         if preference.grade:
-            better_document, worse_document = (preference.document, preference.other)[
+            better_document, worse_document = (preference.document, preference.other_document)[
                 :: preference.grade
             ]
             worse_documents[better_document].add(worse_document)
@@ -271,8 +271,8 @@ def tables(campaign: Campaign, kind: str) -> Mapping[str, ExportFile]:
 
 #: The columns of a table of judgments.
 JUDGMENTS = (
-    *("assessor", "kind", "topic", "document", "other", "grade"),
-    *("time", "seconds", "shown", "again", "event"),
+    *("assessor", "kind", "topic", "document", "other_document", "grade"),
+    *("time", "seconds", "display_position", "is_repeat", "event"),
 )
 
 
@@ -290,7 +290,7 @@ def judgments(campaign: Campaign, assessor: str | None = None) -> Any:
         *campaign.preferences(assessor),
     ]
     rows = (
-        {"other": None, **record._asdict(), "kind": assessors[record.assessor].kind}
+        {"other_document": None, **record._asdict(), "kind": assessors[record.assessor].kind}
         for record in records
     )
     return tidy_tables.build_table(JUDGMENTS, sorted(rows, key=lambda row: row["event"]))

@@ -14,7 +14,10 @@ from calipers.data.tables import BINARY_FORMATS, TEXT_FORMATS, file_extension
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_GRADED = "assessor, topic, document, grade, time, seconds, shown, again, event"
+_GRADED = (
+    "assessor, topic, document, grade, time, seconds, shown AS display_position, "
+    "again AS is_repeat, event"
+)
 
 #: Query of each table.
 _QUERIES = {
@@ -35,22 +38,23 @@ _QUERIES = {
     "ORDER BY assessor",
     "assignments": "SELECT assessor, topic FROM assignments ORDER BY assessor, topic",
     "judgments": f"SELECT {_GRADED} FROM grades ORDER BY event",
-    "preferences": f"SELECT {_GRADED.replace('grade', 'other, grade')} FROM preferences "
-    "ORDER BY event",
+    "preferences": f"SELECT {_GRADED.replace('grade', 'other AS other_document, grade')} "
+    "FROM preferences ORDER BY event",
     "adjudications": f"SELECT {_GRADED} FROM adjudications ORDER BY event",
-    "events": "SELECT event, id, time, assessor, topic, document, other, kind, grade, note, "
-    "seconds, shown, again, replaces FROM events ORDER BY event",
+    "events": "SELECT event, id, time, assessor, topic, document, other AS other_document, kind, "
+    "grade, note, seconds, shown AS display_position, again AS is_repeat, replaces "
+    "FROM events ORDER BY event",
 }
 TABLES = (*_QUERIES, "rankings")
 
 _INT_COLUMNS = (
-    *("position", "event", "grade", "shown", "replaces", "size", "sampled", "pool", "rank"),
-    *("before", "after"),
+    *("position", "event", "grade", "display_position", "replaces", "size", "sampled", "pool"),
+    *("rank", "before", "after"),
 )
 _TYPES = {
     **dict.fromkeys((*_INT_COLUMNS, "bytes"), "int64"),
     **dict.fromkeys(("priority", "seconds", "score"), "float64"),
-    "again": "bool",
+    "is_repeat": "bool",
     "body": "binary",
 }
 
@@ -89,7 +93,7 @@ def _names(query: str) -> list[str]:
 
 
 def _value(column: str, value: Any) -> Any:
-    return bool(value) if column == "again" and value is not None else value
+    return bool(value) if column == "is_repeat" and value is not None else value
 
 
 def _type(column: str) -> Any:

@@ -126,7 +126,7 @@ def find_positive_class(names: Sequence[str]) -> int | None:
     return None
 
 
-def other_of_pair(name: str) -> str | None:
+def paired_label(name: str) -> str | None:
     """Return the class that forms a pair with this one in which it is clear which is positive."""
     return next(((set(pair) - {name}).pop() for pair in _PAIRS if name in pair), None)
 

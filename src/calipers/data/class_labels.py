@@ -53,7 +53,7 @@ class ClassLabels:
     names: tuple[str, ...]
     codes: Codes
 
-    def codes_of(self, values: Any, input_name: str) -> Codes:
+    def encode(self, values: Any, input_name: str) -> Codes:
         """Encode another column, such as predictions, as indices into the same names."""
         column = encode_labels(values, input_name)
         check_length(column.codes, len(self.codes), input_name)
@@ -313,7 +313,7 @@ def encode_classes(
         if len(set(names)) < len(names):
             raise InputError(f"labels: {find_duplicate(names)!r} appears more than once")
     try:
-        codes = ClassLabels(names, column.codes).codes_of(column, input_name)
+        codes = ClassLabels(names, column.codes).encode(column, input_name)
     except InputError as error:
         if labels is None or len(names) < 2:
             raise

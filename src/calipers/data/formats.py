@@ -55,13 +55,13 @@ def detect_kind(path: str) -> Kind | None:
         return None
     suffix, _ = tables.file_extension(path)
     if suffix == ".json":
-        return _kind_of_json(tables.read_json(path))
+        return _detect_json_kind(tables.read_json(path))
     if suffix in BINARY_FORMATS or (
         suffix in TEXT_FORMATS and (suffix != ".tsv" or is_header(first_line(path)))
     ):
         table = tables.read_table(path)
-        return _kind_of_columns({f.name: _is_floating(f.type) for f in table.schema})
-    return _kind_of_text(path)
+        return _detect_column_kind({f.name: _is_floating(f.type) for f in table.schema})
+    return _detect_text_kind(path)
 
 
 def _is_floating(kind: Any) -> bool:
@@ -70,7 +70,7 @@ def _is_floating(kind: Any) -> bool:
     return bool(pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-def _kind_of_columns(floating: dict[str, bool]) -> Kind | None:
+def _detect_column_kind(floating: dict[str, bool]) -> Kind | None:
     """Detect the kind by the names of the columns and by whether numbers are floating-point."""
     is_qrels = any(name in floating for name in GRADE if name not in SCORE)
     is_run = any(name in floating for name in ("rank", "tag")) or any(
@@ -81,11 +81,11 @@ def _kind_of_columns(floating: dict[str, bool]) -> Kind | None:
     return "run" if is_run else "qrels"
 
 
-def _kind_of_json(data: Any) -> Kind | None:
+def _detect_json_kind(data: Any) -> Kind | None:
     if isinstance(data, list):
         rows = [row for row in data if isinstance(row, dict)]
         names = dict.fromkeys(name for row in rows for name in row)
-        return _kind_of_columns(
+        return _detect_column_kind(
             {name: any(isinstance(row.get(name), float) for row in rows) for name in names}
         )
     values = data.values() if isinstance(data, dict) else ()
@@ -98,10 +98,10 @@ def _kind_of_json(data: Any) -> Kind | None:
     return "run" if floating else None
 
 
-def _kind_of_text(path: str) -> Kind | None:
+def _detect_text_kind(path: str) -> Kind | None:
     fields = first_line(path)
     if is_header(fields):
-        return _kind_of_columns({name.strip('"'): False for name in fields})
+        return _detect_column_kind({name.strip('"'): False for name in fields})
     if len(fields) == 4:
         return "qrels"
     return "run" if len(fields) >= 6 else None

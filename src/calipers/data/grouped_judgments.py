@@ -109,9 +109,9 @@ def read_groups(
     data, origin = open_source(source, "judgments", "qrels", (*GROUP, *SUBGROUP), lenient=lenient)
     with add_origin(data, origin):
         if isinstance(data, str):
-            rows, stored = rows_of_file(data, lines, lenient)
+            rows, stored = rows_from_file(data, lines, lenient)
         elif isinstance(data, Mapping) and not trec_tables.has_columns(data):
-            rows, stored = rows_of_dict(data), {}
+            rows, stored = rows_from_dict(data), {}
         else:
             rows, stored = _from_table(data), {}
         origin = update_origin(origin, {"lines": len(rows.level), **stored})
@@ -135,7 +135,9 @@ def judge_groups(name: str, source: TrecSource, groups: GroupedJudgments, **opti
     return replace(run, arrays={**groups.arrays, "retrieved": run_arrays["retrieved"], **spread})
 
 
-def rows_of_file(path: str, lines: Lines, lenient: bool) -> tuple[JudgmentRows, Mapping[str, Any]]:
+def rows_from_file(
+    path: str, lines: Lines, lenient: bool
+) -> tuple[JudgmentRows, Mapping[str, Any]]:
     """Read the rows of TREC text, and the properties of the file."""
     stored = _core.read_rows(path, lines, lenient)
     is_qrels = lines == "qrels"
@@ -151,7 +153,7 @@ def rows_of_file(path: str, lines: Lines, lenient: bool) -> tuple[JudgmentRows, 
     return rows, stored["source"]
 
 
-def rows_of_dict(source: Mapping[Any, Any]) -> JudgmentRows:
+def rows_from_dict(source: Mapping[Any, Any]) -> JudgmentRows:
     """Return the rows of ``{topic: {group: {document: level}}}``."""
     import pyarrow as pa
 

@@ -38,7 +38,7 @@ def to_table(values: Any, input_name: str) -> Any:
     Scores are rows of numbers, or a list with an array of shape (n, 2) for each label, as returned
     by predict_proba of scikit-learn: the probabilities not to have the label, and to have it.
     """
-    if isinstance(values, Mapping) and not is_columns_of_labels(values):
+    if isinstance(values, Mapping) and not is_label_columns(values):
         return {
             name: to_table(value, f"{input_name} {str(name)!r}") for name, value in values.items()
         }
@@ -76,7 +76,7 @@ def _from_class_pairs(tables: Sequence[Any], input_name: str) -> Any:
     return np.column_stack([table[:, 1] for table in matrices])
 
 
-def is_columns_of_labels(values: Any) -> bool:
+def is_label_columns(values: Any) -> bool:
     """Return whether a dict has a column of numbers or Booleans per label, rather than systems."""
     return isinstance(values, Mapping) and bool(values) and all(map(_is_numbers, values.values()))
 
@@ -93,7 +93,7 @@ def _is_numbers(values: Any) -> bool:
 
 def to_column(values: Any) -> Any:
     """Convert rows in memory to one column that can be indexed; return anything else unchanged."""
-    if isinstance(values, Mapping) and not is_columns_of_labels(values):
+    if isinstance(values, Mapping) and not is_label_columns(values):
         return {name: to_column(value) for name, value in values.items()}
     if not isinstance(values, list | tuple) or not values or isinstance(values[0], str):
         return values

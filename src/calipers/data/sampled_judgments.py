@@ -15,8 +15,8 @@ from calipers.data.grouped_judgments import (
     GroupSource,
     JudgmentRows,
     encode_ids,
-    rows_of_dict,
-    rows_of_file,
+    rows_from_dict,
+    rows_from_file,
     to_grouped_arrays,
 )
 from calipers.data.trec import add_origin, open_source, update_origin
@@ -66,7 +66,7 @@ def read_sampled_judgments(source: GroupSource) -> tuple[GroupedJudgments, dict[
             rows, stored = _read_file(data)
             grades, rows = rows.level, _set_inclusion(rows)
         elif isinstance(data, Mapping) and not trec_tables.has_columns(data):
-            rows = rows_of_dict(
+            rows = rows_from_dict(
                 {t: {"": documents} for t, documents in data.items()} if _is_flat(data) else data
             )
         else:
@@ -94,7 +94,7 @@ def _is_flat(source: Mapping[Any, Any]) -> bool:
 def _read_file(path: str) -> tuple[JudgmentRows, Mapping[str, Any]]:
     """Read the rows of a file."""
     try:
-        rows, stored = rows_of_file(path, "groups or prefs", lenient=False)
+        rows, stored = rows_from_file(path, "groups or prefs", lenient=False)
     except ValueError as error:
         message = str(error)
         for theirs, ours in _LINES.items():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import check_length, is_missing, to_array, to_number, wrong_weights
+from calipers.data.arrays import check_length, invalid_weights, is_missing, to_array, to_number
 from calipers.data.byte_sources import ByteSource
 from calipers.data.costs import ALONE, NO_COSTS, Costs, cost_column_name, to_costs
 from calipers.data.errors import InputError, format_names, format_value
@@ -157,7 +157,7 @@ def unit_weights(
         # A single word in a column makes all numbers in it text.
         (np.array([isinstance(x, str) and not _is_numeric(x) for x in cells]), number),
         (~np.isfinite(weight), number),
-        *wrong_weights(np.where(np.isfinite(weight), weight, 0.0)),
+        *invalid_weights(np.where(np.isfinite(weight), weight, 0.0)),
     ]
     for invalid_mask, expected in checks:
         for index in np.flatnonzero(invalid_mask)[:1]:

@@ -130,7 +130,7 @@ def is_ids(documents: Any) -> bool:
     return collection and all(isinstance(item, str | int) for item in documents)
 
 
-def ids_of_topics(source: Mapping[Any, Any]) -> dict[str, list[Any]] | None:
+def columns_from_ids(source: Mapping[Any, Any]) -> dict[str, list[Any]] | None:
     """Convert a dict from topics to lists or sets of ids to columns; None for anything else."""
     if not source or not all(map(is_ids, source.values())):
         return None

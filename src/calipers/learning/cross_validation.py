@@ -51,8 +51,8 @@ from calipers.learning.split_designs import (
     RowConstraints,
     SplitDesign,
     design_from_columns,
-    divided_once,
     make_design,
+    single_split_design,
 )
 from calipers.learning.train_test_scores import checked_time
 from calipers.learning.tuning import (
@@ -62,7 +62,7 @@ from calipers.learning.tuning import (
     ThresholdTuning,
     TunedThresholds,
     concat_rows,
-    tuned_elsewhere,
+    tune_predictions,
 )
 from calipers.measures import Measure
 from calipers.results import SEVERITIES, Comparison, Estimate, Evaluation, Finding, PerUnit
@@ -356,7 +356,7 @@ class _Options:
         classes = self._classes(prediction_columns)
         n = n_rows(input_columns["truth"]) or len(to_array(input_columns["truth"], "truth"))
         weight, group = self._weight_and_group(n)
-        design = self._given_design(n, train)
+        design = self._column_design(n, train)
         task_columns = {
             "truth": input_columns["truth"],
             **(prediction_columns if classes else {"predicted": prediction_columns["predicted"]}),
@@ -364,7 +364,7 @@ class _Options:
         tuned: Mapping[str, TunedThresholds] = {}
         tuning, options = self._tuning(input_columns["truth"], None, classes=classes), self
         if tuning is not None:
-            task_columns["predicted"], tuned = tuned_elsewhere(
+            task_columns["predicted"], tuned = tune_predictions(
                 tuning, design, input_columns["truth"], prediction_columns, weight
             )
             options = self._with_thresholds(
@@ -400,14 +400,14 @@ class _Options:
             gains = self._gains(tuning, tuned, words, design, cluster, None)
         return options._combine_folds(design, fold_indices, first, evaluate, (), gains=gains)
 
-    def _given_design(self, rows: int, train: float | None) -> SplitDesign:
+    def _column_design(self, rows: int, train: float | None) -> SplitDesign:
         """Return the design of rows with predictions, from a column of folds or a single split."""
         fold, repetition = self.columns["fold"], self.columns["repetition"]
         if self.single_split.division is None:
             return design_from_columns(fold, repetition, rows, train)
         others = {"fold": fold, "repetition": repetition, "train": train}
         constraints = RowConstraints(rows, None, classes=False)
-        return divided_once(*self.single_split.split(rows), constraints, others)
+        return single_split_design(*self.single_split.split(rows), constraints, others)
 
     def _tuning(
         self, truth: Any, stratify: bool | None, *, classes: bool
@@ -504,7 +504,7 @@ class _Options:
             design = make_design(folds, repeats, constraints, X, stratify=stratify, seed=seed)
         else:
             others = {"cv": folds, "n_repeats": repeats, "stratify": stratify}
-            design = divided_once(*self.single_split.split(len(target)), constraints, others)
+            design = single_split_design(*self.single_split.split(len(target)), constraints, others)
         tuning = self._tuning(input_columns["truth"], stratify, classes=classes)
         pairs = (
             nested_cv.make_fold_pairs(design, constraints, weight)
@@ -556,7 +556,7 @@ class _Options:
             inner = partial(evaluate, None, fold_predictions.within, rows), pairs
         gains = None
         if tuning is not None:
-            words = _validation_rows(design) if design.spare else tuning.within_folds
+            words = _validation_rows(design) if design.validation_indices else tuning.within_folds
             rows = fold_predictions.rows[fold_predictions.fold_indices[0]]
             cluster_and_time = [
                 None if column is None else column[rows] for column in (group, times)
@@ -732,7 +732,7 @@ def _conventions(evaluation: Evaluation, design: SplitDesign) -> dict[str, Any]:
 
 
 def _validation_rows(design: SplitDesign) -> str:
-    return f"the {sum(map(len, design.spare)):,} validation rows"
+    return f"the {sum(map(len, design.validation_indices)):,} validation rows"
 
 
 def _only_thresholds(design: SplitDesign, tuned: Mapping[str, TunedThresholds]) -> dict[str, float]:
@@ -1005,17 +1005,20 @@ def fit_folds(
     If Ctrl-C interrupts, the result is that of the folds that were finished. If a split has
     validation rows in addition to the measured rows, thresholds are chosen on these.
     """
-    spare = () if tuning is None else design.spare
+    validation_indices = () if tuning is None else design.validation_indices
     where_of = "fold {}" if design.split is None else "the split"
     jobs = [
         FitJob(
-            model, fold.train, (fold.test, *spare), (fold.repetition, fold.fold),
+            model, fold.train, (fold.test, *validation_indices), (fold.repetition, fold.fold),
             name=f"{name}, {where_of.format(fold_name)}",
         )
         for fold, fold_name in zip(design.folds, design.names, strict=True)
         for name, model in models.items()
     ]  # fmt: skip
-    inner = [[] if tuning is None or spare else tuning.jobs(job, constraints) for job in jobs]
+    inner = [
+        [] if tuning is None or validation_indices else tuning.jobs(job, constraints)
+        for job in jobs
+    ]
     pair_jobs = nested_cv.make_jobs(pairs, models)
     # What chooses a threshold comes before the fit that it is for: of those finished all is there.
     ordered = [

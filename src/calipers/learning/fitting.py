@@ -60,7 +60,7 @@ class FitResult(Generic[T]):
 
     predictions: tuple[T, ...]
     fit_seconds: float
-    ask_seconds: float
+    predict_seconds: float
     fitted: Any = None
 
 
@@ -176,12 +176,12 @@ def _fit(
 ) -> FitResult[T]:
     """Run one job, in whatever process."""
     if os.getpid() == home:
-        return _fit_here(model, job, material, ask, keep)
+        return _fit_in_process(model, job, material, ask, keep)
     with _one_thread():
-        return _fit_here(model, job, material, ask, keep)
+        return _fit_in_process(model, job, material, ask, keep)
 
 
-def _fit_here(
+def _fit_in_process(
     model: Any, job: FitJob, material: TrainingData, ask: Callable[[Any, Any], T], keep: bool
 ) -> FitResult[T]:
     from sklearn.utils.metaestimators import _safe_split

@@ -61,7 +61,7 @@ class SplitDesign:
         return len(self.folds) == 1
 
     @property
-    def spare(self) -> tuple[Indices, ...]:
+    def validation_indices(self) -> tuple[Indices, ...]:
         """Validation rows of a split whose test rows are measured, if there are any."""
         split = self.split
         if split is None or self.folds[0].name != "test" or not len(split.validation):
@@ -220,7 +220,7 @@ _NEEDED = {
 }
 
 
-def divided_once(
+def single_split_design(
     split: Split, on: str, constraints: RowConstraints, others: Mapping[str, Any]
 ) -> SplitDesign:
     """Return the design of a given split, measured ``on`` its validation or its test rows.
@@ -240,13 +240,13 @@ def divided_once(
         raise InputError(f"split: there are no {on} rows, {_NEEDED[on]}")
     description = f"one split, trained on {len(split.train):,} rows, measured on {len(measured):,} "
     description += f"{on} rows"
-    notes = [*_shared_groups(split, constraints), *_out_of_order(split, constraints, on)]
+    notes = [*_shared_group_notes(split, constraints), *_time_order_notes(split, constraints, on)]
     sizes = float(len(split.train)), float(len(measured))
     fold = TrainTestIndices(split.train, measured, 0, 0, on)
     return SplitDesign((fold,), description, sizes, tuple(notes), split)
 
 
-def _shared_groups(split: Split, constraints: RowConstraints) -> list[str]:
+def _shared_group_notes(split: Split, constraints: RowConstraints) -> list[str]:
     """Return a note if groups have rows in several subsets."""
     if constraints.group is None:
         return []
@@ -259,7 +259,7 @@ def _shared_groups(split: Split, constraints: RowConstraints) -> list[str]:
     return [f"{number} rows in more than one subset of the split; check_split reports the effect."]
 
 
-def _out_of_order(split: Split, constraints: RowConstraints, on: str) -> list[str]:
+def _time_order_notes(split: Split, constraints: RowConstraints, on: str) -> list[str]:
     """Return a note if training rows are not earlier than the measured rows."""
     if constraints.time is None:
         return []

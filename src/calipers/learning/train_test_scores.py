@@ -40,7 +40,12 @@ from calipers.learning.predictions import (
     predict_classifier,
 )
 from calipers.learning.split import to_split
-from calipers.learning.split_designs import RowConstraints, SplitDesign, divided_once, make_design
+from calipers.learning.split_designs import (
+    RowConstraints,
+    SplitDesign,
+    make_design,
+    single_split_design,
+)
 from calipers.learning.tuning import (
     INNER_ALONE,
     ScoredRows,
@@ -143,7 +148,7 @@ class ScoringTask:
             others = {"cv": folds, "n_repeats": repeats}
             if not chooses or (inner_chooses and len(row_split.validation)):
                 others["stratify"] = stratify
-            design = divided_once(row_split, measured, constraints, others)
+            design = single_split_design(row_split, measured, constraints, others)
         return cls(
             estimator,
             material,

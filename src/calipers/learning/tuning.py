@@ -388,7 +388,7 @@ class ThresholdedLabels(NamedTuple):
     tuned: dict[str, TunedThresholds]
 
 
-def tuned_elsewhere(
+def tune_predictions(
     tuning: ThresholdTuning,
     design: SplitDesign,
     truth: Any,
@@ -483,12 +483,12 @@ def _chosen_on(design: SplitDesign, fold: TrainTestIndices) -> Indices:
                 "threshold= is chosen on the validation rows, and these are the measured rows; "
                 "expected a split that also has test rows, measured with on='test' (the default)"
             )
-        if not design.spare:
+        if not design.validation_indices:
             raise InputError(
                 "split: there are no validation rows, on which threshold= is chosen; expected "
                 "training, validation and test rows"
             )
-        return design.spare[0]
+        return design.validation_indices[0]
     if not len(fold.train):
         raise InputError("threshold= requires other folds to choose it on, but there is one fold")
     return fold.train
