@@ -499,7 +499,7 @@ INTERRUPTED = """
 
     where = sys.argv[2]
     try:
-        stream = Stream.of(sys.argv[1])
+        stream = Stream.from_input(sys.argv[1])
         for batch in stream.batches(["id"]):
             if batch.first == 0:
                 interrupt(0.05)
