@@ -160,7 +160,7 @@ def sparse(number: int) -> None:
             told = "first of one system" if how else "at random"
             print(
                 f"| {one.relevant} {told} | {one.measure} | {one.tau:.2f} | {one.tau_ap:.2f} "
-                f"| {one.pairs} | {one.lost:.1f} | {one.reversed:.1f} |",
+                f"| {one.pairs} | {one.no_longer_significant:.1f} | {one.reversed:.1f} |",
                 flush=True,
             )
 

@@ -63,7 +63,7 @@ class NameTakenError(ValueError):
     """Error of a name for a new object that is in use already."""
 
 
-def load(group: str, name: str | None = None) -> bool:
+def load(group: str, name: str | None = None) -> int:
     """Import the plug-ins of a group that have not been imported yet.
 
     Parameters
@@ -75,8 +75,8 @@ def load(group: str, name: str | None = None) -> bool:
 
     Returns
     -------
-    bool
-        Whether any plug-in was imported by this call.
+    int
+        Number of plug-ins that were imported by this call.
 
     Raises
     ------
@@ -86,12 +86,12 @@ def load(group: str, name: str | None = None) -> bool:
     Examples
     --------
     >>> load("calipers.charts", "no such plug-in")
-    False
+    0
     """
     points = entry_points(group)
     if not points:
-        return False
-    has_loaded = False
+        return 0
+    n_loaded = 0
     with _LOCK:
         for point in points:
             key = group, point.name, _package(point)
@@ -102,8 +102,8 @@ def load(group: str, name: str | None = None) -> bool:
                 except BaseException:
                     LOADED.discard(key)
                     raise
-                has_loaded = True
-    return has_loaded
+                n_loaded += 1
+    return n_loaded
 
 
 def entry_points(group: str) -> Sequence[EntryPoint]:

@@ -141,8 +141,8 @@ def progress_text() -> str | None:
     words = [stage.description for stage in stages]
     if steps:
         words.append(f"{done / steps:.0%}")
-    left = _remaining_time(stages, done / steps if steps else 0.0)
-    return " · ".join([*words, *left])
+    remaining = _remaining_time(stages, done / steps if steps else 0.0)
+    return " · ".join([*words, *remaining])
 
 
 def _remaining_time(stages: list[Stage], inner: float) -> list[str]:

@@ -160,7 +160,7 @@ def test_what_is_disputed_and_decided() -> None:
         "eve": {"1": {"y": 1}},
     }
     found = assessor_agreement.disagreements(grades)
-    assert [(one.topic, one.document, one.apart, one.crosses) for one in found] == [
+    assert [(one.topic, one.document, one.grade_difference, one.crosses) for one in found] == [
         ("2", "x", 2, True), ("1", "x", 1, True), ("1", "y", 2, False),
     ]  # fmt: skip
     assert found[2].grades == {"ann": 3, "ben": 1, "eve": 1}

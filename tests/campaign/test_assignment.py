@@ -25,8 +25,8 @@ def test_the_best_assignment() -> None:
     assert made.objective == pytest.approx(92)
     assert made.loads == {"p1": 60, "p2": 90, "p3": 90, "p4": 90}
     assert made.judges == {"p1": ["5"], "p2": ["2", "4", "6"], "p3": ["1", "3"], "p4": ["3", "6"]}
-    assert sum(made.own.values()) == pytest.approx(22)
-    assert (made.gap, made.unique) == (0, True)
+    assert sum(made.own_loads.values()) == pytest.approx(22)
+    assert (made.optimality_gap, made.unique) == (0, True)
     backwards = assign(
         dict(reversed(SIZES.items())),
         JUDGES[::-1],

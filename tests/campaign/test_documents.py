@@ -241,7 +241,7 @@ def test_the_tree_of_an_article() -> None:
     assert [one if isinstance(one, str) else one["shape"] for one in either["content"]] == [
         "Either ", "group", " or not.",
     ]  # fmt: skip
-    assert kept == {"tag": "p", "shape": "paragraph", "content": ["n  steps"], "kept": True}
+    assert kept == {"tag": "p", "shape": "paragraph", "content": ["n  steps"], "preformatted": True}
     # What HTML has a name for is a character, and never a tag or the end of an attribute.
     [hostile] = parse_tree("a", b"<p a='&QUOT;&apos;&LT;'>&LT;script&GT;&AMP;lt;</p>")
     assert hostile["content"] == ["<script>&lt;"]

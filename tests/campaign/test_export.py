@@ -61,10 +61,10 @@ def judged(campaign: cal.Campaign) -> cal.Campaign:
             {"document": "=x", "grade": 1, "assessor": "bob", "topic": "2"},
             {"document": "=x", "assessor": "bob", "topic": "2", "kind": "undo", "replaces": 8},
             {"document": "=x", "assessor": "bob", "topic": "2", "kind": "skip"},
-            {"document": "a", "grade": 3, "again": True},
+            {"document": "a", "grade": 3, "is_repeat": True},
             {"document": "outside", "grade": 0},
-            {"document": "a", "other": "b", "grade": -1, "kind": "preference"},
-            {"document": "b", "other": "c", "grade": 0, "kind": "preference"},
+            {"document": "a", "other_document": "b", "grade": -1, "kind": "preference"},
+            {"document": "b", "other_document": "c", "grade": 0, "kind": "preference"},
         ]
         for place, event in enumerate(done):
             campaign.record(Event(**{"id": f"e{place}", "assessor": "ada", "topic": "1", **event}))
@@ -280,25 +280,27 @@ def test_grades_and_preferences_in_json(judged: cal.Campaign, tmp_path: Path) ->
                 import_judgments(other, path, assessor="ada")
         # Levels of preferences are no grades.
         path.write_bytes(export.prefs(judged, str(path)).content)
-        with pytest.raises(cal.InputError, match="has a column of parts, as TREC's preferences"):
+        with pytest.raises(
+            cal.InputError, match="has a column of subgroups, as TREC's preferences"
+        ):
             import_judgments(other, path, assessor="ada")
 
 
 def test_the_log_says_what_stood_before(judged: cal.Campaign) -> None:
     found = [
-        (one.event, one.what, one.before, one.after)
+        (one.event, one.action, one.before, one.after)
         for one in audit_log(judged, topic="1", assessor="ada")
     ]
     assert found == [
         (1, "grade", None, 2), (2, "grade", None, 1), (3, "grade", 1, 0), (11, "grade", None, 3),
         (12, "grade", None, 0), (13, "preference", None, -1), (14, "preference", None, 0),
     ]  # fmt: skip
-    assert [(one.what, one.before, one.after) for one in audit_log(judged, document="=x")] == [
+    assert [(one.action, one.before, one.after) for one in audit_log(judged, document="=x")] == [
         ("grade", None, 1), ("undo of grade 8", 1, None), ("skip", None, None),
     ]  # fmt: skip
     judged.record(Event("u", "ada", "1", "b", "undo", replaces=3))
     last = audit_log(judged)[-1]
-    assert (last.what, last.before, last.after) == ("undo of grade 3", 0, 1)
+    assert (last.action, last.before, last.after) == ("undo of grade 3", 0, 1)
     judged.record(Event("r", "ada", "1", "b", "preference", -1, "a", replaces=13))
     last = audit_log(judged)[-1]
     assert (last.before, last.after) == (1, -1)
@@ -307,7 +309,7 @@ def test_the_log_says_what_stood_before(judged: cal.Campaign) -> None:
 def test_status(judged: cal.Campaign) -> None:
     found = campaign_status(judged)
     assert (found.pooled, found.to_judge, found.judged, found.events) == (6, 5, 2, 14)
-    assert found.beside == 1
+    assert found.additional_judged == 1
     ada, bob, eve, gpt = found.by_assessor
     assert (ada.topics, ada.to_judge, ada.judged, ada.skipped, ada.minutes) == (2, 5, 2, 0, 0.5)
     assert (bob.judged, bob.skipped) == (2, 1)

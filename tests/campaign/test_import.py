@@ -67,7 +67,7 @@ def test_tables(campaign: cal.Campaign, tmp_path: Path, end: str) -> None:
     assert done == ImportSummary(new=2, assessors=("new",))
     first, second = campaign.judgments()
     assert first[:4] == ("ada", "1", "007", 2)
-    assert (first.time, first.seconds, first.shown, first.again) == (
+    assert (first.time, first.seconds, first.display_position, first.is_repeat) == (
         "2026-01-31T11:00:00.000+00:00",
         1.5,
         3,
@@ -90,7 +90,7 @@ def test_preferences(campaign: cal.Campaign, file: Any) -> None:
     with pytest.raises(cal.InputError, match="5 fields are preferences"):
         import_judgments(campaign, path)
     assert import_judgments(campaign, path, kind="prefs") == ImportSummary(new=4)
-    found = [(p.assessor, p.document, p.other, p.grade) for p in campaign.preferences()]
+    found = [(p.assessor, p.document, p.other_document, p.grade) for p in campaign.preferences()]
     assert found == [
         ("ada", "x", "y", 1),
         ("bob", "x", "y", 0),

@@ -71,7 +71,7 @@ def test_how_documents_are_shown_stays_as_it_was_said(judge: Any, campaign: cal.
     judge("--order", "pool", "--repeats", "0.1", "--seed", "7")
     assert get_settings(campaign) == DisplaySettings(order="pool", repeats=0.1, seed=7)
     judge("--preferences", "--among", "2")
-    expected = DisplaySettings(mode="preferences", order="pool", repeats=0.1, seed=7, least=2)
+    expected = DisplaySettings(mode="preferences", order="pool", repeats=0.1, seed=7, min_grade=2)
     assert get_settings(campaign) == expected
     judge("--grades")
     assert get_settings(campaign).mode == "grades"
@@ -82,7 +82,7 @@ def test_how_documents_are_shown_stays_as_it_was_said(judge: Any, campaign: cal.
     [
         (["-a", "eve"], "is an adjudicator"),
         (["-a", "gpt"], "is a program"),
-        (["--among", "2"], "--among goes with --preferences"),
+        (["--among", "2"], "--among requires --preferences"),
         (["--host", "0.0.0.0"], "give the public address with --url"),
         (["--host", "0.0.0.0", "--url", "judge.org"], "expected an address"),
         (["--url", "https://judge.org/judging"], "expected an address"),

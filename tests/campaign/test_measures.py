@@ -119,19 +119,19 @@ def tables(page: str, section: str) -> list[list[list[str]]]:
 def test_measures_are_kept_by_their_own_names(tmp_path: Path) -> None:
     path = tmp_path / "c.campaign"
     with cal.Campaign.create(path, measures=["map", "ndcg_cut_10", "P(rel=2)@5"]) as campaign:
-        assert campaign.about.measures == ("AP", "nDCG@10", "P(rel=2)@5")
+        assert campaign.info.measures == ("AP", "nDCG@10", "P(rel=2)@5")
     with cal.Campaign.open(path, readonly=True) as campaign:
-        assert campaign.about.measures == ("AP", "nDCG@10", "P(rel=2)@5")
-        assert operations.select_measures(campaign).names == campaign.about.measures
+        assert campaign.info.measures == ("AP", "nDCG@10", "P(rel=2)@5")
+        assert operations.select_measures(campaign).names == campaign.info.measures
         assert dict(campaign.read("SELECT * FROM about"))["measures"] == json.dumps(
             ["AP", "nDCG@10", "P(rel=2)@5"]
         )
     with cal.Campaign.create(tmp_path / "own", measures=[parse("AP", "retrieval")]) as campaign:
-        assert campaign.about.measures == ("AP",)
+        assert campaign.info.measures == ("AP",)
     with cal.Campaign.create(tmp_path / "one", measures="set") as campaign:
-        assert campaign.about.measures[-1] == "SetAP"  # a name of several
+        assert campaign.info.measures[-1] == "SetAP"  # a name of several
     with cal.Campaign.create(tmp_path / "none", goal="top-3") as campaign:
-        assert campaign.about.measures == ()
+        assert campaign.info.measures == ()
         assert operations.select_measures(campaign).names == ("nDCG@3", "RR@3", "P@3")
         assert operations.select_measures(campaign, ["AP"]).names == ("AP",)
 
@@ -166,7 +166,7 @@ def test_files_of_the_first_version_are_opened_as_they_are(tmp_path: Path) -> No
         file.execute("PRAGMA user_version = 1")
     file.close()
     with cal.Campaign.open(path) as campaign:
-        assert campaign.about.measures == ()
+        assert campaign.info.measures == ()
         assert operations.select_measures(campaign).names == ("nDCG@3", "RR@3", "P@3")
         campaign.add_topics([Topic("3", "three")])
     with sqlite3.connect(path) as file:
@@ -179,7 +179,7 @@ def test_the_command_says_what_is_measured(tmp_path: Path) -> None:
     done = invoke(["campaign", "create", path, "-m", "map", "--measure", "xinfAP"])
     assert "c.campaign: measured by AP, xinfAP\n" in done.stderr
     with cal.Campaign.open(path) as campaign:
-        assert campaign.about.measures == ("AP", "xinfAP")
+        assert campaign.info.measures == ("AP", "xinfAP")
     done = invoke(["campaign", "create", f"{path}2"])
     assert "measured by nDCG@10, RR@10, P@10\n" in done.stderr
     assert invoke(["campaign", "create", f"{path}3", "-m", "nDGC@10"]).exit_code != 0

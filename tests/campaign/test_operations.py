@@ -105,7 +105,8 @@ def test_a_pool_of_all_that_runs_retrieved(path: Path) -> None:
         assert set(upcoming("1", {}, frozenset())) == {f"1{d}" for d in every}
     judged(path, [("ann", "1", "1a", 1), ("ann", "2", "2b", 1)])
     deep = json.loads(run("check", path, "--depth", "all", "--format", "json").stdout)
-    assert deep["left_out"] == json.loads(run("check", path, "--format", "json").stdout)["left_out"]
+    default = json.loads(run("check", path, "--format", "json").stdout)
+    assert deep["leave_one_group_out"] == default["leave_one_group_out"]
     for wrong in ("none", "0", "-1", "1.5"):
         refused = CliRunner().invoke(cli, ["campaign", "pool", str(path), "--depth", wrong])
         assert refused.exit_code != 0
@@ -238,7 +239,7 @@ def test_agreement_and_decisions(path: Path, tmp_path: Path) -> None:
                 rows.append((name, "1", f"1{document}", grade))
         rows.append(("ann", "2", f"2{document}", int(k % 4 == 0)))
     judged(path, rows)
-    judged(path, [("ann", "1", "1b", 0)], again=True)
+    judged(path, [("ann", "1", "1b", 0)], is_repeat=True)
     said = run("agreement", path, "--assessor", "ann", "--assessor", "ben", "--orders").output
     assert "percent-agreement" in said
     assert "10 of 24" not in said
@@ -308,7 +309,7 @@ def test_checks(path: Path) -> None:
     assert "Topics without a pool: '4'." in said
     assert "There is one assessor" in said
     found = json.loads(run("check", path, "-m", "AP", "--draws", 2, "--format", "json").stdout)
-    left = {one["group"]: one for one in found["left_out"]}
+    left = {one["group"]: one for one in found["leave_one_group_out"]}
     assert (left["cats"]["documents"], left["cats"]["relevant"]) == (6, 2)
     assert left["bees"]["runs"] == ["b"]
     assert {one["relevant"] for one in found["sparse"]} == {1, 2, 5}
@@ -336,7 +337,7 @@ def test_what_is_checked_is_what_is_exported(path: Path, tmp_path: Path, rule: s
     run("export", path, "--qrels", tmp_path / "q", "--runs", tmp_path / "runs", *asked)
     runs = [str(one) for one in sorted((tmp_path / "runs").iterdir())]
     scored = cal.retrieval(str(tmp_path / "q"), runs, measures=["nDCG@3", "AP"], interval="none")
-    changes = found["left_out"][0]["changes"]
+    changes = found["leave_one_group_out"][0]["changes"]
     for change in changes:
         for name, (value, _) in change["values"].items():
             assert scored[name, change["measure"]].value == pytest.approx(value, abs=1e-12)

@@ -250,7 +250,7 @@ def test_fifty_fast_keys_are_fifty_judgments_on_fifty_documents(browser: Any, se
     saved(page)
     assert server.judged() == pressed | dict(zip(seen, map(int, keys), strict=True))
     assert len(server.judged()) == len(server.events()) == 100
-    assert [event.shown for event in server.events()] == list(range(1, 101))
+    assert [event.display_position for event in server.events()] == list(range(1, 101))
 
 
 def test_a_key_that_is_held_down_judges_once(browser: Any, serve: Serve) -> None:
@@ -363,7 +363,7 @@ def test_preferences(browser: Any, serve: Serve) -> None:
         page.keyboard.press({1: "1", -1: "2"}[better])
         expected[left, right] = better
     with cal.Campaign.open(server.path, readonly=True) as campaign:
-        made = {(p.document, p.other): p.grade for p in campaign.preferences("ann")}
+        made = {(p.document, p.other_document): p.grade for p in campaign.preferences("ann")}
     assert made == expected
     assert 2 * 4 <= len(made) <= 2 * 5  # a merge sort of four takes four or five
     assert page.locator("#end-title").inner_text() == "All done, thank you"

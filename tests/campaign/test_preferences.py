@@ -24,11 +24,11 @@ def judge(
     desk: AssessorSession, numbers: count[int], worth: dict[str, int], task: JudgingTask
 ) -> None:
     number = next(numbers)
-    assert task.other is not None
-    a, b = worth[task.document], worth[task.other]
+    assert task.other_document is not None
+    a, b = worth[task.document], worth[task.other_document]
     desk.apply(
         LoggedEvent(number, f"id{number}", "", "ann", *task[:3], "preference", (a > b) - (a < b),
-               None, None, None, task.again, None)
+               None, None, None, task.is_repeat, None)
     )  # fmt: skip
 
 
@@ -45,16 +45,16 @@ def test_an_assessor_who_knows_an_order_is_asked_until_it_is_known(size: int, le
         math.inf,
     )
     while desk.upcoming(1):
-        now = desk.progress().left
+        now = desk.progress().remaining
         assert len(desk.upcoming(1000)) <= now < left  # a bound that falls with each answer
         left = now
         task = dice.choice(desk.upcoming(1000))  # in whatever order they are answered
-        assert task.other is not None
-        pair = frozenset((task.document, task.other))
+        assert task.other_document is not None
+        pair = frozenset((task.document, task.other_document))
         assert pair not in asked
         asked.add(pair)
         judge(desk, numbers, worth, task)
-    assert desk.progress().left == 0
+    assert desk.progress().remaining == 0
     assert len(asked) <= size * math.ceil(math.log2(size)) - size + 1 if size > 1 else not asked
     groups = plan.sorted("t", desk.past).groups
     assert groups is not None
@@ -80,15 +80,15 @@ def test_sides_are_drawn_and_turn_the_second_time() -> None:
     while upcoming := desk.upcoming(1):
         tasks += upcoming
         judge(desk, numbers, worth, upcoming[0])
-    first = [task for task in tasks if not task.again]
-    turned = sum(task.document > (task.other or "") for task in first)
+    first = [task for task in tasks if not task.is_repeat]
+    turned = sum(task.document > (task.other_document or "") for task in first)
     assert 0.35 < turned / len(first) < 0.65
-    again = [task for task in tasks if task.again]
+    again = [task for task in tasks if task.is_repeat]
     assert 0.3 < len(again) / len(first) < 0.7
     for task in again:
-        assert task.other is not None
-        once = JudgingTask("t", task.other, task.document)
-        assert tasks.index(task) - tasks.index(once) > settings.gap // 2
+        assert task.other_document is not None
+        once = JudgingTask("t", task.other_document, task.document)
+        assert tasks.index(task) - tasks.index(once) > settings.repeat_distance // 2
 
 
 def test_a_pair_that_is_put_aside_holds_up_no_other() -> None:
@@ -107,7 +107,7 @@ def test_a_pair_that_is_put_aside_holds_up_no_other() -> None:
         judge(desk, numbers, worth, upcoming[0])
     progress = desk.progress()
     assert desk.skipped() == [task]
-    assert (progress.skipped, progress.left > 0) == (1, True)  # the rest waits for it
+    assert (progress.skipped, progress.remaining > 0) == (1, True)  # the rest waits for it
     judge(desk, numbers, worth, task)
     while upcoming := desk.upcoming(1):
         judge(desk, numbers, worth, upcoming[0])
@@ -120,10 +120,10 @@ def test_only_among_good_documents() -> None:
         LoggedEvent(i, f"g{i}", "", "ann", "t", d, None, "grade", g, None, None, None, False, None)
         for i, (d, g) in enumerate(grades.items(), 1)
     ]
-    settings = DisplaySettings(mode="preferences", least=2, repeats=0)
+    settings = DisplaySettings(mode="preferences", min_grade=2, repeats=0)
     desk = AssessorSession(
         ["t"], PreferenceWorkflow({"t": [*grades, "e"]}, "ann", settings), events
     )
     (task,) = desk.upcoming(9)
-    assert {task.document, task.other} == {"b", "d"}
+    assert {task.document, task.other_document} == {"b", "d"}
     assert desk.progress()[:3] == (0, 1, 0)

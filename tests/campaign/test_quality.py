@@ -80,10 +80,10 @@ def test_significant_pairs_that_are_lost_gained_and_turned() -> None:
     after = score_systems(quality.remove_judgments(judged, own), rankings, ["AP"])
     [change] = ranking_changes(before, after)
     assert change.reversed == (("a", "c"), ("b", "c"))
-    assert set(change.kept + change.lost) == {("a", "b")}
+    assert set(change.still_significant + change.no_longer_significant) == {("a", "b")}
     [back] = ranking_changes(after, before)
     assert back.reversed == (("c", "a"), ("c", "b"))
-    assert set(back.gained) == set(change.lost)
+    assert set(back.newly_significant) == set(change.no_longer_significant)
     # As calipers.compare has it, by other deals.
     run = {
         n: {t: {d: -float(k) for k, d in enumerate(of)} for t, of in r.items()}
@@ -111,11 +111,16 @@ def test_sparse_judgments() -> None:
     assert found["AP", 1].value[1] == pytest.approx(found["RR", 1].value[1])
     for name in ("AP", "RR", "nDCG@10"):
         few, some, every = (found[name, number] for number in (1, 5, 100))
-        assert (every.tau, every.tau_ap, every.lost, every.reversed) == (1, 1, 0, 0)
+        assert (every.tau, every.tau_ap, every.no_longer_significant, every.reversed) == (
+            1,
+            1,
+            0,
+            0,
+        )
         assert few.worst_tau <= few.tau <= some.tau <= 1
-        assert few.lost >= some.lost
+        assert few.no_longer_significant >= some.no_longer_significant
         assert few.value[1] < some.value[1] < every.value[1] == every.value[0]
-    assert found["AP", 1].lost > found["AP", 1].pairs / 2
+    assert found["AP", 1].no_longer_significant > found["AP", 1].pairs / 2
     [first] = quality.sparse_judgments(judged, rankings, [1], measures=["RR"], found_by_run="d")
     assert first.tau < 0
     thin = quality._sample_relevant(judged, 1, 1, np.random.default_rng(0), rankings["d"])

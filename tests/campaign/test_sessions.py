@@ -51,7 +51,7 @@ def test_a_page_learns_nothing_that_would_sway(pooled: cal.Campaign) -> None:
     session = desks.session("ada")
     tasks = desks.tasks("ada", session["queue"])
     seen = json.dumps([session, tasks, desks.listed("ada")])
-    for secret in ("bob", "0.1234", "stratum", 'top"', "again", "position"):
+    for secret in ("bob", "0.1234", "stratum", 'top"', "repeat", "position"):
         assert secret not in seen
     assert len(tasks) == len(session["queue"]) == 14 + 7
     looks = {tuple(sorted(task)) for task in tasks}
@@ -64,13 +64,13 @@ def test_what_is_judged_is_recorded_with_what_was_seen(pooled: cal.Campaign) -> 
     first, second = desks.session("ada")["queue"][:2]
     answer = desks.record("ada", told(first, grade=2, seconds=1.5))
     assert answer["queue"][0] == second
-    assert answer["progress"] == {"done": 1, "left": 13, "skipped": 0, "seconds": None}
+    assert answer["progress"] == {"done": 1, "remaining": 13, "skipped": 0, "seconds": None}
     assert answer["current"]["grade"] == 2
     desks.record("ada", told(second, "note", None, note="hard"))
     desks.record("ada", told(second, grade=0, seconds=2))
     (one, two) = pooled.judgments("ada")
-    assert (one.grade, one.seconds, one.shown, one.again) == (2, 1.5, 1, False)
-    assert (two.grade, two.seconds, two.shown) == (0, 2, 2)
+    assert (one.grade, one.seconds, one.display_position, one.is_repeat) == (2, 1.5, 1, False)
+    assert (two.grade, two.seconds, two.display_position) == (0, 2, 2)
     assert [event.note for event in pooled.events()] == [None, "hard", None]
     assert desks.tasks("ada", [second])[0]["note"] == "hard"
 
@@ -123,9 +123,9 @@ def test_second_times_are_kept_apart(pooled: cal.Campaign) -> None:
     desks = SessionManager(pooled, ["ada"], DisplaySettings(repeats=0.3))
     while queue := desks.ahead("ada")["queue"]:
         desks.record("ada", told(queue[0], grade=len(queue) % 2))
-    assert len(pooled.judgments("ada", again=False)) == 14
-    assert len(pooled.judgments("ada", again=True)) == 5
-    shown = [judgment.shown for judgment in pooled.judgments("ada")]
+    assert len(pooled.judgments("ada", is_repeat=False)) == 14
+    assert len(pooled.judgments("ada", is_repeat=True)) == 5
+    shown = [judgment.display_position for judgment in pooled.judgments("ada")]
     assert shown == list(range(1, 20))
 
 
@@ -171,7 +171,7 @@ def test_preferences_are_between_what_stands_left_and_right(pooled: cal.Campaign
     desks.record("ada", told(queue[1], "skip", None))
     desks.record("ada", told(queue[2], "note", None, note="alike"))
     (made,) = pooled.preferences("ada")
-    assert (made.document, made.other, made.grade) == (left, right, 1)
+    assert (made.document, made.other_document, made.grade) == (left, right, 1)
     lines = desks.listed("ada")
     assert [len(lines[part]) for part in ("aside", "judged")] == [1, 1]
     turned = ".".join(reversed(queue[0].split(".")))
@@ -349,8 +349,13 @@ def test_names_in_addresses(name: str, plain: bool) -> None:
 
 def test_how_documents_are_shown_is_kept(pooled: cal.Campaign) -> None:
     assert get_settings(pooled) == DisplaySettings()
-    set_settings(pooled, DisplaySettings(mode="preferences", least=2, seed=7))
-    assert get_settings(pooled) == DisplaySettings(mode="preferences", least=2, seed=7)
+    set_settings(pooled, DisplaySettings(mode="preferences", min_grade=2, seed=7))
+    assert get_settings(pooled) == DisplaySettings(mode="preferences", min_grade=2, seed=7)
+    with pooled.write() as connection:  # as earlier versions wrote them
+        connection.execute(
+            "UPDATE about SET value = ? WHERE key = 'judging'", ('{"gap": 3, "least": 1}',)
+        )
+    assert get_settings(pooled) == DisplaySettings(repeat_distance=3, min_grade=1)
 
 
 @pytest.mark.parametrize(("name", "said"), [("nobody", "not of this campaign"), ("gpt", "program")])

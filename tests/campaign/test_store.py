@@ -109,7 +109,7 @@ def test_a_name_with_signs_of_an_address(tmp_path: Path) -> None:
     path = tmp_path / "50%?#.campaign"
     cal.Campaign.create(path).close()
     with cal.Campaign.open(path, readonly=True) as campaign:
-        assert campaign.about.name == "50%?#"
+        assert campaign.info.name == "50%?#"
 
 
 def test_for_reading_only(campaign: cal.Campaign) -> None:
@@ -187,10 +187,14 @@ def test_what_replaces_something_stale_is_refused(campaign: cal.Campaign) -> Non
         campaign.record(grade("c", 3, replaces=1))
     assert (caught.value.event, caught.value.grade) == (2, 1)
     # Others, other documents and planted repeats are no concern of it.
-    for name, of in (("d", {"assessor": "bob"}), ("e", {"document": "x"}), ("f", {"again": True})):
+    for name, of in (
+        ("d", {"assessor": "bob"}),
+        ("e", {"document": "x"}),
+        ("f", {"is_repeat": True}),
+    ):
         campaign.record(grade(name, 3, **of))  # type: ignore[arg-type]
-    assert grades(campaign, again=False) == [("ada", "d", 1), ("bob", "d", 3), ("ada", "x", 3)]
-    assert grades(campaign, again=True) == [("ada", "d", 3)]
+    assert grades(campaign, is_repeat=False) == [("ada", "d", 1), ("bob", "d", 3), ("ada", "x", 3)]
+    assert grades(campaign, is_repeat=True) == [("ada", "d", 3)]
 
 
 def test_undo_goes_back_step_by_step(campaign: cal.Campaign) -> None:
@@ -228,19 +232,19 @@ def test_undo_goes_back_step_by_step(campaign: cal.Campaign) -> None:
 
 
 def test_preferences_are_of_pairs_either_way_round(campaign: cal.Campaign) -> None:
-    campaign.record(grade("a", 1, "x", other="y", kind="preference"))
+    campaign.record(grade("a", 1, "x", other_document="y", kind="preference"))
     with pytest.raises(EditConflict):
-        campaign.record(grade("b", 1, "y", other="x", kind="preference"))
-    campaign.record(grade("b", 1, "y", other="x", kind="preference", replaces=1))
+        campaign.record(grade("b", 1, "y", other_document="x", kind="preference"))
+    campaign.record(grade("b", 1, "y", other_document="x", kind="preference", replaces=1))
     (found,) = campaign.preferences()
-    assert (found.document, found.other, found.grade) == ("y", "x", 1)
+    assert (found.document, found.other_document, found.grade) == ("y", "x", 1)
     assert grades(campaign) == []
     campaign.record(grade("u", None, "y", kind="undo", replaces=2))
-    assert [p.document for p in campaign.preferences("ada", topic="1", again=False)] == ["x"]
+    assert [p.document for p in campaign.preferences("ada", topic="1", is_repeat=False)] == ["x"]
     with pytest.raises(cal.InputError, match="between two documents"):
-        campaign.record(grade("c", 1, "x", other="x", kind="preference"))
+        campaign.record(grade("c", 1, "x", other_document="x", kind="preference"))
     with pytest.raises(cal.InputError, match="grade 2, expected -1, 0, 1"):
-        campaign.record(grade("c", 2, "x", other="z", kind="preference"))
+        campaign.record(grade("c", 2, "x", other_document="z", kind="preference"))
 
 
 def test_adjudicators_decide(campaign: cal.Campaign) -> None:
@@ -276,10 +280,10 @@ BAD = {
     "a grade of a note": ({"kind": "note"}, "grade 1, expected none"),
     "a stranger": ({"assessor": "mallory"}, "assessor 'mallory' is not of this campaign"),
     "an unknown topic": ({"topic": "7"}, "topic '7' is not of this campaign"),
-    "two documents": ({"other": "x"}, "has no other document"),
+    "two documents": ({"other_document": "x"}, "has no other document"),
     "time backwards": ({"seconds": -1.0}, "seconds -1.0, expected a number from 0"),
     "no time": ({"seconds": float("nan")}, "seconds nan, expected a number from 0"),
-    "a place beyond all": ({"shown": 2**70}, "is not the number of an event or a position"),
+    "a place beyond all": ({"display_position": 2**70}, "is not the number of an event or a position"),
     "a note of a book": ({"note": "x" * 100_001}, "the note has more than 100000 characters"),
     "a broken note": ({"note": "\udfff"}, "the note contains an invalid character"),
 }  # fmt: skip
@@ -346,8 +350,8 @@ def test_goals_and_grades(tmp_path: Path) -> None:
     with cal.Campaign.create(
         tmp_path / "x.campaign", goal="TOP 5", grades={1: "yes", 0: "no"}
     ) as campaign:
-        assert campaign.about.goal == "top-5"
-        assert campaign.about.grades == {0: "no", 1: "yes"}
+        assert campaign.info.goal == "top-5"
+        assert campaign.info.grades == {0: "no", 1: "yes"}
     for goal in ("top-0", "best", ""):
         with pytest.raises(cal.InputError, match="expected top-K"):
             parse_goal(goal)

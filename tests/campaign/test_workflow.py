@@ -41,8 +41,8 @@ class Assessor:
         number = next(self._numbers)
         event = LoggedEvent(
             event=number, id=f"id{number}", time="", assessor="ann", topic=task.topic,
-            document=task.document, other=task.other, kind=kind, grade=grade, note=None,
-            seconds=more.get("seconds"), shown=self.desk.position(task), again=task.again,
+            document=task.document, other_document=task.other_document, kind=kind, grade=grade, note=None,
+            seconds=more.get("seconds"), display_position=self.desk.position(task), is_repeat=task.is_repeat,
             replaces=more.get("replaces"),
         )  # fmt: skip
         self.desk.apply(event)
@@ -90,24 +90,24 @@ def test_all_is_judged_once_topic_by_topic() -> None:
     assert {(task.topic, task.document) for task in tasks} == {
         (topic, document) for topic, of in POOL.items() for document in of
     }
-    assert not any(task.again for task in tasks)
+    assert not any(task.is_repeat for task in tasks)
 
 
 @pytest.mark.parametrize("gap", [1, 5, 10])
 def test_second_times_come_late_and_look_like_first_ones(gap: int) -> None:
-    settings = DisplaySettings(repeats=0.2, gap=gap)
+    settings = DisplaySettings(repeats=0.2, repeat_distance=gap)
     tasks = Assessor(GradingWorkflow(POOL, "ann", settings)).all()
-    again = [task for task in tasks if task.again]
+    again = [task for task in tasks if task.is_repeat]
     assert len(again) == 18  # a fifth of 87, rounded up
     assert set(again) == plant_repeats(
         {t: presentation_order(of, t, "ann", settings) for t, of in POOL.items()}, "ann", settings
     )
     for task in again:
-        first = tasks.index(task._replace(again=False))
+        first = tasks.index(task._replace(is_repeat=False))
         assert tasks.index(task) - first > effective_gap(len(POOL[task.topic]), settings)
     assert len(set(tasks)) == len(tasks) == 87 + 18
     assert again != [
-        task for task in Assessor(GradingWorkflow(POOL, "ben", settings)).all() if task.again
+        task for task in Assessor(GradingWorkflow(POOL, "ben", settings)).all() if task.is_repeat
     ]
 
 
@@ -115,7 +115,7 @@ def test_what_is_foretold_is_what_comes() -> None:
     plan = GradingWorkflow(POOL, "ann", DisplaySettings(repeats=0.3))
     assessor = Assessor(plan)
     foretold = assessor.desk.upcoming(1000)
-    assert assessor.desk.progress().left == len(foretold)
+    assert assessor.desk.progress().remaining == len(foretold)
     assert Assessor(plan).all() == foretold
     for done in range(20):
         assert assessor.desk.upcoming(1000) == foretold[done:]
@@ -159,8 +159,8 @@ def test_skips_wait_on_their_list() -> None:
 def test_a_skipped_document_does_not_come_a_second_time_before_its_first() -> None:
     plan = GradingWorkflow(POOL, "ann", DisplaySettings(repeats=0.5))
     assessor = Assessor(plan)
-    second = next(task for task in assessor.desk.upcoming(1000) if task.again)
-    first = second._replace(again=False)
+    second = next(task for task in assessor.desk.upcoming(1000) if task.is_repeat)
+    first = second._replace(is_repeat=False)
     while assessor.next() != first:
         assessor.does("grade", assessor.next(), 1)
     assessor.does("skip", first)
@@ -178,7 +178,7 @@ def test_undo_brings_back_what_stood_before() -> None:
     one = assessor.does("grade", task, 1)
     two = assessor.does("grade", task, 2, replaces=one.event)
     assert assessor.desk.past.current(task) == two
-    assert assessor.desk.position(task) == one.shown == 1
+    assert assessor.desk.position(task) == one.display_position == 1
     assessor.does("undo", task, replaces=two.event)
     assert assessor.desk.past.current(task) == one
     assert assessor.desk.acts(9) == [one]
@@ -224,7 +224,7 @@ def test_notes_stand_for_both_times_apart() -> None:
     note = assessor.does("note", task)._replace(note="blurred")
     assessor.desk.past.notes[task] = [note]
     assert assessor.desk.past.note(task) == "blurred"
-    assert assessor.desk.past.note(task._replace(again=True)) == ""
+    assert assessor.desk.past.note(task._replace(is_repeat=True)) == ""
     assert assessor.next() == task
     assert assessor.desk.acts(9) == []
 
@@ -249,7 +249,13 @@ def test_a_method_that_learns_says_what_comes_next() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"mode": "stars"}, {"order": "alphabet"}, {"repeats": 1.5}, {"repeats": -0.1}, {"gap": 0}],
+    [
+        {"mode": "stars"},
+        {"order": "alphabet"},
+        {"repeats": 1.5},
+        {"repeats": -0.1},
+        {"repeat_distance": 0},
+    ],
 )
 def test_settings_that_make_no_sense(wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(wrong))):

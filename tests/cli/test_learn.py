@@ -81,7 +81,7 @@ def scored(tmp_path):
 def test_a_threshold_is_chosen_on_the_validation_rows(scored, tmp_path):
     path, truth, score, part = scored
     out = tmp_path / "out.json"
-    run(path, "--truth", "kind", "--score", "net=s", "--part", "part", "--threshold", "accuracy",
+    run(path, "--truth", "kind", "--score", "net=s", "--split", "part", "--threshold", "accuracy",
         "-m", "accuracy", "-o", str(out))  # fmt: skip
     made = cal.from_json(out)
     [found] = made.tuned_thresholds
@@ -96,11 +96,11 @@ def test_a_threshold_is_chosen_on_the_validation_rows(scored, tmp_path):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("--part", "part", "--threshold", "speed"), "--threshold: rule 'speed'"),
-        (("--part", "part", "--on", "validation", "--threshold", "F1"), "--on selects them"),
+        (("--split", "part", "--threshold", "speed"), "--threshold: rule 'speed'"),
+        (("--split", "part", "--on", "validation", "--threshold", "F1"), "with --on test"),
         (("--fold", "part", "--folds", "3"), "--folds goes with an estimator"),
-        (("--fold", "part", "--on", "test"), "--on goes with --part"),
-        ((), "predictions with --fold, the fold of each, or with --part"),
+        (("--fold", "part", "--on", "test"), "--on requires --split"),
+        ((), "predictions with --fold, the fold of each, or with --split"),
         (("--fold", "part", "--interval", "nested"), "give --estimator"),
     ],
 )

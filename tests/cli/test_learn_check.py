@@ -41,5 +41,5 @@ def test_nothing_and_something_is_found(table: str) -> None:
 
 
 def test_a_column_that_names_the_parts(table: str) -> None:
-    said = CliRunner().invoke(cli, ["learn", "check-split", table, "--part", "y"])
+    said = CliRunner().invoke(cli, ["learn", "check-split", table, "--split", "y"])
     assert "expected 'train', 'validation' or 'test'" in str(said.exception or said.output)

@@ -87,7 +87,7 @@ def test_one_split(table: str) -> None:
         "alpha",
         "--param-range",
         "10,0.1",
-        "--part",
+        "--split",
         "part",
         "--format",
         "json",
@@ -95,14 +95,14 @@ def test_one_split(table: str) -> None:
     done = calipers("learn", "validation-curve", table, *RIDGE, *FEATURES, *asked)
     assert done.exit_code == 0, done.stderr
     same = cal.validation_curve(
-        Ridge(), X, Y, param_name="alpha", param_range=[10, 0.1], part=PARTS
+        Ridge(), X, Y, param_name="alpha", param_range=[10, 0.1], split=PARTS
     )
     made = cal.from_json(done.stdout)
     assert (made.rows(), made.test) == (same.rows(), same.test)
     grown = calipers(
         "learn", "learning-curve", table, *RIDGE, *FEATURES, "--train-sizes", "10,30", *asked[4:]
     )
-    known = cal.learning_curve(Ridge(), X, Y, train_sizes=[10, 30], part=PARTS)
+    known = cal.learning_curve(Ridge(), X, Y, train_sizes=[10, 30], split=PARTS)
     assert cal.from_json(grown.stdout).rows() == known.rows()
 
 
@@ -111,7 +111,7 @@ LOGISTIC = "sklearn.linear_model.LogisticRegression"
 
 def test_selection(table: str) -> None:
     estimators = ("--estimator", f"a={LOGISTIC}(C=0.001)", "--estimator", f"b={LOGISTIC}")
-    asked = ("--part", "part", "--threshold", "accuracy", "-m", "accuracy", "--inner-folds", "3")
+    asked = ("--split", "part", "--threshold", "accuracy", "-m", "accuracy", "--inner-folds", "3")
     done = calipers(
         "learn", "select", table, "--truth", "kind", *estimators, *FEATURES, *asked,
         "--format", "json",
@@ -119,7 +119,7 @@ def test_selection(table: str) -> None:
     assert done.exit_code == 0, done.stderr
     same = cal.select_model(
         {"a": LogisticRegression(C=0.001), "b": LogisticRegression()}, X, (Y > 1).astype(int),
-        part=PARTS, threshold="accuracy", measure="accuracy", inner_cv=3,
+        split=PARTS, threshold="accuracy", measure="accuracy", inner_cv=3,
     )  # fmt: skip
     made = cal.from_json(done.stdout)
     assert made.rows() == same.rows()
@@ -145,15 +145,15 @@ def test_bias(table: str) -> None:
         (("bias-variance", "--bootstrap", "--param-name", "alpha"), "go together"),
         # What was given is called as it was given.
         (
-            ("learning-curve", "--part", "part", "--folds", "3"),
-            "--part determines the training rows",
+            ("learning-curve", "--split", "part", "--folds", "3"),
+            "--split determines the training rows",
         ),
-        (("learning-curve", "--part", "part", "--n-repeats", "3"), "omit --n-repeats"),
-        (("learning-curve", "--part", "name"), "--part: holds 'a', expected 'train'"),
+        (("learning-curve", "--split", "part", "--n-repeats", "3"), "omit --n-repeats"),
+        (("learning-curve", "--split", "name"), "--split: holds 'a', expected 'train'"),
         (("learning-curve", "--inner-folds", "3"), "as in --threshold F1"),
         (("learning-curve", "--threshold", "F1"), "--threshold requires two classes"),
         (("learning-curve", "--jobs", "0"), "--jobs is 0"),
-        (("select", "--part", "part"), "there is one --estimator"),
+        (("select", "--split", "part"), "there is one --estimator"),
     ],
 )
 def test_what_is_wrong_is_said(table: str, asked: tuple[str, ...], said: str) -> None:

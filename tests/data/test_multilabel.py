@@ -48,7 +48,7 @@ def test_text_of_every_library(holder: str) -> None:
     found = encode_classes(HOLDERS[holder](WORDS))
     assert found.names == ("child", "man", "woman")
     assert found.codes.tolist() == CODES
-    assert found.codes_of(HOLDERS[holder](WORDS[::-1]), "predicted").tolist() == CODES[::-1]
+    assert found.encode(HOLDERS[holder](WORDS[::-1]), "predicted").tolist() == CODES[::-1]
 
 
 @pytest.mark.parametrize(
@@ -107,9 +107,9 @@ def test_labels_of_every_type(values: Any, names: tuple[str, ...]) -> None:
 def test_what_is_equal_is_one_class() -> None:
     found = encode_classes([0, 1, 2, 1])
     for same in ([0.0, 1.0, 2.0, 1.0], ["0", "1", "2", "1"], pd.Series(["0", "1", "2", "1"])):
-        assert found.codes_of(same, "predicted").tolist() == [0, 1, 2, 1]
-    assert found.codes_of([False, True, False, True], "predicted").tolist() == [0, 1, 0, 1]
-    assert encode_classes([True, False]).codes_of([1, 0], "predicted").tolist() == [1, 0]
+        assert found.encode(same, "predicted").tolist() == [0, 1, 2, 1]
+    assert found.encode([False, True, False, True], "predicted").tolist() == [0, 1, 0, 1]
+    assert encode_classes([True, False]).encode([1, 0], "predicted").tolist() == [1, 0]
 
 
 def test_classes_without_a_row() -> None:
@@ -134,8 +134,8 @@ def test_classes_without_a_row() -> None:
     [
         (lambda: encode_classes(WORDS, ["woman", "men", "child"]), "truth: 'man' in row 0 is not a class; did you mean 'woman'? (macro-F1(labels=['a', 'b']) and recall[a] use only some of the classes)"),
         (lambda: encode_classes(WORDS, ["a", "b", "a"]), "labels: 'a' appears more than once"),
-        (lambda: encode_classes(WORDS).codes_of([*WORDS[:4], "dog"], "predicted"), "predicted: 'dog' in row 4 is not a class; there are 'child', 'man', 'woman'"),
-        (lambda: encode_classes(WORDS).codes_of(WORDS[:4], "predicted"), "predicted: has 4 rows, truth has 5"),
+        (lambda: encode_classes(WORDS).encode([*WORDS[:4], "dog"], "predicted"), "predicted: 'dog' in row 4 is not a class; there are 'child', 'man', 'woman'"),
+        (lambda: encode_classes(WORDS).encode(WORDS[:4], "predicted"), "predicted: has 4 rows, truth has 5"),
         (lambda: encode_classes([1.0, float("nan")]), "truth: is NaN in row 1, expected finite numbers"),
         (lambda: encode_classes({"a"}), "truth: {'a'} is not a column of values"),
         (lambda: encode_classes([]), "truth: is empty"),

@@ -208,7 +208,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "check_split": (
         cal.check_split,
         {
-            "parts": ["train", "train", "test"] * 4,
+            "split": ["train", "train", "test"] * 4,
             "X": [[s, o] for s, o in zip(SCORE, OTHER, strict=True)],
             "y": TRUTH,
             "estimator": DecisionTreeClassifier(max_depth=2),
@@ -242,7 +242,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         {
             "truth": TRUTH,
             "score": SCORE,
-            "part": ["train", "validation", "test"] * 4,
+            "split": ["train", "validation", "test"] * 4,
             "threshold": "F1",
             "measures": ["F1"],
             "curves": False,

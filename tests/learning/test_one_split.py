@@ -28,7 +28,7 @@ CANCER, KIND = load_breast_cancer(return_X_y=True)
 CANCER = CANCER[:, :5]
 PARTS = cal.split(len(Y), validation=0.25, test=0.25)
 COLUMN = np.empty(len(Y), dtype="U10")
-for _name, _rows in PARTS.parts.items():
+for _name, _rows in PARTS.subsets.items():
     COLUMN[_rows] = _name
 TREE = DecisionTreeRegressor(random_state=0)
 DEPTHS = [1, 2, 4, 9]
@@ -38,13 +38,13 @@ ALPHAS = {"stiff": Ridge(alpha=1000.0), "loose": Ridge(alpha=0.1), "ols": Linear
 
 
 def fitted(model: Any, on: str = "train") -> Any:
-    rows = PARTS.parts[on]
+    rows = PARTS.subsets[on]
     return model.fit(X[rows], Y[rows])
 
 
 @pytest.fixture(scope="module")
 def depths() -> cal.ValidationCurve:
-    return cal.validation_curve(TREE, X, Y, param_name="max_depth", param_range=DEPTHS, part=PARTS)
+    return cal.validation_curve(TREE, X, Y, param_name="max_depth", param_range=DEPTHS, split=PARTS)
 
 
 def test_values_are_those_of_scikit_learn(depths: cal.ValidationCurve) -> None:
@@ -96,14 +96,14 @@ def test_the_chosen_one_is_measured_on_the_test_rows(depths: cal.ValidationCurve
     ids=["array", "list", "pandas", "arrow", "places", "by name"],
 )
 def test_a_split_in_every_form(part: Any, depths: cal.ValidationCurve) -> None:
-    made = cal.validation_curve(TREE, X, Y, param_name="max_depth", param_range=DEPTHS, part=part)
+    made = cal.validation_curve(TREE, X, Y, param_name="max_depth", param_range=DEPTHS, split=part)
     assert made.rows() == depths.rows()
     assert made.test == depths.test
 
 
 def test_a_splitter_of_one_fold_and_a_pair_are_one_split(depths: cal.ValidationCurve) -> None:
     for given in ({"cv": [(PARTS.train, PARTS.validation)]},
-                  {"part": (PARTS.train, PARTS.validation)}):  # fmt: skip
+                  {"split": (PARTS.train, PARTS.validation)}):  # fmt: skip
         made = cal.validation_curve(TREE, X, Y, param_name="max_depth", param_range=DEPTHS, **given)
         assert made.rows() == depths.rows()
         assert made.test is None
@@ -131,7 +131,7 @@ def test_measures_of_classes(measure: str, known: Any) -> None:
     parts = cal.split(len(KIND), validation=0.3, stratify=KIND)
     made = cal.validation_curve(
         LogisticRegression(max_iter=5000), CANCER, KIND, param_name="C", param_range=[0.001, 1.0],
-        measure=measure, part=parts,
+        measure=measure, split=parts,
     )  # fmt: skip
     model = LogisticRegression(max_iter=5000, C=1.0).fit(CANCER[parts.train], KIND[parts.train])
     said = model.predict_proba(CANCER[parts.validation])
@@ -143,22 +143,24 @@ def test_groups_and_weights_are_those_of_the_intervals() -> None:
     group = np.arange(len(Y)) // 3
     parts = cal.split(len(Y), group=group, validation=0.3)
     weight = np.random.default_rng(0).uniform(0.5, 2, len(Y))
-    made = cal.cross_validate(Ridge(), X, Y, part=parts, group=group, weight=weight, measures="MSE")
+    made = cal.cross_validate(
+        Ridge(), X, Y, split=parts, group=group, weight=weight, measures="MSE"
+    )
     rows = parts.test
     model = Ridge().fit(X[parts.train], Y[parts.train], sample_weight=weight[parts.train])
     known = cal.regression(
         Y[rows], model.predict(X[rows]), weight=weight[rows], cluster=group[rows], measures="MSE"
     )
     assert (made["MSE"].low, made["MSE"].high) == (known["MSE"].low, known["MSE"].high)
-    assert not any("more than one part" in note for note in made.notes)
-    split_up = cal.cross_validate(Ridge(), X, Y, part=COLUMN, group=group, measures="MSE")
-    assert any("groups have rows in more than one part" in note for note in split_up.notes)
+    assert not any("more than one subset" in note for note in made.notes)
+    split_up = cal.cross_validate(Ridge(), X, Y, split=COLUMN, group=group, measures="MSE")
+    assert any("groups have rows in more than one subset" in note for note in split_up.notes)
 
 
 def test_the_learning_curve() -> None:
     own = np.concatenate([PARTS.train, PARTS.validation])
     fold = np.repeat([-1, 0], [len(PARTS.train), len(PARTS.validation)])
-    made = cal.learning_curve(Ridge(), X, Y, part=PARTS, train_sizes=[len(PARTS.train) // 2, 1.0])
+    made = cal.learning_curve(Ridge(), X, Y, split=PARTS, train_sizes=[len(PARTS.train) // 2, 1.0])
     _, _, validation = learning_of_sklearn(
         Ridge(), X[own], Y[own], train_sizes=[1.0], cv=PredefinedSplit(fold),
         scoring="neg_mean_squared_error",
@@ -170,13 +172,13 @@ def test_the_learning_curve() -> None:
     assert made.extrapolation.reason is not None
     # Nothing is chosen, so that the test rows may be measured where there are no others.
     tested = cal.learning_curve(
-        Ridge(), X, Y, part={"train": PARTS.train, "test": PARTS.test}, train_sizes=[50, 100]
+        Ridge(), X, Y, split={"train": PARTS.train, "test": PARTS.test}, train_sizes=[50, 100]
     )
     assert next(iter(tested)).validation.n == len(PARTS.test)
 
 
 def test_what_is_chosen_is_measured_on_the_test_rows() -> None:
-    made = cal.select_model(ALPHAS, X, Y, part=COLUMN)
+    made = cal.select_model(ALPHAS, X, Y, split=COLUMN)
     shown = {
         name: mean_squared_error(Y[PARTS.validation], fitted(model).predict(X[PARTS.validation]))
         for name, model in ALPHAS.items()
@@ -199,7 +201,7 @@ def test_what_is_chosen_is_measured_on_the_test_rows() -> None:
 def test_without_validation_rows_inner_folds_choose() -> None:
     rest = np.setdiff1d(np.arange(len(Y)), PARTS.test)
     made = cal.select_model(
-        ALPHAS, X, Y, part={"train": rest, "test": PARTS.test}, inner_cv=4, seed=3
+        ALPHAS, X, Y, split={"train": rest, "test": PARTS.test}, inner_cv=4, seed=3
     )
     again = cal.select_model(ALPHAS, X, Y, cv=[(rest, PARTS.test)], inner_cv=4, seed=3)
     within = {
@@ -221,7 +223,7 @@ def test_without_validation_rows_inner_folds_choose() -> None:
 def test_cross_validate_is_the_evaluation_of_the_rows_measured() -> None:
     for on, rows in (("test", PARTS.test), ("validation", PARTS.validation)):
         made = cal.cross_validate(
-            {"ridge": Ridge(), "ols": LinearRegression()}, X, Y, part=COLUMN, on=on,
+            {"ridge": Ridge(), "ols": LinearRegression()}, X, Y, split=COLUMN, on=on,
             measures=["MSE", "R2"],
         )  # fmt: skip
         models = {"ridge": fitted(Ridge()), "ols": fitted(LinearRegression())}
@@ -236,21 +238,21 @@ def test_cross_validate_is_the_evaluation_of_the_rows_measured() -> None:
         assert "One split" in made.notes[0]
     alone = cal.cross_validate(Ridge(), X, Y, cv=PREDEFINED, measures=["MSE"])
     assert (alone["MSE"].unit, alone["MSE"].n) == ("rows", len(PARTS.validation))
-    none = cal.cross_validate(Ridge(), X, Y, part=PARTS, measures=["MSE"], interval="none")
+    none = cal.cross_validate(Ridge(), X, Y, split=PARTS, measures=["MSE"], interval="none")
     assert math.isnan(none["MSE"].low)
 
 
 def test_rows_in_the_order_of_time() -> None:
     time = np.arange(len(Y))
     parts = cal.split(len(Y), time=time, test=0.3)
-    made = cal.cross_validate(Ridge(), X, Y, part=parts, time=True, measures=["MSE"])
+    made = cal.cross_validate(Ridge(), X, Y, split=parts, time=True, measures=["MSE"])
     known = cal.regression(
         Y[parts.test], Ridge().fit(X[parts.train], Y[parts.train]).predict(X[parts.test]),
         time=time[parts.test], measures=["MSE"],
     )  # fmt: skip
     assert (made["MSE"].low, made["MSE"].method) == (known["MSE"].low, known["MSE"].method)
     assert not any("are not earlier than" in note for note in made.notes)
-    odd = cal.cross_validate(Ridge(), X, Y, part=PARTS, time=time, measures=["MSE"])
+    odd = cal.cross_validate(Ridge(), X, Y, split=PARTS, time=time, measures=["MSE"])
     assert any("are not earlier than" in note for note in odd.notes)
 
 
@@ -285,19 +287,19 @@ NO_VALIDATION = {"train": PARTS.train, "test": PARTS.test}
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"part": PARTS, "cv": 5}, "omit cv="),
-        ({"part": PARTS, "n_repeats": 2}, "omit n_repeats="),
-        ({"part": PARTS, "stratify": True}, "omit stratify="),
-        ({"part": NO_VALIDATION}, "there are no validation rows, on which"),
-        ({"part": np.where(COLUMN == "test", "held", COLUMN)}, "holds 'held', expected 'train'"),
-        ({"part": COLUMN[:5]}, "part"),
-        ({"part": {"train": [0, 1], "dev": [2]}}, "holds 'dev'"),
-        ({"part": ([0, 1], [1, 2])}, "row 1 occurs more than once"),
-        ({"part": ([0, 1], [len(Y)])}, "outside of the 442 rows"),
-        ({"part": ([0.5, 1], [2, 3])}, "expected row indices"),
-        ({"part": ([0], [1], [2], [3])}, "there are 4 arrays"),
-        ({"part": ([], [1, 2])}, "no row to train on"),
-        ({"part": ["train"] * len(Y)}, "none is left"),
+        ({"split": PARTS, "cv": 5}, "omit cv="),
+        ({"split": PARTS, "n_repeats": 2}, "omit n_repeats="),
+        ({"split": PARTS, "stratify": True}, "omit stratify="),
+        ({"split": NO_VALIDATION}, "there are no validation rows, on which"),
+        ({"split": np.where(COLUMN == "test", "held", COLUMN)}, "holds 'held', expected 'train'"),
+        ({"split": COLUMN[:5]}, "split"),
+        ({"split": {"train": [0, 1], "dev": [2]}}, "holds 'dev'"),
+        ({"split": ([0, 1], [1, 2])}, "row 1 occurs more than once"),
+        ({"split": ([0, 1], [len(Y)])}, "outside of the 442 rows"),
+        ({"split": ([0.5, 1], [2, 3])}, "expected row indices"),
+        ({"split": ([0], [1], [2], [3])}, "there are 4 arrays"),
+        ({"split": ([], [1, 2])}, "no row to train on"),
+        ({"split": ["train"] * len(Y)}, "none is left"),
     ],
 )
 def test_what_is_no_split(how: dict[str, Any], said: str) -> None:
@@ -308,12 +310,12 @@ def test_what_is_no_split(how: dict[str, Any], said: str) -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: cal.select_model(ALPHAS, X, Y, part=(PARTS.train, PARTS.validation)), "there are no test rows"),
-        (lambda: cal.select_model(ALPHAS, X, Y, part=PARTS, inner_cv=3), "has validation rows"),
-        (lambda: cal.cross_validate(Ridge(), X, Y, on="test"), "on= goes with part="),
-        (lambda: cal.cross_validate(Ridge(), X, Y, part=PARTS, on="dev"), "on is 'dev'"),
-        (lambda: cal.cross_validate(Ridge(), X, Y, part=PARTS, stratify=True), "omit stratify="),
-        (lambda: cal.cross_validate(Ridge(), X, Y, part=PARTS, interval="nested"), "three folds"),
+        (lambda: cal.select_model(ALPHAS, X, Y, split=(PARTS.train, PARTS.validation)), "there are no test rows"),
+        (lambda: cal.select_model(ALPHAS, X, Y, split=PARTS, inner_cv=3), "has validation rows"),
+        (lambda: cal.cross_validate(Ridge(), X, Y, on="test"), "on= requires split="),
+        (lambda: cal.cross_validate(Ridge(), X, Y, split=PARTS, on="dev"), "on is 'dev'"),
+        (lambda: cal.cross_validate(Ridge(), X, Y, split=PARTS, stratify=True), "omit stratify="),
+        (lambda: cal.cross_validate(Ridge(), X, Y, split=PARTS, interval="nested"), "three folds"),
         (lambda: cal.cross_validate(Ridge(), X, Y, train=5), "train= goes with existing predictions"),
         (
             lambda: cal.cross_validate(truth=Y, predicted=Y, fold=COLUMN, cv=3, task="regression"),
@@ -337,6 +339,6 @@ def test_classes_that_no_row_measured_has() -> None:
     y = np.array([0, 1] * 20 + [1] * 10)
     x = np.arange(50.0)[:, None]
     made = cal.cross_validate(
-        GaussianNB(), x, y, part=(np.arange(40), np.arange(40, 50)), measures=["accuracy"]
+        GaussianNB(), x, y, split=(np.arange(40), np.arange(40, 50)), measures=["accuracy"]
     )
     assert made["accuracy"].n == 10

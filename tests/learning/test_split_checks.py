@@ -34,8 +34,8 @@ def kinds(check: Any) -> list[str]:
 
 def test_parts_are_all_rows_once_in_the_shares_asked_for() -> None:
     parts = cal.split(1000, test=0.3, validation=0.2, seed=4)
-    assert list(map(len, parts.parts.values())) == [560, 140, 300]
-    assert (np.sort(np.concatenate(list(parts.parts.values()))) == np.arange(1000)).all()
+    assert list(map(len, parts.subsets.values())) == [560, 140, 300]
+    assert (np.sort(np.concatenate(list(parts.subsets.values()))) == np.arange(1000)).all()
     again = cal.split(1000, test=0.3, validation=0.2, seed=4)
     assert (parts.test == again.test).all()
     assert not np.array_equal(parts.test, cal.split(1000, test=0.3, seed=5).test)
@@ -44,12 +44,12 @@ def test_parts_are_all_rows_once_in_the_shares_asked_for() -> None:
 def test_classes_are_spread_evenly() -> None:
     y = np.repeat(["a", "b"], [900, 100])
     parts = cal.split(y, stratify=y, validation=0.2)
-    assert [int((of == "b").sum()) for of in parts.of(y)] == [60, 15, 25]
+    assert [int((of == "b").sum()) for of in parts.divide(y)] == [60, 15, 25]
 
 
 def test_numbers_are_spread_by_their_tenths() -> None:
     y = RNG.exponential(size=400)
-    train, test = cal.split(y, stratify=y).of(y)
+    train, test = cal.split(y, stratify=y).divide(y)
     tenths = np.quantile(y, np.arange(1, 10) / 10)
     own = np.bincount(np.searchsorted(tenths, test, side="right"), minlength=10)
     assert own.tolist() == [10] * 10
@@ -59,16 +59,16 @@ def test_numbers_are_spread_by_their_tenths() -> None:
 def test_groups_stay_whole() -> None:
     frame = pd.DataFrame({"user": RNG.integers(0, 60, 500), "x": RNG.normal(size=500)})
     parts = cal.split(frame, group="user", test=0.2, validation=0.25)
-    users = [set(of) for of in parts.of(frame["user"])]
+    users = [set(of) for of in parts.divide(frame["user"])]
     assert all(not a & b for a, b in ((users[0], users[1]), (users[0], users[2])))
     assert not users[1] & users[2]
-    assert [len(of) for of in parts.parts.values()] == pytest.approx([300, 100, 100], abs=15)
+    assert [len(of) for of in parts.subsets.values()] == pytest.approx([300, 100, 100], abs=15)
 
 
 def test_the_latest_rows_are_tested_and_a_moment_stays_whole() -> None:
     time = RNG.permutation(np.repeat(np.arange(50), 4))
     parts = cal.split(200, time=time, test=0.2, validation=0.25)
-    train, validation, test = parts.of(time)
+    train, validation, test = parts.divide(time)
     assert train.max() < validation.min() <= validation.max() < test.min()
     assert [len(train), len(validation), len(test)] == [120, 40, 40]
 
@@ -244,7 +244,7 @@ def test_what_a_check_says() -> None:
         (([0, 1], [9]), features(5), "outside of the 5 rows"),
         (([0, 1], []), features(5), "test on"),
         (["train", "hold", "test"], features(3), "'hold'"),
-        (["train", "test"], features(3), "parts"),
+        (["train", "test"], features(3), "split"),
         (([0], [1]), np.zeros(5), "1 dimensions"),
     ],
 )

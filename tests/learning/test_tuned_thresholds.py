@@ -84,7 +84,7 @@ def test_within_the_rows_trained_on() -> None:
 
 
 def test_on_the_validation_rows_as_scikit_learn_tunes() -> None:
-    made = cal.cross_validate(MODEL, X, Y, part=PARTS, threshold="accuracy", measures="accuracy")
+    made = cal.cross_validate(MODEL, X, Y, split=PARTS, threshold="accuracy", measures="accuracy")
     [found] = made.tuned_thresholds
     model = LogisticRegression().fit(X[PARTS.train], Y[PARTS.train])
     score = model.predict_proba(X)[:, 1]
@@ -116,7 +116,7 @@ def test_on_the_validation_rows_as_scikit_learn_tunes() -> None:
 
 def test_validation_rows_that_are_measured_choose_nothing() -> None:
     made = cal.cross_validate(
-        MODEL, X, Y, part=PARTS, on="validation", threshold="accuracy", measures="accuracy"
+        MODEL, X, Y, split=PARTS, on="validation", threshold="accuracy", measures="accuracy"
     )
     [found] = made.tuned_thresholds
     train = PARTS.train
@@ -168,15 +168,15 @@ def test_predictions_made_elsewhere_by_the_other_folds() -> None:
 def test_predictions_made_elsewhere_of_one_split() -> None:
     score = MODEL.fit(X[PARTS.train], Y[PARTS.train]).predict_proba(X)[:, 1]
     column = np.empty(len(Y), dtype="U10")
-    for name, rows in PARTS.parts.items():
+    for name, rows in PARTS.subsets.items():
         column[rows] = name
     shared: dict[str, Any] = {"threshold": "accuracy", "measures": ["accuracy", "AUC"]}
-    made = cal.cross_validate(truth=Y, probability=score, part=column, **shared)
-    same = cal.cross_validate(MODEL, X, Y, part=PARTS, **shared)
+    made = cal.cross_validate(truth=Y, probability=score, split=column, **shared)
+    same = cal.cross_validate(MODEL, X, Y, split=PARTS, **shared)
     assert [(e.value, e.low) for e in made] == [(e.value, e.low) for e in same]
     assert made.tuned_thresholds[0].thresholds == pytest.approx(same.tuned_thresholds[0].thresholds)
     table = {"y": Y, "p": score, "part": column}
-    named = cal.cross_validate(truth="y", probability="p", part="part", data=table, **shared)
+    named = cal.cross_validate(truth="y", probability="p", split="part", data=table, **shared)
     assert [e.value for e in named] == [e.value for e in made]
 
 
@@ -212,7 +212,7 @@ def test_groups_stay_whole_within() -> None:
 
 
 def test_over_a_parameter_and_the_number_of_rows() -> None:
-    how: dict[str, Any] = {"part": PARTS, "threshold": "F1", "measure": "F1", "inner_cv": 4}
+    how: dict[str, Any] = {"split": PARTS, "threshold": "F1", "measure": "F1", "inner_cv": 4}
     made = cal.validation_curve(MODEL, X, Y, param_name="C", param_range=[0.01, 1.0], **how)
     train = PARTS.train
     inner = StratifiedKFold(4, shuffle=True, random_state=inner_seed(0, 0))
@@ -223,7 +223,7 @@ def test_over_a_parameter_and_the_number_of_rows() -> None:
         threshold = best(Y[train], score, f1)
         said = model.fit(X[train], Y[train]).predict_proba(X)[:, 1] >= threshold
         values[f"{c:g}"] = {
-            on: f1(Y[rows], said[rows]) for on, rows in PARTS.parts.items()
+            on: f1(Y[rows], said[rows]) for on, rows in PARTS.subsets.items()
         } | {"t": threshold}  # fmt: skip
     for row in made:
         assert row.training.value == pytest.approx(values[row.value]["train"], rel=1e-12)
@@ -243,7 +243,7 @@ def test_over_a_parameter_and_the_number_of_rows() -> None:
 
 def test_a_threshold_is_a_part_of_each_candidate() -> None:
     models = {"nb": GaussianNB(), "near": KNeighborsClassifier(15)}
-    made = cal.select_model(models, X, Y, part=PARTS, threshold="accuracy", measure="accuracy")
+    made = cal.select_model(models, X, Y, split=PARTS, threshold="accuracy", measure="accuracy")
     train = PARTS.train
     inner = StratifiedKFold(5, shuffle=True, random_state=inner_seed(0, 0))
     for name, model in models.items():
@@ -269,7 +269,7 @@ def test_a_number_is_a_threshold_and_chooses_nothing() -> None:
         Y,
         param_name="C",
         param_range=[0.1, 1.0],
-        part=PARTS,
+        split=PARTS,
         threshold=0.3,
         measure="recall",
     )
@@ -333,9 +333,18 @@ THREE = np.arange(len(Y)) % 3
         ),
         (
             lambda: cal.cross_validate(
-                truth=Y, score=X[:, 0], part=(PARTS.train, PARTS.validation), threshold="F1"
+                truth=Y, score=X[:, 0], split=(PARTS.train, PARTS.validation), threshold="F1"
             ),
-            "rows to choose it on",
+            "threshold= is chosen on the validation rows, and these are the measured rows",
+        ),
+        (
+            lambda: cal.cross_validate(
+                truth=Y,
+                score=X[:, 0],
+                threshold="F1",
+                split={"train": PARTS.train, "test": PARTS.test},
+            ),
+            "there are no validation rows, on which threshold= is chosen",
         ),
         (
             lambda: cal.validation_curve(

@@ -82,7 +82,7 @@ class Groupings(tasks.Problem):
                              **batch.shared_columns(settings)) for n, x in found.items()}  # fmt: skip
 
     def _codes(self, values: Any, what: str) -> Any:
-        return encode_classes(values, self.found, what=what).codes
+        return encode_classes(values, self.found, input_name=what).codes
 
     @property
     def size(self) -> int:

@@ -78,7 +78,7 @@ def adjudicated_grades(
         raise InputError(f"rule {rule!r}, expected {', '.join(RULES)}")
     grades_by_document: dict[tuple[str, str], list[int]] = defaultdict(list)
     of_programs: dict[tuple[str, str], None] = {}
-    for judgment in campaign.judgments(assessor, again=False):
+    for judgment in campaign.judgments(assessor, is_repeat=False):
         if assessor is None and assessors[judgment.assessor].kind == "program":
             of_programs[judgment.topic, judgment.document] = None
         else:

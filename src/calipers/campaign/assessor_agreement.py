@@ -120,8 +120,8 @@ def agreement(grades: Grades, **options: Any) -> Evaluation:
     >>> found = agreement({"ann": ann, "ben": ben}, interval="none")
     >>> round(found["Krippendorff-alpha"].value, 4), round(found["percent-agreement"].value, 4)
     (0.7778, 0.6667)
-    >>> apart = agreement({"ann": ann, "ben": {"2": {"x": 1}}})
-    >>> apart["percent-agreement"].value, dict(apart["percent-agreement"].undefined)
+    >>> disagreement = agreement({"ann": ann, "ben": {"2": {"x": 1}}})
+    >>> disagreement["percent-agreement"].value, dict(disagreement["percent-agreement"].undefined)
     (nan, {'no_shared_item': 4})
     """
     options = {"scale": "ordinal", "measures": list(AGREEMENT)} | options
@@ -231,7 +231,7 @@ def self_agreement(
 
     Parameters
     ----------
-    first, again : mapping
+    first, second : mapping
         Grades of the first and of the second judgments, as ``{assessor: {topic: {document:
         grade}}}``.
     level : float, default=0.95
@@ -251,7 +251,7 @@ def self_agreement(
     """
     agreement_by_assessor = {}
     for assessor, second_grades in second.items():
-        grades_by_occasion = {"first": first.get(assessor, {}), "again": second_grades}
+        grades_by_occasion = {"first": first.get(assessor, {}), "second": second_grades}
         if not any(grades_by_occasion.values()) or not all(grades_by_occasion.values()):
             continue
         evaluation = agreement(grades_by_occasion, measures=["percent-agreement"], level=level)
@@ -267,15 +267,15 @@ def self_agreement(
 class Disagreement:
     """Document on which assessors disagree.
 
-    ``apart`` is the difference between the highest and the lowest grade. ``crosses`` says that one
-    assessor finds the document relevant and another does not. ``decided`` is the grade of an
-    adjudicator.
+    ``grade_difference`` is the difference between the highest and the lowest grade. ``crosses``
+    says that one assessor finds the document relevant and another does not. ``decided`` is the
+    grade of an adjudicator.
     """
 
     topic: str
     document: str
     grades: Mapping[str, int]
-    apart: int
+    grade_difference: int
     crosses: bool
     decided: int | None = None
 
@@ -312,10 +312,10 @@ def disagreements(
     Examples
     --------
     >>> found = disagreements({"ann": {"1": {"x": 0, "y": 2}}, "ben": {"1": {"x": 1, "y": 3}}})
-    >>> [(one.document, one.apart, one.crosses) for one in found]
+    >>> [(one.document, one.grade_difference, one.crosses) for one in found]
     [('x', 1, True), ('y', 1, False)]
     """
-    check_min_int(min_difference, "apart")
+    check_min_int(min_difference, "min_difference")
     grades_by_document: dict[tuple[str, str], dict[str, int]] = {}
     for assessor in sorted(grades):
         for topic, documents in grades[assessor].items():
@@ -330,7 +330,7 @@ def disagreements(
             disputed.append(
                 Disagreement(topic, document, document_grades, high - low, low < rel <= high, final)
             )
-    return sorted(disputed, key=lambda d: (not d.crosses, -d.apart, d.topic, d.document))
+    return sorted(disputed, key=lambda d: (not d.crosses, -d.grade_difference, d.topic, d.document))
 
 
 # --- Effect on the ranking of systems -------------------------------------------------------------

@@ -46,18 +46,18 @@ class Assignment:
     """Assignment of topics to judges.
 
     ``topics`` are the judges of each topic. ``objective`` is the value of the objective function,
-    and ``gap`` an upper bound on how much smaller it could be (0: the assignment is optimal).
-    ``loads`` are the numbers of documents of each judge, and ``own`` the numbers of those that
-    only the judge's own systems found. ``unique`` says that this is the first of all equivalent
-    assignments; with more than 100 variables the result is that of the solver of the installed
-    version of SciPy.
+    and ``optimality_gap`` an upper bound on how much smaller it could be (0: the assignment is
+    optimal). ``loads`` are the numbers of documents of each judge, and ``own_loads`` the numbers of
+    those that only the judge's own systems found. ``unique`` says that this is the first of all
+    equivalent assignments; with more than 100 variables the result is that of the solver of the
+    installed version of SciPy.
     """
 
     topics: Mapping[str, tuple[str, ...]]
     loads: Mapping[str, int]
-    own: Mapping[str, float]
+    own_loads: Mapping[str, float]
     objective: float
-    gap: float
+    optimality_gap: float
     unique: bool
 
     @property

@@ -21,13 +21,13 @@ class AuditEntry(NamedTuple):
     assessor: str
     topic: str
     document: str
-    other: str | None
-    what: str
+    other_document: str | None
+    action: str
     before: int | None
     after: int | None
-    again: bool
+    is_repeat: bool
     seconds: float | None
-    shown: int | None
+    display_position: int | None
     note: str | None
     replaces: int | None
 
@@ -45,7 +45,7 @@ def audit_log(
         for done in _replay(campaign)
         if assessor in (None, done.assessor)
         and topic in (None, done.topic)
-        and document in (None, done.document, done.other)
+        and document in (None, done.document, done.other_document)
     ]
 
 
@@ -65,21 +65,19 @@ def _replay(campaign: Campaign) -> Iterator[AuditEntry]:
             else:
                 stack.append(event)
             after = _top_grade(stack, target)
-        description = (
-            f"undo of {target.kind} {target.event}" if event.kind == "undo" else event.kind
-        )
+        action = f"undo of {target.kind} {target.event}" if event.kind == "undo" else event.kind
         yield AuditEntry(
-            event.event, event.time, event.assessor, event.topic, event.document, target.other,
-            description, before, after, target.again, event.seconds, event.shown, event.note,
-            event.replaces,
+            event.event, event.time, event.assessor, event.topic, event.document,
+            target.other_document, action, before, after, target.is_repeat, event.seconds,
+            event.display_position, event.note, event.replaces,
         )  # fmt: skip
 
 
 def _key(event: LoggedEvent) -> tuple[Any, ...]:
     if event.kind == "adjudication":
         return event.kind, event.topic, event.document
-    documents = frozenset({event.document, event.other} - {None})
-    return event.assessor, event.topic, documents, event.again
+    documents = frozenset({event.document, event.other_document} - {None})
+    return event.assessor, event.topic, documents, event.is_repeat
 
 
 def _top_grade(stack: list[LoggedEvent], event: LoggedEvent) -> int | None:

@@ -22,7 +22,13 @@ from calipers.campaign.store import Campaign
 from calipers.campaign.xml_tree import Element, decode_xml, parse_elements
 from calipers.data.byte_sources import ByteSource
 from calipers.data.errors import InputError, did_you_mean, format_value
-from calipers.data.tables import BINARIES, TEXTS, check_file, file_extension, read_errors
+from calipers.data.tables import (
+    BINARY_FORMATS,
+    TEXT_FORMATS,
+    check_file,
+    file_extension,
+    read_errors,
+)
 from calipers.data.trec_tables import DOCUMENT
 
 #: Media types by extension; other files are text if they are valid UTF-8.
@@ -48,7 +54,7 @@ _BEGINNINGS: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
 
 #: Default names of columns and keys, in order of priority.
 _IDS = (*DOCUMENT, "docno", "id", "_id", "pid")
-_TEXTS = ("text", "body", "contents", "content", "passage")
+_TEXT_COLUMNS = ("text", "body", "contents", "content", "passage")
 _HTML = ("html",)
 _XML = ("xml",)
 _IMAGES = ("image", "picture", "png")
@@ -211,18 +217,18 @@ def _iterate_documents(
         return
     with read_errors(path, "documents"):
         rows = (
-            _rows_of_lines(path)
-            if TEXTS.get(suffix) == "jsonl"
-            else _rows_of_tsv(path, columns)
-            if TEXTS.get(suffix) == "tsv"
-            else _rows_of_table(path)
+            _parse_lines(path)
+            if TEXT_FORMATS.get(suffix) == "jsonl"
+            else _parse_tsv(path, columns)
+            if TEXT_FORMATS.get(suffix) == "tsv"
+            else _parse_table_rows(path)
         )
         yield from _parse_rows(path, rows, ids, columns)
 
 
 def _is_table(path: str) -> bool:
     suffix, _ = file_extension(path)
-    return (suffix in TEXTS or suffix in BINARIES) and not Path(path).is_dir()
+    return (suffix in TEXT_FORMATS or suffix in BINARY_FORMATS) and not Path(path).is_dir()
 
 
 # ------------------------------------------------------------------------------- files and folders
@@ -260,7 +266,7 @@ def _read_folder(folder: Path, ids: Collection[str] | None) -> Iterator[tuple[st
     root = folder.resolve()
     for path in sorted(folder.rglob("*")):
         inner = PurePosixPath(path.relative_to(folder).as_posix())
-        if any(part.startswith(".") for part in inner.parts) or not path.is_file():
+        if any(component.startswith(".") for component in inner.parts) or not path.is_file():
             continue
         document_id = _match_name(inner, ids)
         if document_id is None:
@@ -310,7 +316,7 @@ def check_document(location: str, document: Document) -> Document:
 _Rows = Iterator[tuple[str, Mapping[str, Any]]]
 
 
-def _rows_of_lines(path: str) -> _Rows:
+def _parse_lines(path: str) -> _Rows:
     with ByteSource.from_input(path).text() as stream:
         for number, line in stream.lines():
             if line.strip():
@@ -325,7 +331,7 @@ def _rows_of_lines(path: str) -> _Rows:
                 yield location, row
 
 
-def _rows_of_tsv(path: str, columns: DocumentColumns) -> _Rows:
+def _parse_tsv(path: str, columns: DocumentColumns) -> _Rows:
     """Yield the rows of a TSV file without quoting.
 
     If no header names a column of ids, the columns are id and text, or id, title and text.
@@ -347,10 +353,10 @@ def _rows_of_tsv(path: str, columns: DocumentColumns) -> _Rows:
             yield f"{path}:{number}", dict(zip(names, cells, strict=True))
 
 
-def _rows_of_table(path: str) -> _Rows:
+def _parse_table_rows(path: str) -> _Rows:
     from calipers.data.streams import Stream
 
-    stream = Stream.from_input(path, text=(*_IDS, *_TEXTS, *_TITLES))
+    stream = Stream.from_input(path, text=(*_IDS, *_TEXT_COLUMNS, *_TITLES))
     for batch in stream.batches(stream.names, rows=_BATCH):
         columns = {name: column.to_pylist() for name, column in batch.columns.items()}
         for index, values in enumerate(zip(*columns.values(), strict=True)):
@@ -403,7 +409,7 @@ def _body(
         ("text/html", columns.html, _HTML),
         ("text/xml", columns.xml, _XML),
         ("image/png", columns.image, _IMAGES),
-        ("text/plain", columns.text, _TEXTS),
+        ("text/plain", columns.text, _TEXT_COLUMNS),
     ):
         if name is None and any(named_columns):
             continue
@@ -418,7 +424,7 @@ def _body(
             return value.encode(), media
         except UnicodeEncodeError:
             raise InputError(f"{location}: the text contains an invalid character") from None
-    kinds = ", ".join((*_TEXTS, *_HTML, *_XML, *_IMAGES))
+    kinds = ", ".join((*_TEXT_COLUMNS, *_HTML, *_XML, *_IMAGES))
     raise InputError(
         f"{location}: has no content; expected a column {kinds}, or one named by an option"
     )
@@ -516,7 +522,7 @@ def parse_tree(document: str, body: bytes) -> list[dict[str, Any]]:
     Each has its ``tag``, its ``attributes``, its ``content`` (text and elements, in order) and a
     ``shape``: "group" and "line" contain only elements, as blocks or inline; "heading" and
     "paragraph" contain text, with inline elements; and "empty" contains nothing. Text with
-    significant white space is ``kept``.
+    significant white space is ``preformatted``.
 
     >>> [made] = parse_tree("1", b"<au><fnm>John</fnm> <snm>Smith</snm></au>")
     >>> made["shape"], [part["content"] for part in made["content"]]
@@ -532,12 +538,12 @@ def _element_to_json(element: Element, *, preserve: bool) -> dict[str, Any]:
         element.attributes.get("xml:space", ""), preserve
     )
     text_parts = [
-        part for part in element.content if isinstance(part, str) and (preserve or part.strip())
+        child for child in element.content if isinstance(child, str) and (preserve or child.strip())
     ]
     content = [
-        part if isinstance(part, str) else _element_to_json(part, preserve=preserve)
-        for part in element.content
-        if text_parts or not isinstance(part, str)
+        child if isinstance(child, str) else _element_to_json(child, preserve=preserve)
+        for child in element.content
+        if text_parts or not isinstance(child, str)
     ]
     node: dict[str, Any] = {
         "tag": element.tag,
@@ -552,7 +558,7 @@ def _element_to_json(element: Element, *, preserve: bool) -> dict[str, Any]:
     if attributes:
         node["attributes"] = attributes
     if preserve and text_parts:
-        node["kept"] = True
+        node["preformatted"] = True
     return node
 
 

@@ -10,7 +10,7 @@ from dataclasses import astuple, fields, replace
 from datetime import datetime, timezone
 
 from calipers.campaign.records import EditConflict, Event, RecordResult
-from calipers.campaign.storage import KINDS
+from calipers.campaign.storage import KINDS, list_columns
 from calipers.data.errors import InputError, format_value
 
 #: Kinds of events with a grade, and the view that has their current values.
@@ -19,7 +19,7 @@ _VIEWS = {"grade": "grades", "preference": "preferences", "adjudication": "adjud
 #: Maximum numbers of characters of a name and of a note.
 _LONGEST_NAME, _LONGEST_NOTE = 1000, 100_000
 
-_COLUMNS = tuple(field.name for field in fields(Event))
+_FIELDS = tuple(field.name for field in fields(Event))
 
 
 def now() -> str:
@@ -42,8 +42,8 @@ def record(connection: sqlite3.Connection, event: Event, grades: Mapping[int, st
         (event.id,),
     ).fetchone()
     if before is not None:
-        same = (event.assessor, event.topic, event.document, event.other, event.kind)
-        if before[1:] != (*same, event.grade, event.again):
+        same = (event.assessor, event.topic, event.document, event.other_document, event.kind)
+        if before[1:] != (*same, event.grade, event.is_repeat):
             raise InputError(f"the id {format_value(event.id)} belongs to another event")
         return RecordResult(before[0], new=False)
     _check_known(connection, event)
@@ -57,7 +57,7 @@ def record(connection: sqlite3.Connection, event: Event, grades: Mapping[int, st
 def insert(connection: sqlite3.Connection, event: Event) -> int:
     """Record an event that has been checked, and return its number."""
     cursor = connection.execute(
-        f"INSERT INTO events ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})",
+        f"INSERT INTO events ({list_columns(_FIELDS)}) VALUES ({', '.join('?' * len(_FIELDS))})",
         astuple(replace(event, time=event.time or now())),
     )
     assert cursor.lastrowid is not None
@@ -70,15 +70,15 @@ def check(event: Event, grades: Mapping[int, str]) -> None:
         check_name(getattr(event, name), name)
     if event.kind not in KINDS:
         raise InputError(f"kind {format_value(event.kind)}, expected one of {', '.join(KINDS)}")
-    if event.other is not None:
-        check_name(event.other, "other")
-    if event.kind == "preference" or (event.kind == "import" and event.other is not None):
-        if event.other is None or event.other == event.document:
+    if event.other_document is not None:
+        check_name(event.other_document, "other_document")
+    if event.kind == "preference" or (event.kind == "import" and event.other_document is not None):
+        if event.other_document is None or event.other_document == event.document:
             raise InputError("a preference is between two documents")
         allowed = {-1: "", 0: "", 1: ""}
     else:
         allowed = dict(grades) if event.kind in ("grade", "adjudication", "import") else {}
-        if event.other is not None and event.kind not in ("skip", "note"):
+        if event.other_document is not None and event.kind not in ("skip", "note"):
             raise InputError(f"{event.kind}: has no other document, unlike a preference")
     if (event.grade is not None or allowed) and event.grade not in allowed:
         expected = ", ".join(map(str, sorted(allowed))) or "none"
@@ -90,7 +90,7 @@ def check(event: Event, grades: Mapping[int, str]) -> None:
     seconds = event.seconds
     if seconds is not None and (not math.isfinite(seconds) or seconds < 0):
         raise InputError(f"seconds {format_value(seconds)}, expected a number from 0")
-    for number in (event.shown, event.replaces):
+    for number in (event.display_position, event.replaces):
         if number is not None and not 0 <= number < 2**63:
             raise InputError(f"{format_value(number)} is not the number of an event or a position")
 
@@ -133,7 +133,7 @@ def _check_known(connection: sqlite3.Connection, event: Event) -> None:
 
 def _check_fresh(connection: sqlite3.Connection, event: Event) -> None:
     """Check that the value that an event replaces is the current one."""
-    view = _VIEWS.get(_counts_as(event.kind, event.other))
+    view = _VIEWS.get(_counts_as(event.kind, event.other_document))
     if view is None:
         return
     event_number, grade = _current_event(connection, event, view)
@@ -147,9 +147,9 @@ def _check_fresh(connection: sqlite3.Connection, event: Event) -> None:
         )
 
 
-def _counts_as(kind: str, other: str | None) -> str:
+def _counts_as(kind: str, other_document: str | None) -> str:
     if kind == "import":
-        return "grade" if other is None else "preference"
+        return "grade" if other_document is None else "preference"
     return kind
 
 
@@ -159,11 +159,11 @@ def _current_event(
     """Return the current event in the place of this one, and its grade."""
     condition, values = "topic = ? AND document = ?", [event.topic, event.document]
     if view == "preferences":
-        assert event.other is not None
+        assert event.other_document is not None
         condition = "topic = ? AND min(document, other) = ? AND max(document, other) = ?"
-        values = [event.topic, *sorted((event.document, event.other), key=str.encode)]
+        values = [event.topic, *sorted((event.document, event.other_document), key=str.encode)]
     if view != "adjudications":
-        condition += f" AND assessor = ? AND again = {int(event.again)}"
+        condition += f" AND assessor = ? AND again = {int(event.is_repeat)}"
         values.append(event.assessor)
     row = connection.execute(
         f"SELECT event, grade FROM {view} WHERE {condition}", values
@@ -189,7 +189,7 @@ def _check_undo(connection: sqlite3.Connection, event: Event) -> None:
     last: tuple[int | None, int | None] = (event.replaces, None)
     if view is not None:
         last = _current_event(
-            connection, replace(event, other=undone[3], again=bool(undone[5])), view
+            connection, replace(event, other_document=undone[3], is_repeat=bool(undone[5])), view
         )
     if stands.fetchone() is None or last[0] != event.replaces:
         raise EditConflict(

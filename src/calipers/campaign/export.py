@@ -17,7 +17,7 @@ from calipers.campaign.records import Judgment, Preference
 from calipers.campaign.store import Campaign
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.formats import check_writable, write_rows
-from calipers.data.tables import BINARIES, TEXTS, file_extension
+from calipers.data.tables import BINARY_FORMATS, TEXT_FORMATS, file_extension
 from calipers.data.trec import read_rows
 from calipers.report.numbers import format_count
 
@@ -41,7 +41,7 @@ def is_table(path: str) -> bool:
         If the extension is that of neither.
     """
     suffix, _ = file_extension(path)
-    if suffix in TEXTS or suffix in BINARIES or suffix == ".json":
+    if suffix in TEXT_FORMATS or suffix in BINARY_FORMATS or suffix == ".json":
         return True
     if not tidy_tables.is_trec(suffix):
         raise InputError(
@@ -170,7 +170,7 @@ def _collect_grades(
 
 
 #: The columns of preferences, in the order of TREC's text.
-PREFERENCES = "topic", "assessor", "part", "doc", "grade"
+PREFERENCES = "topic", "assessor", "subgroup", "doc", "grade"
 
 
 def prefs(campaign: Campaign, path: str = "", *, assessor: str | None = None) -> ExportFile:
@@ -182,7 +182,7 @@ def prefs(campaign: Campaign, path: str = "", *, assessor: str | None = None) ->
     """
     as_table, assessors = is_table(path), campaign.assessors()
     preferences_by_assessor: dict[tuple[str, str], list[Preference]] = defaultdict(list)
-    for entry in campaign.preferences(assessor, again=False):
+    for entry in campaign.preferences(assessor, is_repeat=False):
         if assessor is not None or assessors[entry.assessor].kind == "person":
             preferences_by_assessor[entry.topic, entry.assessor].append(entry)
     if not preferences_by_assessor:
@@ -195,7 +195,7 @@ def prefs(campaign: Campaign, path: str = "", *, assessor: str | None = None) ->
             group = (name if as_table else "_".join(name.split())) + f"-{pair_number}" * is_cyclic
             for document, level in (
                 (entry.document, entry.grade > 0),
-                (entry.other, entry.grade < 0),
+                (entry.other_document, entry.grade < 0),
             ):
                 rows.append((topic, group, str(pair_number), document, 1 + level))
     message = (
@@ -212,17 +212,23 @@ def prefs(campaign: Campaign, path: str = "", *, assessor: str | None = None) ->
 
 def _is_circular(preferences: list[Preference]) -> bool:
     """Return whether preferences are cyclic."""
-    worse: dict[str, set[str]] = defaultdict(set)
+    worse_documents: dict[str, set[str]] = defaultdict(set)
     for preference in preferences:
         if preference.grade:
-            better, other = (preference.document, preference.other)[:: preference.grade]
-            worse[better].add(other)
-    while worse:
-        last = [document for document, below in worse.items() if not below & worse.keys()]
+            better_document, worse_document = (preference.document, preference.other_document)[
+                :: preference.grade
+            ]
+            worse_documents[better_document].add(worse_document)
+    while worse_documents:
+        last = [
+            document
+            for document, below in worse_documents.items()
+            if not below & worse_documents.keys()
+        ]
         if not last:
             return True
         for document in last:
-            del worse[document]
+            del worse_documents[document]
     return False
 
 
@@ -265,8 +271,8 @@ def tables(campaign: Campaign, kind: str) -> Mapping[str, ExportFile]:
 
 #: The columns of a table of judgments.
 JUDGMENTS = (
-    *("assessor", "kind", "topic", "document", "other", "grade"),
-    *("time", "seconds", "shown", "again", "event"),
+    *("assessor", "kind", "topic", "document", "other_document", "grade"),
+    *("time", "seconds", "display_position", "is_repeat", "event"),
 )
 
 
@@ -284,7 +290,7 @@ def judgments(campaign: Campaign, assessor: str | None = None) -> Any:
         *campaign.preferences(assessor),
     ]
     rows = (
-        {"other": None, **record._asdict(), "kind": assessors[record.assessor].kind}
+        {"other_document": None, **record._asdict(), "kind": assessors[record.assessor].kind}
         for record in records
     )
     return tidy_tables.build_table(JUDGMENTS, sorted(rows, key=lambda row: row["event"]))

@@ -15,10 +15,10 @@ from calipers.campaign import events
 from calipers.campaign.records import Assessor, Event
 from calipers.campaign.store import Campaign
 from calipers.data.errors import InputError, did_you_mean, format_names, format_value
-from calipers.data.grouped_judgments import JudgmentRows, rows_of_file
+from calipers.data.grouped_judgments import JudgmentRows, rows_from_file
 from calipers.data.tables import (
-    BINARIES,
-    TEXTS,
+    BINARY_FORMATS,
+    TEXT_FORMATS,
     check_file,
     file_extension,
     read_errors,
@@ -77,8 +77,8 @@ def import_judgments(
     source : path, data frame or dict of columns
         A file of TREC judgments (four fields) or preferences (five); a table (CSV, Parquet,
         Feather, JSON Lines) with the columns topic, document and grade, and, if known, assessor,
-        other (of a preference, whose grade is 1, 0 or −1), time, seconds, shown, again and note;
-        or a data frame or a dict of such columns.
+        other_document (of a preference, whose grade is 1, 0 or −1), time, seconds,
+        display_position, is_repeat and note; or a data frame or a dict of such columns.
     assessor : str, optional
         Name of the assessor if the rows have none. In TREC preferences it is the second field.
     kind : {"qrels", "prefs", "table"}, optional
@@ -115,23 +115,28 @@ def import_judgments(
     rows = list(read_judgments(source, kind, assessor))
     counts = _ImportCounts()
     with campaign.write() as connection:
-        known = dict.fromkeys(topic.topic for topic in campaign.topics())
+        topic_names = dict.fromkeys(topic.topic for topic in campaign.topics())
         registry = _AssessorRegistry(campaign, participant, details)
         current_events = _current_events(campaign)
         scope = _ImportScope(campaign) if missing else None
-        grades = campaign.about.grades
+        grades = campaign.info.grades
         visited: dict[tuple[Any, ...], tuple[str, int | None]] = {}
         for row in rows:
             event = row.event
-            if event.topic not in known:
+            if event.topic not in topic_names:
                 if not only_known:
                     raise InputError(
                         f"{row.location}: topic {format_value(event.topic)} is not of this "
-                        f"campaign; {did_you_mean(event.topic, known)} (--only-known skips it)"
+                        f"campaign; {did_you_mean(event.topic, topic_names)} (--only-known "
+                        "skips it)"
                     )
                 counts.add("unknown")
                 continue
-            if event.other is None and (event.grade or 0) < 0 and event.grade not in grades:
+            if (
+                event.other_document is None
+                and (event.grade or 0) < 0
+                and event.grade not in grades
+            ):
                 counts.add("unjudged")
                 continue
             try:
@@ -169,24 +174,25 @@ def import_judgments(
 
 def _key(event: Event) -> tuple[tuple[Any, ...], int | None]:
     """Return what is judged, and the grade; that of a sorted pair is relative to its first."""
-    key = event.assessor, event.topic, event.again
-    if event.other is None:
+    key = event.assessor, event.topic, event.is_repeat
+    if event.other_document is None:
         return (*key, event.document), event.grade
     assert event.grade is not None
-    if event.document < event.other:
-        return (*key, event.document, event.other), event.grade
-    return (*key, event.other, event.document), -event.grade
+    if event.document < event.other_document:
+        return (*key, event.document, event.other_document), event.grade
+    return (*key, event.other_document, event.document), -event.grade
 
 
 def _current_events(campaign: Campaign) -> dict[tuple[Any, ...], tuple[int, int | None]]:
     event_by_key: dict[tuple[Any, ...], tuple[int, int | None]] = {}
     for judgment in campaign.judgments():
-        key = judgment.assessor, judgment.topic, judgment.again, judgment.document
+        key = judgment.assessor, judgment.topic, judgment.is_repeat, judgment.document
         event_by_key[key] = judgment.event, judgment.grade
     for preference in campaign.preferences():
         pair = Event(
             "", preference.assessor, preference.topic, preference.document,
-            grade=preference.grade, other=preference.other, again=preference.again,
+            grade=preference.grade, other_document=preference.other_document,
+            is_repeat=preference.is_repeat,
         )  # fmt: skip
         key, grade = _key(pair)
         event_by_key[key] = preference.event, grade
@@ -206,7 +212,11 @@ class _ImportScope:
         self._topics = campaign.assignments()
 
     def __contains__(self, event: Event) -> bool:
-        documents = [event.document] if event.other is None else [event.document, event.other]
+        documents = (
+            [event.document]
+            if event.other_document is None
+            else [event.document, event.other_document]
+        )
         assigned_topics = self._topics.get(event.assessor)
         return (assigned_topics is None or event.topic in assigned_topics) and all(
             (event.topic, document) in self._sampled for document in documents
@@ -219,18 +229,18 @@ class _AssessorRegistry:
     def __init__(
         self, campaign: Campaign, participant: str | None, details: Mapping[str, Any] | None
     ) -> None:
-        self._campaign, self._known = campaign, campaign.assessors()
+        self._campaign, self._assessor_by_name = campaign, campaign.assessors()
         self._participant, self._details = participant, details or {}
         self.new: list[str] = []
 
     def take(self, name: str, *, program: bool) -> None:
         """Check that an assessor exists and is of this kind, and add a new one."""
         kind: Literal["person", "program"] = "program" if program else "person"
-        assessor = self._known.get(name)
+        assessor = self._assessor_by_name.get(name)
         if assessor is None:
             assessor = Assessor(name, self._participant, kind, details=self._details)
             self._campaign.add_assessor(assessor)
-            self._known[name] = assessor
+            self._assessor_by_name[name] = assessor
             self.new.append(name)
         if assessor.kind != kind:
             raise InputError(f"assessor {format_value(name)} is a {assessor.kind}, not a {kind}")
@@ -264,12 +274,12 @@ COLUMNS: Mapping[str, Sequence[str]] = {
     "kind": ("kind",),
     "topic": TOPIC,
     "document": DOCUMENT,
-    "other": ("other", "other_document"),
+    "other_document": ("other_document", "other"),
     "grade": GRADE,
     "time": ("time", "timestamp"),
     "seconds": ("seconds",),
-    "shown": ("shown",),
-    "again": ("again",),
+    "display_position": ("display_position", "shown"),
+    "is_repeat": ("is_repeat", "again"),
     "note": ("note", "comment"),
 }
 
@@ -279,8 +289,8 @@ _SAMPLED = (
     "grades can: as a table with the columns topic, doc and grade"
 )
 
-#: Maximum number of documents of a part of TREC preferences, all pairs of which are imported.
-_MOST_OF_PART = 200
+#: Maximum number of documents of a subgroup of TREC preferences, all pairs of which are imported.
+_MAX_SUBGROUP_DOCUMENTS = 200
 
 
 @dataclass(frozen=True)
@@ -303,12 +313,12 @@ def read_judgments(source: Any, kind: Kind | None, assessor: str | None) -> Iter
     suffix, _ = file_extension(path)
     if kind in (None, "table") and suffix == ".json":
         return _parse_table(path, _to_table(path, read_json(path)), assessor)
-    if kind == "table" or (kind is None and (suffix in TEXTS or suffix in BINARIES)):
+    if kind == "table" or (kind is None and (suffix in TEXT_FORMATS or suffix in BINARY_FORMATS)):
         return _read_file(path, assessor)
     check_file(path, "judgments")
     kind = kind or _detect_kind(path)
     try:
-        rows, _ = rows_of_file(path, kind, lenient=False)  # type: ignore[arg-type]
+        rows, _ = rows_from_file(path, kind, lenient=False)  # type: ignore[arg-type]
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
     except ValueError as error:
@@ -344,25 +354,30 @@ def _parse_qrels(rows: JudgmentRows, assessor: str | None) -> Iterator[JudgmentR
 
 
 def _parse_prefs(rows: JudgmentRows, assessor: str | None) -> Iterator[JudgmentRow]:
-    """Yield the pairs of each part of TREC preferences; the higher level is preferred."""
-    parts: dict[tuple[str, str, bytes], list[int]] = defaultdict(list)
+    """Yield the pairs of each subgroup of TREC preferences; the higher level is preferred."""
+    rows_by_subgroup: dict[tuple[str, str, bytes], list[int]] = defaultdict(list)
     for row in range(len(rows.level)):
         topic, group = _ids(rows, row, rows.topic, rows.group)
-        part = b"" if rows.part is None else rows.part[row].as_py()
-        parts[topic, group, part].append(row)
-    if parts and max(map(len, parts.values())) < 2:
-        raise InputError(f"{rows.path}: no part compares two documents; {_SAMPLED}")
-    for (topic, group, _), part_rows in parts.items():
-        if len(part_rows) > _MOST_OF_PART:
+        subgroup = b"" if rows.subgroup is None else rows.subgroup[row].as_py()
+        rows_by_subgroup[topic, group, subgroup].append(row)
+    if rows_by_subgroup and max(map(len, rows_by_subgroup.values())) < 2:
+        raise InputError(f"{rows.path}: no subgroup compares two documents; {_SAMPLED}")
+    for (topic, group, _), subgroup_rows in rows_by_subgroup.items():
+        if len(subgroup_rows) > _MAX_SUBGROUP_DOCUMENTS:
             raise InputError(
-                f"{_format_location(rows, part_rows[0])}: {len(part_rows)} documents are compared "
-                f"at once, expected at most {_MOST_OF_PART}"
+                f"{_format_location(rows, subgroup_rows[0])}: {len(subgroup_rows)} documents are "
+                f"compared at once, expected at most {_MAX_SUBGROUP_DOCUMENTS}"
             )
-        for a, b in combinations(part_rows, 2):
-            document, other = _ids(rows, a, rows.document)[0], _ids(rows, b, rows.document)[0]
+        for a, b in combinations(subgroup_rows, 2):
+            document, other_document = (
+                _ids(rows, a, rows.document)[0],
+                _ids(rows, b, rows.document)[0],
+            )
             sign = (rows.level[a] > rows.level[b]) - 1 * (rows.level[a] < rows.level[b])
             event = _event(assessor or group, topic, document, int(sign))
-            yield JudgmentRow(_format_location(rows, b), replace(event, other=other))
+            yield JudgmentRow(
+                _format_location(rows, b), replace(event, other_document=other_document)
+            )
 
 
 def _format_location(rows: JudgmentRows, row: int) -> str:
@@ -387,7 +402,7 @@ def _read_file(path: str, assessor: str | None) -> Iterator[JudgmentRow]:
         name for names in (*COLUMNS.values(),) for name in names if name not in _NUMBERS
     ]
     table = read_table(path, text=text_columns)
-    is_csv = TEXTS.get(file_extension(path)[0]) in ("csv", "tsv")
+    is_csv = TEXT_FORMATS.get(file_extension(path)[0]) in ("csv", "tsv")
     return _parse_table(path, table, assessor, unescape_formula if is_csv else str)
 
 
@@ -417,17 +432,19 @@ def _to_table(path: str, rows: Any) -> Any:
         return pa.table({name: [row.get(name) for row in rows] for name in names})
 
 
-_NUMBERS = {*GRADE, "seconds", "shown", "again"}
+_NUMBERS = {*GRADE, "seconds", *COLUMNS["display_position"], *COLUMNS["is_repeat"]}
 
 
 def _parse_table(
     path: str, table: Any, assessor: str | None, plain: Any = str
 ) -> Iterator[JudgmentRow]:
     names = table.column_names
-    if "part" in names and "other" not in names:
+    if not {"subgroup", "part"}.isdisjoint(names) and not set(COLUMNS["other_document"]) & set(
+        names
+    ):
         raise InputError(
-            f"{path}: has a column of parts, as TREC's preferences have; expected their text "
-            "(--kind prefs), or a table with the columns document, other and grade"
+            f"{path}: has a column of subgroups, as TREC's preferences have; expected their text "
+            "(--kind prefs), or a table with the columns document, other_document and grade"
         )
     column_by_field = {
         field_name: next((name for name in accepted if name in names), None)
@@ -460,7 +477,7 @@ def _parse_table(
 
 def _to_event(location: str, fields: Mapping[str, Any], assessor: str | None, plain: Any) -> Event:
     text_fields = {}
-    for field_name in ("assessor", "topic", "document", "other", "note"):
+    for field_name in ("assessor", "topic", "document", "other_document", "note"):
         value = fields.get(field_name)
         if value is None:
             continue
@@ -484,12 +501,12 @@ def _to_event(location: str, fields: Mapping[str, Any], assessor: str | None, pl
         raise InputError(f"{location}: seconds is {format_value(seconds)}, expected a number")
     return replace(
         event,
-        other=text_fields.get("other"),
+        other_document=text_fields.get("other_document"),
         note=text_fields.get("note"),
         time=_time(location, fields.get("time")),
         seconds=None if seconds is None else float(seconds),
-        shown=_parse_int(location, "shown", fields.get("shown")),
-        again=bool(_parse_int(location, "again", fields.get("again"))),
+        display_position=_parse_int(location, "display_position", fields.get("display_position")),
+        is_repeat=bool(_parse_int(location, "is_repeat", fields.get("is_repeat"))),
     )
 
 

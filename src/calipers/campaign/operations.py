@@ -70,7 +70,7 @@ def read_rankings(
 
 def default_depth(campaign: Campaign) -> int:
     """Return the default pool depth, which depends on the goal."""
-    return parse_goal(campaign.about.goal).depth
+    return parse_goal(campaign.info.goal).depth
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ def select_measures(
     goal. Judgments of a sample are evaluated by estimators for samples, and complete judgments by
     all other measures.
     """
-    candidates = parse_measures(requested) if requested else campaign.about.measures
-    default_measures = ESTIMATES if sampled else parse_goal(campaign.about.goal).measures
+    candidates = parse_measures(requested) if requested else campaign.info.measures
+    default_measures = ESTIMATES if sampled else parse_goal(campaign.info.goal).measures
     suitable = [
         name for name in candidates if (_definition(name).statistic is SampledRankings) == sampled
     ]
@@ -113,7 +113,7 @@ def ordering_measures(campaign: Campaign, requested: Iterable[str] = ()) -> Meas
     omitted = ", ".join(name for name in selection.names if name not in suitable)
     reason = "no values of single topics, or no direction"
     notes = (f"Omitted: {omitted} ({reason}).",) if omitted else ()
-    default_measures = parse_goal(campaign.about.goal).measures
+    default_measures = parse_goal(campaign.info.goal).measures
     return MeasureSelection(tuple(suitable) or default_measures, (*selection.omitted, *notes))
 
 
@@ -300,11 +300,11 @@ def assign_topics(
         raise InputError(
             f"{campaign.path}: there are no assessors; calipers campaign assessors adds them"
         )
-    known = {*people, *(entry.participant for entry in people.values())}
+    known_names = {*people, *(entry.participant for entry in people.values())}
     for names in (conflicts or {}).values():
         for name in names:
-            if name not in known:
-                hint = did_you_mean(name, [value for value in known if value])
+            if name not in known_names:
+                hint = did_you_mean(name, [value for value in known_names if value])
                 raise InputError(f"conflicts: there is no assessor {name!r}; {hint}")
     if campaign.assignments() and not replace and write:
         raise InputError(f"{campaign.path}: topics are assigned already; --replace reassigns them")
@@ -351,7 +351,7 @@ def read_grades(
 ) -> dict[str, dict[str, dict[str, int]]]:
     """Return the grades by assessor: of persons, and with ``programs`` also of programs."""
     kinds = {name: record.kind for name, record in campaign.assessors().items()}
-    judgments = campaign.judgments(again=repeats)
+    judgments = campaign.judgments(is_repeat=repeats)
     return grades_by_assessor(
         record for record in judgments if programs or kinds[record.assessor] == "person"
     )

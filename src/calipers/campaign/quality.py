@@ -47,10 +47,10 @@ class QualityReport:
     topics: int
     judged: int
     relevant: int
-    left_out: tuple[LeaveOneGroupOut, ...]
+    leave_one_group_out: tuple[LeaveOneGroupOut, ...]
     sparse: tuple[SparseJudgments, ...]
     separation: tuple[Separation, ...]
-    told: tuple[TopicSeparation, ...]
+    topic_separations: tuple[TopicSeparation, ...]
     warnings: tuple[str, ...]
 
 
@@ -279,9 +279,9 @@ class SparseJudgments:
     """Effect of sparse judgments on the ranking of systems by one measure.
 
     Few relevant documents of each topic are known. The values are means over random draws of them.
-    ``lost`` and ``reversed`` are the numbers of pairs that differ significantly by all judgments,
-    and no longer do, or do in the opposite direction; ``value`` is the mean over systems, before
-    and after.
+    ``no_longer_significant`` and ``reversed`` are the numbers of pairs that differ significantly by
+    all judgments, and no longer do, or do in the opposite direction; ``value`` is the mean over
+    systems, before and after.
     """
 
     measure: str
@@ -290,7 +290,7 @@ class SparseJudgments:
     tau_ap: float
     worst_tau: float
     pairs: int
-    lost: float
+    no_longer_significant: float
     reversed: float
     value: tuple[float, float]
 
@@ -392,8 +392,8 @@ def _sparsify(name: str, number: int, changes: Sequence[RankingChange]) -> Spars
         float(np.mean(tau)),
         float(np.mean([change.tau_ap for change in changes])),
         min(tau),
-        len(first.kept) + len(first.lost) + len(first.reversed),
-        float(np.mean([len(change.lost) for change in changes])),
+        sum(map(len, (first.still_significant, first.no_longer_significant, first.reversed))),
+        float(np.mean([len(change.no_longer_significant) for change in changes])),
         float(np.mean([len(change.reversed) for change in changes])),
         (float(np.mean(values[::2])), float(np.mean(values[1::2]))),
     )

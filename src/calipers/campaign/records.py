@@ -231,9 +231,9 @@ class Judgment(NamedTuple):
         Time of the judgment, in UTC.
     seconds : float or None
         Duration of the judgment.
-    shown : int or None
+    display_position : int or None
         Position of the document in the order of the assessor, from 1.
-    again : bool
+    is_repeat : bool
         Whether it was planted to be judged a second time.
     event : int
         Number of the event.
@@ -245,8 +245,8 @@ class Judgment(NamedTuple):
     grade: int
     time: str
     seconds: float | None
-    shown: int | None
-    again: bool
+    display_position: int | None
+    is_repeat: bool
     event: int
 
 
@@ -259,17 +259,17 @@ class Preference(NamedTuple):
         Name of the assessor.
     topic : str
         Id of the topic.
-    document, other : str
+    document, other_document : str
         Ids of the two documents.
     grade : {1, 0, -1}
-        1 if ``document`` is preferred, −1 if ``other`` is, and 0 if neither is.
+        1 if ``document`` is preferred, −1 if ``other_document`` is, and 0 if neither is.
     time : str
         Time of the judgment, in UTC.
     seconds : float or None
         Duration of the judgment.
-    shown : int or None
+    display_position : int or None
         Position of the pair in the order of the assessor, from 1.
-    again : bool
+    is_repeat : bool
         Whether it was planted to be judged a second time.
     event : int
         Number of the event.
@@ -278,12 +278,12 @@ class Preference(NamedTuple):
     assessor: str
     topic: str
     document: str
-    other: str
+    other_document: str
     grade: int
     time: str
     seconds: float | None
-    shown: int | None
-    again: bool
+    display_position: int | None
+    is_repeat: bool
     event: int
 
 
@@ -305,15 +305,15 @@ class Event:
         "grade", "preference", "skip", "note", "undo", "adjudication" or "import".
     grade : int, optional
         Grade, or for a preference 1, 0 or −1.
-    other : str, optional
+    other_document : str, optional
         Id of the other document of a preference.
     note : str, optional
         Text of a note.
     seconds : float, optional
         Duration of the judgment.
-    shown : int, optional
+    display_position : int, optional
         Position of the document in the order of the assessor, from 1.
-    again : bool, default=False
+    is_repeat : bool, default=False
         Whether it was planted to be judged a second time.
     replaces : int, optional
         Number of the event that was current before, as far as the assessor saw; for an undo, the
@@ -328,11 +328,11 @@ class Event:
     document: str
     kind: Kind = "grade"
     grade: int | None = None
-    other: str | None = None
+    other_document: str | None = None
     note: str | None = None
     seconds: float | None = None
-    shown: int | None = None
-    again: bool = False
+    display_position: int | None = None
+    is_repeat: bool = False
     replaces: int | None = None
     time: str | None = None
 
@@ -349,13 +349,13 @@ class LoggedEvent(NamedTuple):
     assessor: str
     topic: str
     document: str
-    other: str | None
+    other_document: str | None
     kind: str
     grade: int | None
     note: str | None
     seconds: float | None
-    shown: int | None
-    again: bool
+    display_position: int | None
+    is_repeat: bool
     replaces: int | None
 
 

@@ -69,7 +69,7 @@ def document(
     ``measures`` of participants are by default those of the campaign
     (:func:`~calipers.campaign.operations.select_measures`).
     """
-    status, info, requested = campaign_status(campaign), campaign.about, tuple(measures)
+    status, info, requested = campaign_status(campaign), campaign.info, tuple(measures)
     final = operations.final_grades(campaign)
     enough = len(campaign.runs()) > 1 and bool(final)
     order = operations.ordering_measures(campaign, requested)
@@ -141,17 +141,17 @@ def _headlines(status: CampaignStatus, check: QualityReport | None) -> list[str]
         f"{format_count(status.participants, 'participants')}; {status.judged} of "
         f"{format_count(status.to_judge, 'documents')} judged."
     )
-    if check is None or not check.left_out:
+    if check is None or not check.leave_one_group_out:
         return [first]
     changed = [
         result.group
-        for result in check.left_out
+        for result in check.leave_one_group_out
         if any(
-            c.reversed or c.lost or max(_rank_shifts(c, result.runs)) > 0
+            c.reversed or c.no_longer_significant or max(_rank_shifts(c, result.runs)) > 0
             for c in result.changes[:1]
         )
     ]
-    measure = check.left_out[0].changes[0].measure
+    measure = check.leave_one_group_out[0].changes[0].measure
     if not changed:
         sentence = (
             f"Every run keeps its rank by {measure} without the documents that only its "
@@ -299,7 +299,9 @@ def _graph(title: str, prefix: str, curves: Sequence[Curve]) -> Iterator[Figure]
 
 
 def _topics(campaign: Campaign, status: CampaignStatus, check: QualityReport | None) -> list[Block]:
-    separation_by_topic = {} if check is None else {entry.topic: entry for entry in check.told}
+    separation_by_topic = (
+        {} if check is None else {entry.topic: entry for entry in check.topic_separations}
+    )
     topics = {entry.topic: entry for entry in campaign.topics()}
     rows = [
         [
@@ -463,13 +465,14 @@ def _orders(
 
 def _reliability(check: QualityReport, omitted: Sequence[str]) -> list[Block]:
     rows = []
-    for result in check.left_out:
+    for result in check.leave_one_group_out:
         for c in result.changes:
             for run in result.runs:
                 (value, after), (rank, then) = c.values[run], c.ranks[run]
                 rows.append(
                     [result.group, run, c.measure, result.documents, result.relevant, value, after,
-                     f"{rank:g} → {then:g}", c.tau, c.tau_ap, len(c.lost), len(c.reversed)]
+                     f"{rank:g} → {then:g}", c.tau, c.tau_ap,
+                     len(c.no_longer_significant), len(c.reversed)]
                 )  # fmt: skip
     head = ("without", "run", "measure", "documents", "relevant", "value", "value without", "rank",
             "τ", "τ_AP", "pairs lost", "reversed")  # fmt: skip
@@ -479,9 +482,9 @@ def _reliability(check: QualityReport, omitted: Sequence[str]) -> list[Block]:
     )
     tables = [_table(head, rows, "Leave-one-group-out", note)] if rows else []
     points = [(s.measure, s.relevant, s.tau) for s in check.sparse]
-    known = [point for point in points if not math.isnan(point[2])]
+    drawable = [point for point in points if not math.isnan(point[2])]
     figures = []
-    if known:
+    if drawable:
         figures.append(
             Figure(
                 "Few relevant documents known",
@@ -489,10 +492,11 @@ def _reliability(check: QualityReport, omitted: Sequence[str]) -> list[Block]:
                 "Kendall's τ between the ranking of systems by all judgments and the ranking with "
                 "this number of relevant documents per topic, averaged over random subsets. "
                 "With one relevant document, AP equals RR.",
-                line_chart(known, "known relevant documents per topic", "τ"),
+                line_chart(drawable, "known relevant documents per topic", "τ"),
                 ("measure", "known", "τ", "τ_AP", "pairs", "lost", "reversed"),
                 tuple((s.measure, str(s.relevant), _cell(s.tau), _cell(s.tau_ap), str(s.pairs),
-                       f"{s.lost:.1f}", f"{s.reversed:.1f}") for s in check.sparse),
+                       f"{s.no_longer_significant:.1f}", f"{s.reversed:.1f}")
+                      for s in check.sparse),
             )
         )  # fmt: skip
     return _section("reliability", "Reliability", lines=omitted, tables=tables, figures=figures)
@@ -554,7 +558,7 @@ def _separation(
 
 
 def _provenance(campaign: Campaign) -> list[tuple[str, str]]:
-    info = campaign.about
+    info = campaign.info
     grades = "; ".join(f"{grade} {meaning}" for grade, meaning in info.grades.items())
     pools = [
         json.dumps(settings, ensure_ascii=False) for settings in operations.pool_settings(campaign)

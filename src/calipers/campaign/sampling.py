@@ -157,9 +157,11 @@ def strata_by_place(pool: Pool, sizes: Sequence[int]) -> dict[str, dict[str, lis
     strata_by_topic: dict[str, dict[str, list[str]]] = {}
     for topic, documents in pool.items():
         names = [entry.document for entry in documents]
-        parts = [names[a:b] for a, b in zip([0, *stops], [*stops, len(names)], strict=True)]
+        segments = [names[a:b] for a, b in zip([0, *stops], [*stops, len(names)], strict=True)]
         strata_by_topic[topic] = {
-            str(stratum_number): part for stratum_number, part in enumerate(parts, 1) if part
+            str(stratum_number): segment
+            for stratum_number, segment in enumerate(segments, 1)
+            if segment
         }
     return strata_by_topic
 
@@ -190,10 +192,12 @@ def draw(strata: Strata, numbers: Mapping[str, int | float], *, seed: int = 0) -
     InputError
         If there is no stratum of a name, a number is below 1, or a proportion is not in (0, 1].
     """
-    known = {name for topic_strata in strata.values() for name in topic_strata}
+    stratum_names = {name for topic_strata in strata.values() for name in topic_strata}
     for name, number in numbers.items():
-        if name not in known:
-            raise InputError(f"there is no stratum {name!r}; there are {', '.join(sorted(known))}")
+        if name not in stratum_names:
+            raise InputError(
+                f"there is no stratum {name!r}; there are {', '.join(sorted(stratum_names))}"
+            )
         if not (0 < number <= 1 if isinstance(number, float) else number >= 1):
             raise InputError(
                 f"stratum {name!r}: sample size {number}, expected a whole number of at least 1, "
@@ -333,10 +337,12 @@ def _mean_error(
     name: str, values: FloatArray, variances: FloatArray, cautions: tuple[str, ...]
 ) -> DesignError:
     defined = ~np.isnan(values)
-    number, known = int(defined.sum()), variances[~np.isnan(variances)]
-    error = math.sqrt(known.mean() / number) if len(known) else math.nan
+    number, defined_variances = int(defined.sum()), variances[~np.isnan(variances)]
+    error = math.sqrt(defined_variances.mean() / number) if len(defined_variances) else math.nan
     value = float(values[defined].mean()) if number else math.nan
-    return DesignError(name, value, error, np.sqrt(variances), number - len(known), cautions)
+    return DesignError(
+        name, value, error, np.sqrt(variances), number - len(defined_variances), cautions
+    )
 
 
 def _cautions(rankings: SampledRankings) -> tuple[str, ...]:

@@ -322,8 +322,8 @@ async def _body(request: Request) -> dict[str, Any]:
     if kind != "application/json":
         raise _HTTPError(415, f"content type {format_value(kind)}, expected application/json")
     body = b""
-    async for part in request.stream():
-        body += part
+    async for chunk in request.stream():
+        body += chunk
         if len(body) > _LARGEST:
             raise _HTTPError(413, f"more than {_LARGEST} bytes")
     try:
@@ -377,9 +377,9 @@ def list_origins(host: str, port: int, url: str | None = None) -> list[str]:
 
 def _normalize_origin(origin: str) -> str:
     """Return an origin as browsers write it: in lower case, without the default port."""
-    parts = urlsplit(origin)
-    default_port = {"http": ":80", "https": ":443"}.get(parts.scheme, "")
-    return f"{parts.scheme}://{parts.netloc.lower().removesuffix(default_port)}"
+    url = urlsplit(origin)
+    default_port = {"http": ":80", "https": ":443"}.get(url.scheme, "")
+    return f"{url.scheme}://{url.netloc.lower().removesuffix(default_port)}"
 
 
 def serve(sessions: SessionManager, listener: socket.socket, origins: Iterable[str]) -> None:

@@ -21,6 +21,7 @@ from typing import Any
 from calipers.campaign.documents import parse_tree
 from calipers.campaign.operations import adaptive_order
 from calipers.campaign.records import MEDIA, EditConflict, Event, LoggedEvent
+from calipers.campaign.storage import list_columns
 from calipers.campaign.store import Campaign
 from calipers.campaign.workflow import (
     AssessorSession,
@@ -69,7 +70,7 @@ class SessionManager:
         self._campaign, self._settings = campaign, settings
         self._lock, self._version, self.recorded = threading.RLock(), -1, 0
         self.names = {assessor_slug(name): name for name in assessors}
-        info = campaign.about
+        info = campaign.info
         self._info, self.id = info, abbreviate_token(info.name, info.created)
         self._refresh()
 
@@ -80,10 +81,12 @@ class SessionManager:
         ((version,),) = self._campaign.read("PRAGMA data_version")
         if version == self._version:
             return
-        known = self._campaign.assessors()
+        assessor_by_name = self._campaign.assessors()
         for name in self.names.values():
-            _check_judges(known, name)
-        self._hashes = {n: (known[n].token_hash or "").split() for n in self.names.values()}
+            _check_judges(assessor_by_name, name)
+        self._hashes = {
+            n: (assessor_by_name[n].token_hash or "").split() for n in self.names.values()
+        }
         self._topics = {topic.topic: topic for topic in self._campaign.topics()}
         documents: dict[str, list[str]] = {}
         for row in self._campaign.pool():
@@ -160,26 +163,35 @@ class SessionManager:
     def _key(self, name: str, task: JudgingTask) -> str:
         """Return the opaque key of a task, which is the same after a restart."""
         keys = self._states[name].keys
-        parts = [task.document] if task.other is None else [task.document, task.other]
-        return ".".join(keys[task.topic, part, task.again] for part in parts)
+        task_documents = (
+            [task.document] if task.other_document is None else [task.document, task.other_document]
+        )
+        return ".".join(keys[task.topic, document, task.is_repeat] for document in task_documents)
 
     def _task(self, name: str, key: object) -> JudgingTask:
         tasks = self._states[name].tasks
-        parts = [tasks.get(part) for part in key.split(".")] if isinstance(key, str) else []
-        if len(parts) == 1 and parts[0] is not None:
-            topic, document, is_repeat = parts[0]
+        components = (
+            [tasks.get(component_key) for component_key in key.split(".")]
+            if isinstance(key, str)
+            else []
+        )
+        if len(components) == 1 and components[0] is not None:
+            topic, document, is_repeat = components[0]
             return JudgingTask(topic, document, None, is_repeat)
-        if len(parts) == 2 and parts[0] is not None and parts[1] is not None:
-            (topic, document, is_repeat), (other_topic, other, is_other_repeat) = parts[0], parts[1]
-            if (topic, is_repeat) == (other_topic, is_other_repeat) and document != other:
-                return JudgingTask(topic, document, other, is_repeat)
+        if len(components) == 2 and components[0] is not None and components[1] is not None:
+            (topic, document, is_repeat), (other_topic, other_document, is_other_repeat) = (
+                components[0],
+                components[1],
+            )
+            if (topic, is_repeat) == (other_topic, is_other_repeat) and document != other_document:
+                return JudgingTask(topic, document, other_document, is_repeat)
         raise InputError(f"task {format_value(key)} does not belong to this assessor")
 
     def _is_known(self, name: str, event: LoggedEvent) -> bool:
         keys = self._states[name].keys
         return all(
-            document is None or (event.topic, document, event.again) in keys
-            for document in (event.document, event.other)
+            document is None or (event.topic, document, event.is_repeat) in keys
+            for document in (event.document, event.other_document)
         )
 
     # ----------------------------------------------------------------------------- data of pages
@@ -196,7 +208,8 @@ class SessionManager:
                 "assessor": name,
                 "mode": self._settings.mode,
                 "grades": [
-                    {"grade": grade, "says": says} for grade, says in self._info.grades.items()
+                    {"grade": grade, "meaning": meaning}
+                    for grade, meaning in self._info.grades.items()
                 ],
                 "topics": [self._topic(session, each) for each in session.topics],
                 "acts": [self._act(name, event) for event in acts],
@@ -254,7 +267,7 @@ class SessionManager:
                 current = past.current(task)
                 documents = [
                     self._document(document)
-                    for document in (task.document, task.other)
+                    for document in (task.document, task.other_document)
                     if document is not None
                 ]
                 characters += sum(size for _, size in documents)
@@ -291,7 +304,7 @@ class SessionManager:
         """Return media type and bytes of a document of a task; None unless it is an image."""
         with self._lock:
             task = self._task(name, key)
-            document = task.other if which else task.document
+            document = task.other_document if which else task.document
             stored = None if document is None else self._campaign.document(document)
         if stored is None or stored.media not in MEDIA or not stored.media.startswith("image/"):
             return None
@@ -313,7 +326,7 @@ class SessionManager:
             }
 
     def _line(self, name: str, task: JudgingTask, event: LoggedEvent | None) -> dict[str, Any]:
-        documents = [d for d in (task.document, task.other) if d is not None]
+        documents = [d for d in (task.document, task.other_document) if d is not None]
         marks = ", ".join("?" * len(documents))
         title_by_document = dict(
             self._campaign.read(
@@ -382,8 +395,13 @@ class SessionManager:
         grade, note, seconds = data.get("grade"), data.get("note"), data.get("seconds")
         if kind in ("grade", "preference") and (type(grade) is not int):
             raise InputError(f"grade {format_value(grade)}, expected a whole number")
-        if (kind == "preference") != (task.other is not None) and kind in ("grade", "preference"):
-            raise InputError(f"{kind}: not of {'one document' if task.other is None else 'two'}")
+        if (kind == "preference") != (task.other_document is not None) and kind in (
+            "grade",
+            "preference",
+        ):
+            raise InputError(
+                f"{kind}: not of {'one document' if task.other_document is None else 'two'}"
+            )
         if seconds is not None and type(seconds) not in (int, float):
             raise InputError(f"seconds {format_value(seconds)}, expected a number")
         if note is not None and not isinstance(note, str):
@@ -393,13 +411,13 @@ class SessionManager:
             assessor=name,
             topic=task.topic,
             document=task.document,
-            other=None if kind == "undo" else task.other,
+            other_document=None if kind == "undo" else task.other_document,
             kind=kind,
             grade=grade if kind in ("grade", "preference") else None,
             note=note if kind == "note" else None,
             seconds=seconds,
-            shown=self._states[name].session.position(task),
-            again=task.again,
+            display_position=self._states[name].session.position(task),
+            is_repeat=task.is_repeat,
             replaces=None if replaces is None else self._number(replaces),
         )
 
@@ -413,9 +431,10 @@ class SessionManager:
         return number
 
     def _logged(self, column: str, value: object) -> LoggedEvent:
-        names = ", ".join(LoggedEvent._fields)
-        (row,) = self._campaign.read(f"SELECT {names} FROM events WHERE {column} = ?", (value,))
-        return LoggedEvent(*row)._replace(again=bool(row[12]))
+        (row,) = self._campaign.read(
+            f"SELECT {list_columns(LoggedEvent._fields)} FROM events WHERE {column} = ?", (value,)
+        )
+        return LoggedEvent(*row)._replace(is_repeat=bool(row[12]))
 
     def current_judgment(
         self, name: str, key: object, conflict: EditConflict
@@ -429,7 +448,7 @@ class SessionManager:
 
 def _judgment_to_json(event: LoggedEvent, task: JudgingTask) -> dict[str, Any]:
     """Convert a judgment, relative to the order in which the documents are displayed."""
-    is_reversed = task.other is not None and event.document != task.document
+    is_reversed = task.other_document is not None and event.document != task.document
     grade = -event.grade if is_reversed and event.grade is not None else event.grade
     return {"id": event.id, "grade": grade, "time": event.time}
 
@@ -438,12 +457,13 @@ def _progress_to_json(progress: Progress) -> dict[str, Any]:
     return progress._asdict()
 
 
-def _check_judges(known: Mapping[str, Any], name: str) -> None:
-    if name not in known:
+def _check_judges(assessor_by_name: Mapping[str, Any], name: str) -> None:
+    if name not in assessor_by_name:
         raise InputError(
-            f"assessor {format_value(name)} is not of this campaign; {did_you_mean(name, known)}"
+            f"assessor {format_value(name)} is not of this campaign; "
+            f"{did_you_mean(name, assessor_by_name)}"
         )
-    if known[name].kind == "program":
+    if assessor_by_name[name].kind == "program":
         raise InputError(
             f"assessor {format_value(name)} is a program, whose judgments are imported"
         )
@@ -453,6 +473,8 @@ _PLAIN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,40}")
 
 #: Key of the display settings in the table ``about``.
 _SETTINGS = "judging"
+#: Settings by the names that they had in earlier files.
+_FORMER_SETTINGS = {"gap": "repeat_distance", "least": "min_grade"}
 
 #: Maximum number of valid links of an assessor; the oldest one is revoked first.
 _LINKS = 20
@@ -461,7 +483,12 @@ _LINKS = 20
 def get_settings(campaign: Campaign) -> DisplaySettings:
     """Return the display settings of a campaign, or the defaults if none were set."""
     rows = campaign.read("SELECT value FROM about WHERE key = ?", (_SETTINGS,))
-    return DisplaySettings(**json.loads(rows[0][0])) if rows else DisplaySettings()
+    if not rows:
+        return DisplaySettings()
+    settings = json.loads(rows[0][0])
+    return DisplaySettings(
+        **{_FORMER_SETTINGS.get(name, name): settings[name] for name in settings}
+    )
 
 
 def set_settings(campaign: Campaign, settings: DisplaySettings) -> None:
@@ -499,9 +526,9 @@ def token_digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def abbreviate_token(*parts: object) -> str:
+def abbreviate_token(*values: object) -> str:
     """Return an opaque identifier of an object."""
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]
 
 
 def assessor_slug(assessor: str) -> str:

@@ -54,8 +54,9 @@ class TopicStatus(NamedTuple):
 class CampaignStatus:
     """Contents and progress of a campaign.
 
-    ``judged`` is the number of the documents ``to_judge`` that persons have judged, and ``beside``
-    the number of other documents that they have judged, such as those of an imported file.
+    ``judged`` is the number of the documents ``to_judge`` that persons have judged, and
+    ``additional_judged`` the number of other documents that they have judged, such as those of an
+    imported file.
     """
 
     name: str
@@ -67,7 +68,7 @@ class CampaignStatus:
     pooled: int
     to_judge: int
     judged: int
-    beside: int
+    additional_judged: int
     events: int
     by_assessor: tuple[AssessorStatus, ...]
     by_topic: tuple[TopicStatus, ...]
@@ -85,13 +86,13 @@ def campaign_status(campaign: Campaign) -> CampaignStatus:
 
     If no topic is assigned to anybody, all topics belong to every assessor.
     """
-    info, pool, topics = campaign.about, campaign.pool(), campaign.topics()
+    info, pool, topics = campaign.info, campaign.pool(), campaign.topics()
     sampled = {(entry.topic, entry.document) for entry in pool if entry.sampled}
     by_topic = _topic_statuses(campaign, {topic.topic: topic.title for topic in topics}, sampled)
     persons = {name for name, entry in campaign.assessors().items() if entry.kind == "person"}
     judged = {
         (entry.topic, entry.document)
-        for entry in campaign.judgments(again=False)
+        for entry in campaign.judgments(is_repeat=False)
         if entry.assessor in persons
     }
     counts = {
@@ -104,7 +105,7 @@ def campaign_status(campaign: Campaign) -> CampaignStatus:
         pooled=len(pool),
         to_judge=len(sampled),
         judged=len(sampled & judged),
-        beside=len(judged - sampled),
+        additional_judged=len(judged - sampled),
         by_assessor=_assessor_statuses(
             campaign, {row.topic: row.to_judge for row in by_topic}, sampled
         ),
@@ -122,7 +123,7 @@ def _topic_statuses(
         pooled[entry.topic] += 1
         to_judge[entry.topic] += entry.sampled
     grades: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for judgment in campaign.judgments(again=False):
+    for judgment in campaign.judgments(is_repeat=False):
         if judgment.assessor in persons:
             grades[judgment.topic][judgment.document].append(judgment.grade)
     decided = {(entry.topic, entry.document) for entry in campaign.adjudications()}
@@ -164,7 +165,7 @@ def _assessor_statuses(
     }
     judged, seconds = Counter[str](), defaultdict[str, float](float)
     last: dict[str, str] = {}
-    for entry in campaign.judgments(again=False):
+    for entry in campaign.judgments(is_repeat=False):
         judged[entry.assessor] += (
             entry.topic in topics_by_assessor[entry.assessor]
             and (entry.topic, entry.document) in sampled

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -95,6 +95,19 @@ CREATE VIEW preferences AS {_LAST}
 CREATE VIEW adjudications AS {_LAST}
     WHERE kind = 'adjudication' GROUP BY topic, document;
 """
+
+
+#: Columns of events that are not called as the fields of ``records.LoggedEvent``.
+_COLUMNS = {"other_document": "other", "display_position": "shown", "is_repeat": "again"}
+
+
+def list_columns(names: Iterable[str]) -> str:
+    """Return the columns of fields of events, as a query lists them.
+
+    >>> list_columns(["document", "is_repeat"])
+    'document, again'
+    """
+    return ", ".join(_COLUMNS.get(name, name) for name in names)
 
 
 #: Pragmas of every connection, which are checked after they are set. A rollback journal is safe

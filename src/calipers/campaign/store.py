@@ -31,7 +31,7 @@ from calipers.campaign.records import (
     Stratum,
     Topic,
 )
-from calipers.campaign.storage import CampaignFile, create_file
+from calipers.campaign.storage import CampaignFile, create_file, list_columns
 from calipers.data.errors import InputError, format_value
 
 if TYPE_CHECKING:
@@ -140,14 +140,14 @@ class Campaign(CampaignFile):
         InputError
             If the event is invalid.
         """
-        grades = self.about.grades
+        grades = self.info.grades
         with self.write() as connection:
             return events.record(connection, event, grades)
 
     # -------------------------------------------------------------------------------------- content
 
     @property
-    def about(self) -> CampaignInfo:
+    def info(self) -> CampaignInfo:
         """Name, goal, grades, measures and origin of the campaign."""
         value_by_key = dict(self.read("SELECT key, value FROM about"))
         grades = {
@@ -295,7 +295,7 @@ class Campaign(CampaignFile):
         *,
         topic: str | None = None,
         document: str | None = None,
-        again: bool | None = None,
+        is_repeat: bool | None = None,
     ) -> list[Judgment]:
         """Return the current grades in the order in which they were given.
 
@@ -309,7 +309,7 @@ class Campaign(CampaignFile):
             Topic. By default all topics.
         document : str, optional
             Document. By default all documents.
-        again : bool, optional
+        is_repeat : bool, optional
             Whether to return only planted repeats (True) or no planted repeats (False). By default
             all grades.
 
@@ -319,12 +319,16 @@ class Campaign(CampaignFile):
             Current grades.
         """
         condition, values = _where_clause(
-            assessor=assessor, topic=topic, document=document, again=again
+            assessor=assessor, topic=topic, document=document, again=is_repeat
         )
         return [Judgment(*row) for row in self._graded("grades", condition, values)]
 
     def preferences(
-        self, assessor: str | None = None, *, topic: str | None = None, again: bool | None = None
+        self,
+        assessor: str | None = None,
+        *,
+        topic: str | None = None,
+        is_repeat: bool | None = None,
     ) -> list[Preference]:
         """Return the current preferences in the order in which they were given.
 
@@ -334,7 +338,7 @@ class Campaign(CampaignFile):
             Assessor. By default all assessors.
         topic : str, optional
             Topic. By default all topics.
-        again : bool, optional
+        is_repeat : bool, optional
             Whether to return only planted repeats (True) or no planted repeats (False). By default
             all preferences.
 
@@ -343,7 +347,7 @@ class Campaign(CampaignFile):
         list of Preference
             Current preferences.
         """
-        condition, values = _where_clause(assessor=assessor, topic=topic, again=again)
+        condition, values = _where_clause(assessor=assessor, topic=topic, again=is_repeat)
         rows = self._graded("preferences", condition, values, "document, other")
         return [Preference(*row) for row in rows]
 
@@ -375,7 +379,7 @@ class Campaign(CampaignFile):
         list of LoggedEvent
             Events.
         """
-        rows = self.read(f"SELECT {', '.join(LoggedEvent._fields)} FROM events ORDER BY event")
+        rows = self.read(f"SELECT {list_columns(LoggedEvent._fields)} FROM events ORDER BY event")
         return [
             LoggedEvent(*(*row, bool(is_repeat), replaces)) for *row, is_repeat, replaces in rows
         ]

@@ -147,9 +147,9 @@ class RankingChange:
     ``values`` and ``ranks`` are those of each system before and after. τ (τ_b, which is 1 for
     equal rankings with ties) gives equal weight to all discordant pairs; τ_AP (τ_AP,b of Urbano
     and Marrero 2017) gives more weight to those at the top. Because correlation alone is
-    misleading, significantly different pairs are reported as well: ``kept``, ``lost`` (no longer
-    significant), ``gained`` and ``reversed``, each with the better system before (for gained ones,
-    after) first.
+    misleading, significantly different pairs are reported as well: ``still_significant``,
+    ``no_longer_significant``, ``newly_significant`` and ``reversed``, each with the better system
+    before (for newly significant ones, after) first.
     """
 
     measure: str
@@ -157,9 +157,9 @@ class RankingChange:
     ranks: Mapping[str, tuple[float, float]]
     tau: float
     tau_ap: float
-    kept: tuple[tuple[str, str], ...]
-    lost: tuple[tuple[str, str], ...]
-    gained: tuple[tuple[str, str], ...]
+    still_significant: tuple[tuple[str, str], ...]
+    no_longer_significant: tuple[tuple[str, str], ...]
+    newly_significant: tuple[tuple[str, str], ...]
     reversed: tuple[tuple[str, str], ...]
 
 

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.campaign.store import Campaign
 from calipers.data.errors import InputError
-from calipers.data.tables import BINARIES, TEXTS, file_extension
+from calipers.data.tables import BINARY_FORMATS, TEXT_FORMATS, file_extension
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_GRADED = "assessor, topic, document, grade, time, seconds, shown, again, event"
+_GRADED = (
+    "assessor, topic, document, grade, time, seconds, shown AS display_position, "
+    "again AS is_repeat, event"
+)
 
 #: Query of each table.
 _QUERIES = {
@@ -35,22 +38,23 @@ _QUERIES = {
     "ORDER BY assessor",
     "assignments": "SELECT assessor, topic FROM assignments ORDER BY assessor, topic",
     "judgments": f"SELECT {_GRADED} FROM grades ORDER BY event",
-    "preferences": f"SELECT {_GRADED.replace('grade', 'other, grade')} FROM preferences "
-    "ORDER BY event",
+    "preferences": f"SELECT {_GRADED.replace('grade', 'other AS other_document, grade')} "
+    "FROM preferences ORDER BY event",
     "adjudications": f"SELECT {_GRADED} FROM adjudications ORDER BY event",
-    "events": "SELECT event, id, time, assessor, topic, document, other, kind, grade, note, "
-    "seconds, shown, again, replaces FROM events ORDER BY event",
+    "events": "SELECT event, id, time, assessor, topic, document, other AS other_document, kind, "
+    "grade, note, seconds, shown AS display_position, again AS is_repeat, replaces "
+    "FROM events ORDER BY event",
 }
 TABLES = (*_QUERIES, "rankings")
 
 _INT_COLUMNS = (
-    *("position", "event", "grade", "shown", "replaces", "size", "sampled", "pool", "rank"),
-    *("before", "after"),
+    *("position", "event", "grade", "display_position", "replaces", "size", "sampled", "pool"),
+    *("rank", "before", "after"),
 )
 _TYPES = {
     **dict.fromkeys((*_INT_COLUMNS, "bytes"), "int64"),
     **dict.fromkeys(("priority", "seconds", "score"), "float64"),
-    "again": "bool",
+    "is_repeat": "bool",
     "body": "binary",
 }
 
@@ -89,7 +93,7 @@ def _names(query: str) -> list[str]:
 
 
 def _value(column: str, value: Any) -> Any:
-    return bool(value) if column == "again" and value is not None else value
+    return bool(value) if column == "is_repeat" and value is not None else value
 
 
 def _type(column: str) -> Any:
@@ -107,13 +111,13 @@ def format_table(rows: pa.Table, path: str, *, exact: bool = False) -> bytes:
     documents, are stored only in Parquet and Feather.
     """
     suffix, compression = file_extension(path)
-    formatter = _FORMATS.get({".json": "json", **BINARIES, **TEXTS}.get(suffix, ""))
+    formatter = _FORMATS.get({".json": "json", **BINARY_FORMATS, **TEXT_FORMATS}.get(suffix, ""))
     if formatter is None or compression:
         raise InputError(f"{path}: expected .csv, .tsv, .json, .jsonl, .parquet or .feather")
-    if suffix not in BINARIES and "body" in rows.column_names:
+    if suffix not in BINARY_FORMATS and "body" in rows.column_names:
         rows = rows.drop_columns(["body"])
-    if exact and TEXTS.get(suffix) in _DELIMITERS:
-        return _exact(rows, _DELIMITERS[TEXTS[suffix]])
+    if exact and TEXT_FORMATS.get(suffix) in _DELIMITERS:
+        return _exact(rows, _DELIMITERS[TEXT_FORMATS[suffix]])
     return formatter(rows)
 
 

@@ -14,7 +14,7 @@ from calipers.campaign.records import Topic
 from calipers.campaign.tidy_tables import is_trec
 from calipers.campaign.topics import FIELDS
 from calipers.data.errors import InputError, format_value
-from calipers.data.tables import BINARIES, TEXTS, file_extension
+from calipers.data.tables import BINARY_FORMATS, TEXT_FORMATS, file_extension
 
 #: Formats of topics.
 FORMATS = ("inex", "trec", "xml", "tsv", "csv", "json", "jsonl", "parquet")
@@ -49,7 +49,7 @@ def detect_format(path: str, topics: Sequence[Topic]) -> str:
     suffix, _ = file_extension(path)
     if suffix == ".xml":
         return "inex" if topics and all(topic.kind for topic in topics) else "xml"
-    kind = {".json": "json", **TEXTS, **BINARIES}.get(suffix, "trec")
+    kind = {".json": "json", **TEXT_FORMATS, **BINARY_FORMATS}.get(suffix, "trec")
     if kind not in FORMATS or (kind == "trec" and not is_trec(suffix)):
         raise InputError(
             f"{path}: topics are not written as {suffix}; expected .xml, .tsv, .csv, .json, "
@@ -99,11 +99,11 @@ def _inex_topic(topic: Topic, omitted: set[str]) -> str:
     omitted |= {*topic.details} - {"ct-no", "parts"}
     author = [f"  <Author>{_text(topic, topic.author)}</Author>"] if topic.author else []
     lines = [f"<INEX-Topic{attributes}>", *author, "  <Title>"]
-    parts = topic.details.get("parts", [{"cw": topic.title}] if topic.title else [])
+    title_components = topic.details.get("parts", [{"cw": topic.title}] if topic.title else [])
     lines += [
         "    "
-        + " ".join(f"<{tag}>{_text(topic, content)}</{tag}>" for tag, content in part.items())
-        for part in parts
+        + " ".join(f"<{tag}>{_text(topic, content)}</{tag}>" for tag, content in component.items())
+        for component in title_components
     ]
     lines.append("  </Title>")
     for tag, text in (

@@ -19,7 +19,7 @@ from calipers.campaign.store import Campaign
 from calipers.campaign.xml_tree import Element, decode_text, paragraphs, parse_elements
 from calipers.data.byte_sources import STDIN
 from calipers.data.errors import InputError, format_names, format_value
-from calipers.data.tables import BINARIES, TEXTS, file_extension, read_table
+from calipers.data.tables import BINARY_FORMATS, TEXT_FORMATS, file_extension, read_table
 from calipers.data.trec_tables import TOPIC
 
 #: Fields of a topic, with the names that they have in files.
@@ -115,9 +115,9 @@ def iterate_topics(paths: Iterable[str]) -> Iterator[tuple[str, Topic]]:
 
 def _topics(path: str) -> Iterator[tuple[int, Topic]]:
     suffix, _ = file_extension(path)
-    if path != STDIN and suffix in BINARIES:
+    if path != STDIN and suffix in BINARY_FORMATS:
         return _parse_table(path)
-    if path != STDIN and TEXTS.get(suffix) == "csv":
+    if path != STDIN and TEXT_FORMATS.get(suffix) == "csv":
         return _parse_table(path)
     text = decode_text(path)
     start = text.lstrip()[:1]
@@ -125,9 +125,9 @@ def _topics(path: str) -> Iterator[tuple[int, Topic]]:
         raise InputError(f"{path}: is empty, expected topics")
     if suffix == ".json" and start in b"[{":
         return _parse_json(path, text)
-    if TEXTS.get(suffix) == "jsonl" or start == b"{":
+    if TEXT_FORMATS.get(suffix) == "jsonl" or start == b"{":
         return _parse_json_lines(path, text)
-    if start == b"<" and TEXTS.get(suffix) != "tsv":
+    if start == b"<" and TEXT_FORMATS.get(suffix) != "tsv":
         return parse_sgml(path, text) if is_sgml(text) else parse_xml(path, text)
     return _parse_tsv(path, text)
 
@@ -137,7 +137,7 @@ def _parse_table(path: str) -> Iterator[tuple[int, Topic]]:
     from calipers.report.spreadsheets import unescape_formula
 
     table = read_table(path, text=(*_IDS, *_NAMES))
-    is_text = file_extension(path)[0] in TEXTS
+    is_text = file_extension(path)[0] in TEXT_FORMATS
     for number, row in enumerate(table.to_pylist(), 2):
         if is_text:
             row = {n: unescape_formula(v) if isinstance(v, str) else v for n, v in row.items()}  # noqa: PLW2901
@@ -261,7 +261,7 @@ _NUMBERS = ("topic-id", "topic_id", "topicid", "id", "number", "num", "qid")
 _KINDS = ("query-type", "query_type", "type")
 
 #: The parts of an INEX title: target elements, words, and elements that hold the words.
-_PARTS = ("te", "cw", "ce")
+_TITLE_ELEMENTS = ("te", "cw", "ce")
 
 
 def is_sgml(text: bytes) -> bool:
@@ -331,20 +331,20 @@ def _title(element: Element, details: dict[str, Any]) -> str:
 
     A part is ``{"te": target}``, or ``{"cw": words, "ce": element that contains them}``.
     """
-    parts: list[dict[str, str]] = []
+    components: list[dict[str, str]] = []
     for child in element.elements:
         tag = child.tag.lower()
-        if tag not in _PARTS:
+        if tag not in _TITLE_ELEMENTS:
             return element.text
-        if tag == "ce" and parts and "cw" in parts[-1] and "ce" not in parts[-1]:
-            parts[-1]["ce"] = child.text
+        if tag == "ce" and components and "cw" in components[-1] and "ce" not in components[-1]:
+            components[-1]["ce"] = child.text
         else:
-            parts.append({tag: child.text})
-    if not parts:
+            components.append({tag: child.text})
+    if not components:
         return element.text
-    if parts != [{"cw": parts[0].get("cw")}]:
-        details["parts"] = parts
-    return ", ".join(part["cw"] for part in parts if "cw" in part)
+    if components != [{"cw": components[0].get("cw")}]:
+        details["parts"] = components
+    return ", ".join(component["cw"] for component in components if "cw" in component)
 
 
 def _to_data(element: Element) -> Any:
@@ -357,9 +357,9 @@ def _to_data(element: Element) -> Any:
 # -------------------------------------------------------------------------------------------- SGML
 
 _TOP = re.compile(r"<top>(.*?)(</top>|(?=<top>)|\Z)", re.IGNORECASE | re.DOTALL)
-_KNOWN = "num title query desc narr con cons smry dom fac def head nat time keywords toc"
+_SGML_TAGS = "num title query desc narr con cons smry dom fac def head nat time keywords toc"
 _TAG = re.compile(
-    rf"</?(?P<known>{'|'.join(_KNOWN.split())})>|^[ \t]*</?(?P<other>[a-z][\w-]*)>",
+    rf"</?(?P<sgml>{'|'.join(_SGML_TAGS.split())})>|^[ \t]*</?(?P<unlisted>[a-z][\w-]*)>",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -407,7 +407,7 @@ def _split_tags(text: str) -> Iterator[tuple[str, str]]:
         if tag:
             yield tag, _tag_content(tag, text[start : match.start()])
         opens = not match[0].lstrip().startswith("</")
-        tag, start = (match["known"] or match["other"]).lower() if opens else "", match.end()
+        tag, start = (match["sgml"] or match["unlisted"]).lower() if opens else "", match.end()
     if tag:
         yield tag, _tag_content(tag, text[start:])
 

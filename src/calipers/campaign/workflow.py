@@ -45,17 +45,17 @@ class DisplaySettings:
     ``mode`` is one by one, for grades, or two next to each other, for preferences. ``order`` is
     "random", a different order for each assessor, which depends on ``seed``, or "pool", that of
     the pooling method. ``repeats`` is the proportion of documents that are repeated, for
-    intra-assessor agreement, after at least ``gap`` others of the topic (half of the topic if it
-    is short). With ``least``, preferences are requested only among documents that the assessor
-    graded this or higher.
+    intra-assessor agreement, after at least ``repeat_distance`` others of the topic (half of
+    the topic if it is short). With ``min_grade``, preferences are requested only among documents
+    that the assessor graded this or higher.
     """
 
     mode: Literal["grades", "preferences"] = "grades"
     order: Literal["random", "pool"] = "random"
     seed: int = 0
     repeats: float = 0.05
-    gap: int = 10
-    least: int | None = None
+    repeat_distance: int = 10
+    min_grade: int | None = None
 
     def __post_init__(self) -> None:
         if self.mode not in ("grades", "preferences"):
@@ -66,32 +66,34 @@ class DisplaySettings:
             raise InputError(
                 f"repeats {format_value(self.repeats)}, expected a proportion from 0 to 1"
             )
-        if self.gap < 1:
-            raise InputError(f"gap {format_value(self.gap)}, expected 1 or more")
+        if self.repeat_distance < 1:
+            raise InputError(
+                f"repeat_distance {format_value(self.repeat_distance)}, expected 1 or more"
+            )
 
 
 class JudgingTask(NamedTuple):
-    """Unit of judgment: a document of a topic, or a pair; ``again`` if it is a planted repeat."""
+    """Unit of judgment: a document of a topic, or a pair; a planted repeat if ``is_repeat``."""
 
     topic: str
     document: str
-    other: str | None = None
-    again: bool = False
+    other_document: str | None = None
+    is_repeat: bool = False
 
     @property
     def canonical(self) -> JudgingTask:
         """Canonical form of the task, which is the same for either order of a pair."""
-        if self.other is None or self.document <= self.other:
+        if self.other_document is None or self.document <= self.other_document:
             return self
-        return self._replace(document=self.other, other=self.document)
+        return self._replace(document=self.other_document, other_document=self.document)
 
 
 def event_task(event: LoggedEvent) -> JudgingTask:
     """Return the task of an event."""
-    return JudgingTask(event.topic, event.document, event.other, event.again)
+    return JudgingTask(event.topic, event.document, event.other_document, event.is_repeat)
 
 
-def hash_draw(seed: int, *parts: str | int | None) -> int:
+def hash_draw(seed: int, *keys: str | int | None) -> int:
     """Return a 64-bit pseudo-random number that depends only on the arguments.
 
     >>> hash_draw(0, "ann", "t1", "d1") == hash_draw(0, "ann", "t1", "d1")
@@ -99,7 +101,7 @@ def hash_draw(seed: int, *parts: str | int | None) -> int:
     >>> hash_draw(0, "ann", "t1", "d1") == hash_draw(1, "ann", "t1", "d1")
     False
     """
-    encoded = json.dumps([seed, *parts]).encode()  # unlike a join, this keeps the parts apart
+    encoded = json.dumps([seed, *keys]).encode()  # unlike a join, this separates the keys
     return int.from_bytes(hashlib.sha256(encoded).digest()[:8], "big")
 
 
@@ -127,7 +129,7 @@ def presentation_order(
 
 def effective_gap(documents: int, settings: DisplaySettings) -> int:
     """Return the minimum number of other documents of a topic between a document and its repeat."""
-    return min(settings.gap, documents // 2)
+    return min(settings.repeat_distance, documents // 2)
 
 
 def plant_repeats(
@@ -140,7 +142,7 @@ def plant_repeats(
     """
     n_repeats = math.ceil(settings.repeats * sum(map(len, orders.values())))
     candidates = [
-        JudgingTask(topic, document, again=True)
+        JudgingTask(topic, document, is_repeat=True)
         for topic, documents in orders.items()
         if len(documents) > 3
         for document in documents[: len(documents) - effective_gap(len(documents), settings)]
@@ -219,7 +221,7 @@ class AssessorHistory:
         return {
             task.document: grade
             for task in self.judged_tasks(topic)
-            if task.other is None and not task.again
+            if task.other_document is None and not task.is_repeat
             if (grade := self.judged[task][-1].grade) is not None
         }
 
@@ -235,7 +237,7 @@ class JudgingPlan(Protocol):
         Later tasks may depend on current judgments.
         """
 
-    def left(self, topic: str, past: AssessorHistory) -> int:
+    def n_open(self, topic: str, past: AssessorHistory) -> int:
         """Return the number of open tasks of a topic; an upper bound if it depends on judgments."""
 
 
@@ -258,7 +260,7 @@ class GradingWorkflow:
             for topic, topic_documents in documents.items()
         }
         self._adaptive, self._settings = adaptive, settings
-        self._again = plant_repeats(self._orders, assessor, settings)
+        self._repeats = plant_repeats(self._orders, assessor, settings)
 
     def _firsts(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
         """Yield the open tasks other than repeats."""
@@ -275,10 +277,10 @@ class GradingWorkflow:
         waits: dict[JudgingTask, int] = {}
         last, done = None, 0
         for task in past.judged_tasks(topic):
-            if task.other is None:
+            if task.other_document is None:
                 done, last = done + 1, task.document
-                second = task._replace(again=True)
-                if not task.again and second in self._again and past.is_open(second):
+                second = task._replace(is_repeat=True)
+                if not task.is_repeat and second in self._repeats and past.is_open(second):
                     waits[second] = done + min_gap
         fresh = self._firsts(topic, past)
         while True:
@@ -288,8 +290,8 @@ class GradingWorkflow:
                 if first is not None:
                     yield first
                     done, last = done + 1, first.document
-                    second = first._replace(again=True)
-                    if second in self._again and past.is_open(second):
+                    second = first._replace(is_repeat=True)
+                    if second in self._repeats and past.is_open(second):
                         waits[second] = done + min_gap
                     continue
             if ready is None:
@@ -299,7 +301,7 @@ class GradingWorkflow:
                 yield ready
                 done, last = done + 1, ready.document
 
-    def left(self, topic: str, past: AssessorHistory) -> int:
+    def n_open(self, topic: str, past: AssessorHistory) -> int:
         """Return the number of open tasks."""
         return sum(1 for _ in self.upcoming(topic, past))
 
@@ -308,7 +310,7 @@ class Progress(NamedTuple):
     """Progress of an assessor; ``seconds`` is the time left, None until it can be estimated."""
 
     done: int
-    left: int
+    remaining: int
     skipped: int
     seconds: float | None
 
@@ -320,7 +322,7 @@ class AssessorSession:
         self, topics: Iterable[str], plan: JudgingPlan, events: Iterable[LoggedEvent] = ()
     ) -> None:
         self.topics, self._plan, self.past = list(topics), plan, AssessorHistory()
-        self._known = frozenset(self.topics)
+        self._topic_set = frozenset(self.topics)
         self._counts: dict[str, tuple[int, int, int]] = {}
         for event in events:
             self.past.apply(event)
@@ -331,7 +333,9 @@ class AssessorSession:
         self._counts.pop(event.topic, None)
 
     def _is_included(self, task: JudgingTask) -> bool:
-        return task.topic in self._known and (task.other is not None) == self._plan.pairs
+        return (
+            task.topic in self._topic_set and (task.other_document is not None) == self._plan.pairs
+        )
 
     def upcoming(self, count: int, topic: str | None = None) -> list[JudgingTask]:
         """Return the next tasks: of ``topic``, of the topics after it, then of those before."""
@@ -367,8 +371,8 @@ class AssessorSession:
     def position(self, task: JudgingTask) -> int:
         """Return the position of a task in the assessor's own order, from 1."""
         first = self.past.judged.get(task.canonical)
-        if first and first[0].shown is not None:
-            return first[0].shown
+        if first and first[0].display_position is not None:
+            return first[0].display_position
         return self.progress().done + 1
 
     def progress(self, topic: str | None = None) -> Progress:
@@ -376,17 +380,21 @@ class AssessorSession:
 
         The time left is the median of the last 50 times, multiplied by the number of tasks left.
         """
-        if missing := self._known - self._counts.keys():
+        if missing := self._topic_set - self._counts.keys():
             self._count(missing)
-        requested_topics = self.topics if topic is None else [topic] if topic in self._known else []
-        done, left, skipped = (
+        requested_topics = (
+            self.topics if topic is None else [topic] if topic in self._topic_set else []
+        )
+        done, remaining, skipped = (
             sum(self._counts[each][i] for each in requested_topics) for i in range(3)
         )
         times = [
             e.seconds for e in self.acts(_RECENT) if e.kind != "skip" and e.seconds is not None
         ]
         pace = median(times) if len(times) >= _ENOUGH else None
-        return Progress(done, left, skipped, None if pace is None else pace * (left + skipped))
+        return Progress(
+            done, remaining, skipped, None if pace is None else pace * (remaining + skipped)
+        )
 
     def _count(self, topics: frozenset[str]) -> None:
         """Count the judged, open and skipped tasks of topics that have changed."""
@@ -394,7 +402,7 @@ class AssessorSession:
         for topic in topics:
             self._counts[topic] = (
                 sum(map(self._is_included, self.past.judged_tasks(topic))),
-                self._plan.left(topic, self.past),
+                self._plan.n_open(topic, self.past),
                 skipped[topic],
             )
 
@@ -448,16 +456,16 @@ def parse_structure(topic: Topic) -> list[str]:
     ['article', 'belief revision in bdy/sec', '-calendar']
     """
     raw_parts = topic.details.get("parts")
-    parts = (
-        [part for part in raw_parts if isinstance(part, dict)]
+    components = (
+        [component for component in raw_parts if isinstance(component, dict)]
         if isinstance(raw_parts, list)
         else []
     )
     descriptions = []
-    for part in parts:
-        words, element = part.get("cw"), part.get("ce")
+    for component in components:
+        words, element = component.get("cw"), component.get("ce")
         description = " in ".join(str(each) for each in (words, element) if each)
-        descriptions.append(str(part.get("te") or description))
+        descriptions.append(str(component.get("te") or description))
     return [description for description in descriptions if description]
 
 
@@ -469,12 +477,12 @@ class SortState(NamedTuple):
     """State of a merge sort.
 
     ``groups`` are from best to worst if the list is sorted, else None. ``pending`` are the
-    comparisons to be made next, and ``left`` is an upper bound on their total number.
+    comparisons to be made next, and ``max_remaining`` is an upper bound on their total number.
     """
 
     groups: list[Tied] | None
     pending: list[tuple[str, str]]
-    left: int
+    max_remaining: int
 
 
 def merge_sort(documents: Sequence[str], compare: Callable[[str, str], int | None]) -> SortState:
@@ -484,10 +492,10 @@ def merge_sort(documents: Sequence[str], compare: Callable[[str, str], int | Non
     and None if it is unknown.
 
     >>> merge_sort(["a", "b", "c", "d"], lambda a, b: None)
-    SortState(groups=None, pending=[('a', 'b'), ('c', 'd')], left=5)
+    SortState(groups=None, pending=[('a', 'b'), ('c', 'd')], max_remaining=5)
     >>> known = {("a", "b"): -1, ("c", "d"): 0}
     >>> merge_sort(["a", "b", "c", "d"], lambda a, b: known.get((a, b)))
-    SortState(groups=None, pending=[('b', 'c')], left=2)
+    SortState(groups=None, pending=[('b', 'c')], max_remaining=2)
     """
     if len(documents) <= 1:
         return SortState([[d] for d in documents], [], 0)
@@ -500,7 +508,9 @@ def merge_sort(documents: Sequence[str], compare: Callable[[str, str], int | Non
             len(documents) - half if second.groups is None else len(second.groups),
         ]
         return SortState(
-            None, first.pending + second.pending, first.left + second.left + sum(sizes) - 1
+            None,
+            first.pending + second.pending,
+            first.max_remaining + second.max_remaining + sum(sizes) - 1,
         )
     return _merge_step(first.groups, second.groups, compare)
 
@@ -547,9 +557,9 @@ class PreferenceWorkflow:
     def sorted(self, topic: str, past: AssessorHistory) -> SortState:
         """Return the state of the merge sort of a topic."""
         documents = self._orders.get(topic, [])
-        if self._settings.least is not None:
+        if self._settings.min_grade is not None:
             grades = past.grades(topic)
-            documents = [d for d in documents if grades.get(d, -1) >= self._settings.least]
+            documents = [d for d in documents if grades.get(d, -1) >= self._settings.min_grade]
 
         def compare(a: str, b: str) -> int | None:
             event = past.current(JudgingTask(topic, a, b))
@@ -561,17 +571,17 @@ class PreferenceWorkflow:
 
     def _seconds(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
         """Yield the pairs to be repeated, once others have come in between."""
-        pairs = [task for task in past.judged_tasks(topic) if task.other is not None]
+        pairs = [task for task in past.judged_tasks(topic) if task.other_document is not None]
         threshold = self._settings.repeats * 2**64
         for later, task in enumerate(pairs):
             if (
-                task.again
+                task.is_repeat
                 or hash_draw(self._settings.seed, "twice", self._assessor, *task[:3]) >= threshold
             ):
                 continue
-            assert task.other is not None
-            second = self._task(topic, task.document, task.other, is_repeat=True)
-            if past.is_open(second) and len(pairs) - later > self._settings.gap // 2:
+            assert task.other_document is not None
+            second = self._task(topic, task.document, task.other_document, is_repeat=True)
+            if past.is_open(second) and len(pairs) - later > self._settings.repeat_distance // 2:
                 yield second
 
     def upcoming(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
@@ -582,11 +592,11 @@ class PreferenceWorkflow:
             if past.is_open(task):
                 yield task
 
-    def left(self, topic: str, past: AssessorHistory) -> int:
+    def n_open(self, topic: str, past: AssessorHistory) -> int:
         """Return an upper bound on the number of open pairs.
 
         Pairs that wait for a skipped one are included.
         """
         state = self.sorted(topic, past)
         put_aside = sum(past.is_skipped(self._task(topic, *pair)) for pair in state.pending)
-        return state.left - put_aside + sum(1 for _ in self._seconds(topic, past))
+        return state.max_remaining - put_aside + sum(1 for _ in self._seconds(topic, past))

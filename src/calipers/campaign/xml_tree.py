@@ -52,7 +52,7 @@ class Element:
     @property
     def elements(self) -> list[Element]:
         """Direct child elements."""
-        return [part for part in self.content if isinstance(part, Element)]
+        return [child for child in self.content if isinstance(child, Element)]
 
     def walk(self) -> Iterator[Element]:
         """Yield the element and all its descendants, in document order."""
@@ -70,12 +70,12 @@ class Element:
 
     def _raw(self) -> str:
         return "".join(
-            part
-            if isinstance(part, str)
-            else f"\n\n{part._raw()}\n\n"
-            if part.is_block
-            else part._raw()
-            for part in self.content
+            child
+            if isinstance(child, str)
+            else f"\n\n{child._raw()}\n\n"
+            if child.is_block
+            else child._raw()
+            for child in self.content
         )
 
     @property
@@ -86,8 +86,8 @@ class Element:
 
 def paragraphs(text: str) -> str:
     """Normalize the white space of a text; empty lines separate paragraphs."""
-    parts = (" ".join(part.split()) for part in re.split(r"\n[ \t\r]*\n", text))
-    return "\n\n".join(filter(None, parts))
+    collapsed = (" ".join(paragraph.split()) for paragraph in re.split(r"\n[ \t\r]*\n", text))
+    return "\n\n".join(filter(None, collapsed))
 
 
 def decode_text(path: str) -> bytes:

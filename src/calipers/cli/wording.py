@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import click
 
 #: Arguments without an option of their own name, and the option that they come from.
-_FROM = {"y": "--truth", "X": "--features", "parts": "--part", "measure": "--measure"}
+_FROM = {"y": "--truth", "X": "--features", "measure": "--measure"}
 _VALUE = r"""(?:'[^']*'|"[^"]*"|\d[\w.]*|True|False|None)"""
 
 
@@ -40,8 +40,8 @@ def _options() -> dict[str, str]:
 def name_options(message: str, options: Mapping[str, str]) -> str:
     """Replace the names of arguments in a message by the options of the command.
 
-    >>> name_options("part= determines the split: it excludes cv=", {"cv": "--folds"})
-    'part= determines the split: it excludes --folds'
+    >>> name_options("split= determines the folds: it excludes cv=", {"cv": "--folds"})
+    'split= determines the folds: it excludes --folds'
     >>> name_options("inner goes with threshold='F1'", {"inner": "--inner", "threshold": "--cut"})
     'inner goes with --cut F1'
     >>> name_options("n_jobs is 0, expected 1 or more", {"n_jobs": "--jobs"})

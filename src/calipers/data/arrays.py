@@ -351,7 +351,7 @@ def to_weights(values: Any, rows: int, *, batch: bool = False) -> npt.NDArray[np
         return None
     weight = to_numbers(values, "weight").astype(np.float64)
     check_length(weight, rows, "weight")
-    for invalid_mask, expected in wrong_weights(weight):
+    for invalid_mask, expected in invalid_weights(weight):
         _refuse(weight, invalid_mask, "weight", expected)
     if not weight.any():
         raise InputError("weight: all weights are 0")
@@ -363,7 +363,7 @@ def to_weights(values: Any, rows: int, *, batch: bool = False) -> npt.NDArray[np
     return weight
 
 
-def wrong_weights(weight: Floats) -> Iterator[tuple[Array, str]]:
+def invalid_weights(weight: Floats) -> Iterator[tuple[Array, str]]:
     """Yield masks of the invalid weights among finite numbers, each with what was expected."""
     yield weight < 0, "expected 0 or more"
     (low, high), max_weight = WEIGHTS, weight.max(initial=0.0)

@@ -124,8 +124,10 @@ class ParquetSource(FileSource):
         Parquet may store text more densely than memory does.
         """
         with self._open() as file:
-            other = [name for name in columns if value_bytes(self.schema.field(name).type) is None]
-            stored: int = sum(c.total_uncompressed_size for c in _chunks(file, other))
+            unsized = [
+                name for name in columns if value_bytes(self.schema.field(name).type) is None
+            ]
+            stored: int = sum(c.total_uncompressed_size for c in _chunks(file, unsized))
         return fixed_size(self.schema, columns, self.rows or 0) + stored
 
 
@@ -264,12 +266,17 @@ class PartitionedSource(BatchSource):
     These columns replace those of the same name in the file.
     """
 
-    def __init__(self, part: BatchSource, keys: Mapping[str, pa.Scalar]) -> None:
+    def __init__(self, source: BatchSource, keys: Mapping[str, pa.Scalar]) -> None:
         import pyarrow as pa
 
-        self.name, self.rows, self.files, self.csv = part.name, part.rows, part.files, part.csv
-        self._part, self._keys = part, keys
-        file_fields = [field for field in part.schema if field.name not in keys]
+        self.name, self.rows, self.files, self.csv = (
+            source.name,
+            source.rows,
+            source.files,
+            source.csv,
+        )
+        self._source, self._keys = source, keys
+        file_fields = [field for field in source.schema if field.name not in keys]
         self.schema = pa.schema(
             [*file_fields, *((name, value.type) for name, value in keys.items())]
         )
@@ -277,11 +284,11 @@ class PartitionedSource(BatchSource):
     @property
     def stamp(self) -> str | None:
         """Fingerprint of the file."""
-        return self._part.stamp
+        return self._source.stamp
 
     def has_inferred_type(self, name: str) -> bool:
         """Return whether the type of a column of the file itself is inferred."""
-        return name not in self._keys and self._part.has_inferred_type(name)
+        return name not in self._keys and self._source.has_inferred_type(name)
 
     def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield the batches of the file, with the additional columns."""
@@ -290,8 +297,8 @@ class PartitionedSource(BatchSource):
         file_fields = [field for field in schema if field.name not in self._keys]
         keys = {name: self._keys[name] for name in schema.names if name in self._keys}
         # If no column of the file is needed, any column gives the number of its rows.
-        file_schema = pa.schema(file_fields or [self._part.schema.field(0)])
-        for origin, batch in self._part.batches(file_schema, rows):
+        file_schema = pa.schema(file_fields or [self._source.schema.field(0)])
+        for origin, batch in self._source.batches(file_schema, rows):
             arrays = [
                 batch.column(batch.schema.get_field_index(field.name)) for field in file_fields
             ]
@@ -303,11 +310,11 @@ class PartitionedSource(BatchSource):
         """Estimate the size of the columns of the file and of the additional ones."""
         file_columns = [name for name in columns if name not in self._keys]
         keys = [name for name in columns if name in self._keys]
-        return self._part.size(file_columns) + fixed_size(self.schema, keys, self.rows or 0)
+        return self._source.size(file_columns) + fixed_size(self.schema, keys, self.rows or 0)
 
     def check_unchanged(self) -> None:
         """Check that the file is unchanged."""
-        self._part.check_unchanged()
+        self._source.check_unchanged()
 
 
 #: Number of bytes of text from which the types of the columns are inferred.
@@ -363,7 +370,7 @@ class TextFormat:
         import pyarrow as pa
 
         # Arrow infers dates from JSON text, which is text nevertheless.
-        is_date = tables.TEXTS[self.kind] == "jsonl" and pa.types.is_timestamp(field.type)
+        is_date = tables.TEXT_FORMATS[self.kind] == "jsonl" and pa.types.is_timestamp(field.type)
         return pa.string() if is_date or field.name in self.text else field.type
 
     def batches(self, stream: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -372,11 +379,11 @@ class TextFormat:
             yield from self._open(lent, BLOCK, schema)
 
     def _checked(self, stream: Any) -> Any:
-        is_json = tables.TEXTS[self.kind] == "jsonl"
+        is_json = tables.TEXT_FORMATS[self.kind] == "jsonl"
         return JsonLines(self.name, stream) if is_json else stream
 
     def _open(self, lent: _Lent, block: int, schema: pa.Schema | None) -> Any:
-        if tables.TEXTS[self.kind] == "jsonl":
+        if tables.TEXT_FORMATS[self.kind] == "jsonl":
             return self._open_json(lent, block, schema)
         from pyarrow import csv
 
@@ -436,7 +443,7 @@ class TextFile(FileSource):
     def __init__(self, path: str, kind: str, text: Collection[str]) -> None:
         super().__init__(path)
         self._source, self._format = ByteSource(path), TextFormat(path, kind, text)
-        self.csv = tables.TEXTS[kind] != "jsonl"
+        self.csv = tables.TEXT_FORMATS[kind] != "jsonl"
         with self._source.text() as stream:
             # One byte more shows that the block is not the last.
             head = stream.read(HEAD + 1)
@@ -452,7 +459,7 @@ class TextFile(FileSource):
                 for batch in self._format.batches(stream, schema):
                     yield self.name, batch
         except pa.ArrowInvalid:
-            if tables.TEXTS[self._format.kind] == "jsonl":
+            if tables.TEXT_FORMATS[self._format.kind] == "jsonl":
                 tables.check_json_lines(self._source)
             raise
 
@@ -511,10 +518,10 @@ class TextStream(BatchSource):
         stream = CheckedText(self.name, unpacked, LONGEST)
         head = stream.read(HEAD + 1)
         kind = tables.file_extension(self.name)[0]
-        if kind not in tables.TEXTS:
+        if kind not in tables.TEXT_FORMATS:
             kind = ByteSource(self.name, head[: head.find(b"\n")]).infer_extension()
         self._format = TextFormat(self.name, kind, text)
-        self.csv = tables.TEXTS[kind] != "jsonl"
+        self.csv = tables.TEXT_FORMATS[kind] != "jsonl"
         self.schema = self._format.schema(head)
         self._text = _ResumedStream(head, stream)
 
@@ -586,14 +593,14 @@ class _ResumedStream(io.RawIOBase):
 
     def __init__(self, head: bytes, tail: Any) -> None:
         super().__init__()
-        self._head, self._rest = head, tail
+        self._head, self._tail = head, tail
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
         replayed, self._head = self._head[:size], self._head[size:]
-        tail: bytes = self._rest.read(size - len(replayed)) if len(replayed) < size else b""
+        tail: bytes = self._tail.read(size - len(replayed)) if len(replayed) < size else b""
         return replayed + tail
 
 

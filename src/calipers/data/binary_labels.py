@@ -62,7 +62,7 @@ def encode_binary(
     if class_pair is not None:
         column = EncodedLabels(
             tuple(class_pair),
-            encode_classes(column, class_pair, what=input_name).codes,
+            encode_classes(column, class_pair, input_name=input_name).codes,
             ordered=True,
         )
         names = [label_name(label) for label in class_pair]
@@ -76,10 +76,12 @@ def encode_binary(
         labels += _other_class(column.names[0], positive, list(predicted_classes), input_name)
     if len(labels) > 2 and positive is None:
         first = [int(np.argmax(column.codes == code)) for code in range(len(labels))]
-        before, other, third = sorted(zip(first, labels, strict=True), key=lambda pair: pair[0])[:3]
+        before, second, third = sorted(zip(first, labels, strict=True), key=lambda pair: pair[0])[
+            :3
+        ]
         raise InputError(
             f"{input_name}: has a third class {format_value(third[1])} in row {third[0]}, in "
-            f"addition to {format_value(before[1])} and {format_value(other[1])}; expected two "
+            f"addition to {format_value(before[1])} and {format_value(second[1])}; expected two "
             "classes"
         )
     names = [label_name(label) for label in labels]
@@ -124,7 +126,7 @@ def find_positive_class(names: Sequence[str]) -> int | None:
     return None
 
 
-def other_of_pair(name: str) -> str | None:
+def paired_label(name: str) -> str | None:
     """Return the class that forms a pair with this one in which it is clear which is positive."""
     return next(((set(pair) - {name}).pop() for pair in _PAIRS if name in pair), None)
 
@@ -134,11 +136,11 @@ def _other_class(
 ) -> list[str]:
     """Return the second class of a truth that has only one, or raise an error if it is unknown."""
     positive_name = None if positive is None else label_name(positive)
-    others = {other for other in predicted_classes if other != name}
+    others = {second_class for second_class in predicted_classes if second_class != name}
     pairs = [(set(pair) - {name}).pop() for pair in _PAIRS if name in pair]
     if positive_name not in (None, name):
         others &= {positive_name}
-        pairs = [other for other in pairs if other == positive_name]
+        pairs = [second_class for second_class in pairs if second_class == positive_name]
     if len(others) == 1:
         return list(others)
     if pairs:
@@ -186,8 +188,8 @@ def encode_predictions(
     column = encode_labels(predicted, input_name)
     check_predicted(column, labels.classes, input_name)
     check_length(column.codes, len(labels.positive), input_name)
-    known = label_index(labels.classes)
-    class_indices = [find_label(known, name) for name in column.names]
+    index_by_label = label_index(labels.classes)
+    class_indices = [find_label(index_by_label, name) for name in column.names]
     # With several classes, a system may predict one that no row has; it is not the positive one.
     if None in class_indices and not labels.others:
         code = class_indices.index(None)
@@ -196,9 +198,9 @@ def encode_predictions(
             f"{input_name}: {format_value(column.labels[code])} in row {row} is not a class of the "
             f"truth; expected {negative!r} or {positive!r}"
         )
-    return np.array([class_index == known[positive] for class_index in class_indices], bool)[
-        column.codes
-    ]
+    return np.array(
+        [class_index == index_by_label[positive] for class_index in class_indices], bool
+    )[column.codes]
 
 
 def positive_probability(

@@ -53,7 +53,7 @@ class ClassLabels:
     names: tuple[str, ...]
     codes: Codes
 
-    def codes_of(self, values: Any, input_name: str) -> Codes:
+    def encode(self, values: Any, input_name: str) -> Codes:
         """Encode another column, such as predictions, as indices into the same names."""
         column = encode_labels(values, input_name)
         check_length(column.codes, len(self.codes), input_name)
@@ -253,7 +253,7 @@ def encode_classes(
     *,
     also: Mapping[str, Any] | None = None,
     extra_names: Iterable[Any] = (),
-    what: str = "truth",
+    input_name: str = "truth",
 ) -> ClassLabels:
     """Encode the class of each row of a problem with any number of classes.
 
@@ -269,7 +269,7 @@ def encode_classes(
         messages.
     extra_names : iterable, default=()
         Names that are classes too, such as those that have a column of probabilities.
-    what : str, default="truth"
+    input_name : str, default="truth"
         Name of the column in messages.
 
     Returns
@@ -288,15 +288,18 @@ def encode_classes(
     >>> found.names, found.codes.tolist()
     (('child', 'man', 'woman'), [2, 1, 0, 1])
     """
-    column = encode_labels(truth, what)
+    column = encode_labels(truth, input_name)
     if labels is None:
         others = [encode_labels(values, name) for name, values in (also or {}).items()]
-        all_labels = [*column.labels, *(label for other in others for label in other.labels)]
-        known = label_index(column.names)
+        all_labels = [
+            *column.labels,
+            *(label for column_of_labels in others for label in column_of_labels.labels),
+        ]
+        index_by_label = label_index(column.names)
         extra = {
             label_name(label): label
             for label in (*all_labels, *extra_names)
-            if find_label(known, label_name(label)) is None
+            if find_label(index_by_label, label_name(label)) is None
         }
         merged = [*column.labels, *extra.values()] if extra else list(column.labels)
         if extra and not column.ordered:
@@ -310,7 +313,7 @@ def encode_classes(
         if len(set(names)) < len(names):
             raise InputError(f"labels: {find_duplicate(names)!r} appears more than once")
     try:
-        codes = ClassLabels(names, column.codes).codes_of(column, what)
+        codes = ClassLabels(names, column.codes).encode(column, input_name)
     except InputError as error:
         if labels is None or len(names) < 2:
             raise
@@ -345,10 +348,10 @@ def check_classes(truth: EncodedLabels, rows: int, input_name: str = "truth") ->
 
 def check_predicted(predicted: EncodedLabels, truth: Sequence[str], input_name: str) -> None:
     """Check that a column of predictions holds labels rather than scores."""
-    known = label_index(truth)
+    index_by_label = label_index(truth)
     for code, label in enumerate(predicted.labels):
         is_fraction = isinstance(label, float) and not label.is_integer()
-        if is_fraction and find_label(known, predicted.names[code]) is None:
+        if is_fraction and find_label(index_by_label, predicted.names[code]) is None:
             row = int(np.argmax(predicted.codes == code))
             raise InputError(
                 f"{input_name}: {format_value(label)} in row {row} is not a class of the truth; "

@@ -158,8 +158,8 @@ def check_columns(values: Any, classes: ClassLabels, input_name: str) -> None:
         return
     present_mask = np.bincount(classes.codes, minlength=len(classes.names)) > 0
     names = [name for name, rows in zip(classes.names, present_mask, strict=True) if rows]
-    known = label_index(names)
-    if all(find_label(known, column) is None for column in columns):
+    index_by_label = label_index(names)
+    if all(find_label(index_by_label, column) is None for column in columns):
         has = f"has no column of a class, but {format_names(columns)}"
         # If the classes were not named, those columns were taken to be classes.
         misread_columns = set(map(label_name, columns)) - set(names)

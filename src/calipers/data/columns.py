@@ -49,7 +49,7 @@ class InputColumns:
         Columns by argument name.
     notes : tuple of str
         Notes on the rows that were dropped.
-    left : ndarray, optional
+    remaining_rows : ndarray, optional
         Indices of the remaining rows; None if no row was dropped.
     ids : pyarrow.Array, optional
         Ids of all rows; None if rows have no ids.
@@ -59,7 +59,7 @@ class InputColumns:
 
     columns: dict[str, Any]
     notes: tuple[str, ...] = ()
-    left: npt.NDArray[np.intp] | None = None
+    remaining_rows: npt.NDArray[np.intp] | None = None
     ids: pa.Array | None = None
     costs: Costs = NO_COSTS
 
@@ -68,11 +68,15 @@ class InputColumns:
 
         :func:`row_names` converts them to text, which is rarely needed.
         """
-        return self.ids if self.ids is None or self.left is None else take_rows(self.ids, self.left)
+        return (
+            self.ids
+            if self.ids is None or self.remaining_rows is None
+            else take_rows(self.ids, self.remaining_rows)
+        )
 
     def row_name(self, row: int) -> str:
         """Return the name of a row: its id, or its index in the input."""
-        index = row if self.left is None else int(self.left[row])
+        index = row if self.remaining_rows is None else int(self.remaining_rows[row])
         return f"row {index}" if self.ids is None else repr(self.ids[index].as_py())
 
 
@@ -121,7 +125,7 @@ def collect_columns(
         raise InputError(f"missing is {missing!r}, expected one of {', '.join(MISSING)}")
     costs, notes = Costs.from_argument(cost), []
     collected: dict[str, Any] = {**columns, "cost": costs.columns or None}
-    left = ids = None
+    remaining_rows = ids = None
     if data is not None:
         table = _table(data, "data", partial(columns_read, (collected, id_column)))
         join = (
@@ -134,9 +138,10 @@ def collect_columns(
             for argument, values in collected.items()
         }
         if join is not None and join.lost_mask.any():
-            left = np.flatnonzero(~join.lost_mask)
+            remaining_rows = np.flatnonzero(~join.lost_mask)
             collected = {
-                argument: take_rows(values, left) for argument, values in collected.items()
+                argument: take_rows(values, remaining_rows)
+                for argument, values in collected.items()
             }
         if join is not None:
             notes, ids = join.notes(), join.ids
@@ -146,9 +151,9 @@ def collect_columns(
         collected, note, complete = _complete_rows(collected)
         notes += note
         if complete is not None:
-            left = complete if left is None else left[complete]
+            remaining_rows = complete if remaining_rows is None else remaining_rows[complete]
     costs = replace(costs, columns=collected.pop("cost") or {})
-    return InputColumns(collected, tuple(notes), left, ids, costs)
+    return InputColumns(collected, tuple(notes), remaining_rows, ids, costs)
 
 
 def file_origin(path: str) -> InputOrigin:
@@ -170,8 +175,11 @@ def add_files(
         for source in (data, *column_paths)
         if isinstance(source, str | os.PathLike)
     ]
-    known = {source.path for source in inputs}
-    return [*inputs, *(file_origin(path) for path in dict.fromkeys(paths) if path not in known)]
+    input_paths = {source.path for source in inputs}
+    return [
+        *inputs,
+        *(file_origin(path) for path in dict.fromkeys(paths) if path not in input_paths),
+    ]
 
 
 def _paths(columns: Any) -> Iterator[os.PathLike[str]]:
@@ -264,7 +272,7 @@ def select_columns(table: pa.Table, name: str, input_name: str) -> Any:
     selected = named_columns(name, table.column_names, input_name)
     if isinstance(selected, str):
         return column(table, selected, input_name)
-    return {part: column(table, column_name, input_name) for part, column_name in selected.items()}
+    return {key: column(table, column_name, input_name) for key, column_name in selected.items()}
 
 
 def named_columns(requested: Any, names: Sequence[str], input_name: str) -> Any:

@@ -75,9 +75,9 @@ def parse_header(name: Any) -> str | None:
     >>> parse_header(r"predicted\truth"), parse_header("truth / prediction"), parse_header("cancer")
     ('predicted', 'truth', None)
     """
-    parts = _BETWEEN.split(str(name))
-    if len(parts) == 2:
-        rows, columns = map(meaning, parts)
+    axis_names = _BETWEEN.split(str(name))
+    if len(axis_names) == 2:
+        rows, columns = map(meaning, axis_names)
         return rows if rows != columns else None
     return meaning(name)
 
@@ -102,13 +102,15 @@ class Axis:
         """Add what the names indicate, such as all of them beginning with "predicted"."""
         if not self.names:
             return self
-        parts = [re.split(r"[\s:_=-]+", name.strip(), maxsplit=1) for name in self.names]
-        first = {meaning(part[0]) for part in parts}
+        split_names = [re.split(r"[\s:_=-]+", name.strip(), maxsplit=1) for name in self.names]
+        first = {meaning(split_name[0]) for split_name in split_names}
         role = first.pop() if len(first) == 1 else None
-        if role is not None and all(len(part) == 2 and part[1] for part in parts):
-            return self._with_role(role, tuple(part[1] for part in parts))
-        for role, known in _LABELS.items():
-            if all(known.fullmatch(name.strip().lower()) for name in self.names):
+        if role is not None and all(
+            len(split_name) == 2 and split_name[1] for split_name in split_names
+        ):
+            return self._with_role(role, tuple(split_name[1] for split_name in split_names))
+        for role, pattern in _LABELS.items():
+            if all(pattern.fullmatch(name.strip().lower()) for name in self.names):
                 return self._with_role(role, self.names)
         return self
 
@@ -327,22 +329,24 @@ def _stack_matrices(
     names: list[str] = []
     for name, matrix in matrices.items():
         class_names = dict.fromkeys((*matrix.predicted, *matrix.truth))
-        known = label_index(names)
-        new = [label for label in class_names if find_label(known, label) is None]
+        index_by_label = label_index(names)
+        new = [label for label in class_names if find_label(index_by_label, label) is None]
         if names and len(new) == len(class_names):
             raise InputError(
                 f"confusion {name!r}: has the classes {format_names(list(class_names))}, others "
                 f"have {format_names(names)}; expected the same classes for all systems"
             )
         names += new
-    known, has_multiple_systems = label_index(names), len(matrices) > 1
+    index_by_label, has_multiple_systems = label_index(names), len(matrices) > 1
     truth, predicted, counts, systems, sources = [], [], [], [], []
     for code, (name, matrix) in enumerate(matrices.items()):
         if has_multiple_systems and not matrix.counts.any():
             raise InputError(f"confusion {name!r}: all counts are 0")
         row, column = np.indices(matrix.counts.shape).reshape(2, -1)
-        truth.append(np.array([find_label(known, n) for n in matrix.truth])[row])
-        predicted.append(np.array([find_label(known, n) for n in matrix.predicted])[column])
+        truth.append(np.array([find_label(index_by_label, n) for n in matrix.truth])[row])
+        predicted.append(
+            np.array([find_label(index_by_label, n) for n in matrix.predicted])[column]
+        )
         counts.append(matrix.counts.ravel())
         systems.append(np.full(matrix.counts.size, code))
         sources.append(column if rows == PREDICTED else row)
@@ -599,8 +603,8 @@ def _from_columns(matrix: Any, input_name: str) -> CountTable:
         raise InputError(f"{input_name}: has no column of counts")
     names = list(map(label_name, columns))
     counts = _counts(dict(zip(names, columns.values(), strict=True)), names, input_name)
-    known = None if column_header is None else parse_header(column_header)
-    return CountTable(counts, rows, Axis(tuple(names), known))
+    role = None if column_header is None else parse_header(column_header)
+    return CountTable(counts, rows, Axis(tuple(names), role))
 
 
 def _counts(
@@ -628,14 +632,14 @@ def _name_rows(square: CountTable, row_classes: Any, role: str) -> Matrix:
     counts, names = square.counts, list(square.columns.names or ())
     column = encode_labels(row_classes, role)
     check_length(counts, len(column.codes), square.input_name, reference=f"{role} has")
-    known = label_index(names)
-    extra = [name for name in column.names if find_label(known, name) is None]
-    other = PREDICTED if role == TRUTH else TRUTH
+    index_by_label = label_index(names)
+    extra = [name for name in column.names if find_label(index_by_label, name) is None]
+    column_role = PREDICTED if role == TRUTH else TRUTH
     if len(extra) == len(column.names):
         raise InputError(
             f"{square.input_name}: its columns are called {format_names(names)}, and {role} has "
             f"the classes {format_names(list(column.names))}; expected a column for each "
-            f"{'predicted' if other == PREDICTED else 'true'} class, under its name"
+            f"{'predicted' if column_role == PREDICTED else 'true'} class, under its name"
         )
     return Matrix(tuple(column.names[code] for code in column.codes), tuple(names), counts)
 
@@ -658,8 +662,8 @@ def _match_axes(square: CountTable, row_role: str | None) -> tuple[CountTable, b
     rows = list(square.rows.names)
     if len(set(rows)) < len(rows):
         raise InputError(f"{square.input_name}: {find_duplicate(rows)!r} names more than one row")
-    known = label_index(names)
-    class_indices = [find_label(known, name) for name in rows]
+    index_by_label = label_index(names)
+    class_indices = [find_label(index_by_label, name) for name in rows]
     if (
         row_role is not None
         and len(rows) == len(names)
@@ -681,8 +685,8 @@ def _match_axes(square: CountTable, row_role: str | None) -> tuple[CountTable, b
         name for name, class_index in zip(rows, class_indices, strict=True) if class_index is None
     ]
     names += extra
-    known, expanded = label_index(names), np.zeros((len(names), len(names)))
-    row_indices = np.array([find_label(known, name) for name in rows], np.intp)
+    index_by_label, expanded = label_index(names), np.zeros((len(names), len(names)))
+    row_indices = np.array([find_label(index_by_label, name) for name in rows], np.intp)
     expanded[row_indices, : counts.shape[1]] = counts
     return replace(
         square,

@@ -76,8 +76,8 @@ class Costs:
         names = (
             name
             for costs_by_name in (self.columns, self.numbers)
-            for by in costs_by_name.values()
-            for name in by
+            for cost_by_system in costs_by_name.values()
+            for name in cost_by_system
         )
         return tuple(dict.fromkeys(names))
 

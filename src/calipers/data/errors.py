@@ -30,11 +30,11 @@ class FileError(InputError):
     """Invalid content of a file other than the data, which the message names."""
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """Return a hint for a name that is not among the known ones."""
     import difflib
 
-    names = list(dict.fromkeys(known))
+    names = list(dict.fromkeys(candidates))
     name = name[: 2 * MOST_SHOWN]  # comparing takes as long as both are long, multiplied
     lowered = {n.lower(): n for n in names}
     short = [n for n in lowered if len(n) <= 4 * MOST_SHOWN]

@@ -313,7 +313,7 @@ def _check_complete(
 
 def _unit(unit: tuple[str, str]) -> str:
     """Return the name of a unit, with that of its repetition if there is one."""
-    return "/".join(part for part in unit if part) if unit[0] else unit[1]
+    return "/".join(component for component in unit if component) if unit[0] else unit[1]
 
 
 def _label(name: Any) -> str:

@@ -15,7 +15,7 @@ from calipers.data.byte_sources import STDIN
 from calipers.data.errors import InputError
 from calipers.data.ir_datasets import PREFIX
 from calipers.data.plain_text import first_line, is_header
-from calipers.data.tables import BINARIES, COMPRESSED, TEXTS
+from calipers.data.tables import BINARY_FORMATS, COMPRESSED, TEXT_FORMATS
 from calipers.data.trec_tables import FURTHER, GRADE, SCORE, VALUES, Kind, buffers
 
 if TYPE_CHECKING:
@@ -55,13 +55,13 @@ def detect_kind(path: str) -> Kind | None:
         return None
     suffix, _ = tables.file_extension(path)
     if suffix == ".json":
-        return _kind_of_json(tables.read_json(path))
-    if suffix in BINARIES or (
-        suffix in TEXTS and (suffix != ".tsv" or is_header(first_line(path)))
+        return _detect_json_kind(tables.read_json(path))
+    if suffix in BINARY_FORMATS or (
+        suffix in TEXT_FORMATS and (suffix != ".tsv" or is_header(first_line(path)))
     ):
         table = tables.read_table(path)
-        return _kind_of_columns({f.name: _is_floating(f.type) for f in table.schema})
-    return _kind_of_text(path)
+        return _detect_column_kind({f.name: _is_floating(f.type) for f in table.schema})
+    return _detect_text_kind(path)
 
 
 def _is_floating(kind: Any) -> bool:
@@ -70,7 +70,7 @@ def _is_floating(kind: Any) -> bool:
     return bool(pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-def _kind_of_columns(floating: dict[str, bool]) -> Kind | None:
+def _detect_column_kind(floating: dict[str, bool]) -> Kind | None:
     """Detect the kind by the names of the columns and by whether numbers are floating-point."""
     is_qrels = any(name in floating for name in GRADE if name not in SCORE)
     is_run = any(name in floating for name in ("rank", "tag")) or any(
@@ -81,11 +81,11 @@ def _kind_of_columns(floating: dict[str, bool]) -> Kind | None:
     return "run" if is_run else "qrels"
 
 
-def _kind_of_json(data: Any) -> Kind | None:
+def _detect_json_kind(data: Any) -> Kind | None:
     if isinstance(data, list):
         rows = [row for row in data if isinstance(row, dict)]
         names = dict.fromkeys(name for row in rows for name in row)
-        return _kind_of_columns(
+        return _detect_column_kind(
             {name: any(isinstance(row.get(name), float) for row in rows) for name in names}
         )
     values = data.values() if isinstance(data, dict) else ()
@@ -98,10 +98,10 @@ def _kind_of_json(data: Any) -> Kind | None:
     return "run" if floating else None
 
 
-def _kind_of_text(path: str) -> Kind | None:
+def _detect_text_kind(path: str) -> Kind | None:
     fields = first_line(path)
     if is_header(fields):
-        return _kind_of_columns({name.strip('"'): False for name in fields})
+        return _detect_column_kind({name.strip('"'): False for name in fields})
     if len(fields) == 4:
         return "qrels"
     return "run" if len(fields) >= 6 else None
@@ -110,7 +110,7 @@ def _kind_of_text(path: str) -> Kind | None:
 def check_writable(path: str) -> None:
     """Check that the extension belongs to a format that can be written."""
     suffix, packed = tables.file_extension(path)
-    if suffix in BINARIES and packed:
+    if suffix in BINARY_FORMATS and packed:
         raise InputError(f"{path}: {suffix} is compressed inside; leave out {packed}")
     if suffix in _UNWRITTEN:
         raise InputError(f"{path}: cannot be written; expected the compression .gz or .zst")
@@ -138,20 +138,20 @@ def write_rows(
     """
     suffix, packed = tables.file_extension(path)
     rows = _add_ranks(table) if kind == "run" else table
-    if suffix not in TEXTS and suffix not in BINARIES and suffix != ".json":
+    if suffix not in TEXT_FORMATS and suffix not in BINARY_FORMATS and suffix != ".json":
         rows = _add_fields(rows, kind, tag)
     elif "iteration" in rows.column_names and _is_default(rows, kind, "iteration"):
         rows = rows.drop_columns(["iteration"])
     rows = rows.select([name for name in FIELDS[kind] if name in rows.column_names])
-    if suffix == ".json" or TEXTS.get(suffix) == "jsonl":
+    if suffix == ".json" or TEXT_FORMATS.get(suffix) == "jsonl":
         _check_finite(rows[VALUES[kind][0]], path)
     with _compress_stream(stream, packed) as out:
         if suffix == ".json":
             _write_json(_to_text(rows, path), kind, out)
-        elif suffix in TEXTS:
-            _write_text(_to_text(rows, path), TEXTS[suffix], path, out)
-        elif suffix in BINARIES:
-            _write_binary(_to_text(rows), BINARIES[suffix], out)
+        elif suffix in TEXT_FORMATS:
+            _write_text(_to_text(rows, path), TEXT_FORMATS[suffix], path, out)
+        elif suffix in BINARY_FORMATS:
+            _write_binary(_to_text(rows), BINARY_FORMATS[suffix], out)
         else:
             _write_trec(rows, path, out)
 
@@ -331,9 +331,9 @@ def _write_json(table: pa.Table, kind: Kind, stream: IO[bytes]) -> None:
     stops = np.cumsum(np.bincount(code)).tolist()
     before, start = b"{\n", 0
     for topic, end in zip(topics, stops, strict=True):
-        part = rows.slice(start, end - start)
-        documents = part["doc"].to_pylist()
-        values = part[VALUES[kind][0]].to_pylist()
+        chunk = rows.slice(start, end - start)
+        documents = chunk["doc"].to_pylist()
+        values = chunk[VALUES[kind][0]].to_pylist()
         text = json.dumps(dict(zip(documents, values, strict=True)), ensure_ascii=False)
         stream.write(before + f"{json.dumps(topic, ensure_ascii=False)}: {text}".encode())
         before, start = b",\n", end

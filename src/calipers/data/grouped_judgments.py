@@ -37,7 +37,8 @@ Lines: TypeAlias = Literal["groups or prefs", "groups", "prefs", "qrels"]
 
 #: Names under which the columns of a table are found, in this order.
 GROUP = ("group", "subtopic", "subtopic_id", "iteration", "assessor", "jg")
-PART = ("part", "jsg")
+#: (Parts of a group, the judgment subgroups of trec_eval.)
+SUBGROUP = ("subgroup", "part", "jsg")
 
 
 @dataclass(frozen=True)
@@ -65,13 +66,13 @@ class GroupedJudgments:
 class JudgmentRows:
     """Judgments, one per row.
 
-    Ids are of Arrow's type large binary. ``part`` is None without parts, and ``inclusion``, the
-    inclusion probability of the judgment, is None if it is unknown.
+    Ids are of Arrow's type large binary. ``subgroup`` is None without subgroups, and
+    ``inclusion``, the inclusion probability of the judgment, is None if it is unknown.
     """
 
     topic: Any
     group: Any
-    part: Any
+    subgroup: Any
     document: Any
     level: Any
     path: str | None = None
@@ -96,21 +97,21 @@ def read_groups(
     A file has lines ``topic group document level`` or, for preferences that are stated in parts of
     a group, ``topic group part document level``. ``lines`` determines which; by default the first
     line does. With ``"qrels"`` lines have four fields and levels are whole numbers. A data frame
-    or a dict of columns may have a column ``part``; a dict ``{topic: {group: {document: level}}}``
-    has none. With ``lenient`` every file is TREC text and read as trec_eval does: the error of a
-    topic is reported with the topic.
+    or a dict of columns may have a column ``subgroup``; a dict ``{topic: {group: {document:
+    level}}}`` has none. With ``lenient`` every file is TREC text and read as trec_eval does: the
+    error of a topic is reported with the topic.
 
     Raises
     ------
     InputError
         If the source cannot be read, or judgments are invalid.
     """
-    data, origin = open_source(source, "judgments", "qrels", (*GROUP, *PART), lenient=lenient)
+    data, origin = open_source(source, "judgments", "qrels", (*GROUP, *SUBGROUP), lenient=lenient)
     with add_origin(data, origin):
         if isinstance(data, str):
-            rows, stored = rows_of_file(data, lines, lenient)
+            rows, stored = rows_from_file(data, lines, lenient)
         elif isinstance(data, Mapping) and not trec_tables.has_columns(data):
-            rows, stored = rows_of_dict(data), {}
+            rows, stored = rows_from_dict(data), {}
         else:
             rows, stored = _from_table(data), {}
         origin = update_origin(origin, {"lines": len(rows.level), **stored})
@@ -134,7 +135,9 @@ def judge_groups(name: str, source: TrecSource, groups: GroupedJudgments, **opti
     return replace(run, arrays={**groups.arrays, "retrieved": run_arrays["retrieved"], **spread})
 
 
-def rows_of_file(path: str, lines: Lines, lenient: bool) -> tuple[JudgmentRows, Mapping[str, Any]]:
+def rows_from_file(
+    path: str, lines: Lines, lenient: bool
+) -> tuple[JudgmentRows, Mapping[str, Any]]:
     """Read the rows of TREC text, and the properties of the file."""
     stored = _core.read_rows(path, lines, lenient)
     is_qrels = lines == "qrels"
@@ -150,7 +153,7 @@ def rows_of_file(path: str, lines: Lines, lenient: bool) -> tuple[JudgmentRows, 
     return rows, stored["source"]
 
 
-def rows_of_dict(source: Mapping[Any, Any]) -> JudgmentRows:
+def rows_from_dict(source: Mapping[Any, Any]) -> JudgmentRows:
     """Return the rows of ``{topic: {group: {document: level}}}``."""
     import pyarrow as pa
 
@@ -198,7 +201,7 @@ def _from_table(source: Any) -> JudgmentRows:
     return JudgmentRows(
         ids(trec_tables.TOPIC),
         ids(GROUP),
-        ids(PART) if any(name in names for name in PART) else None,
+        ids(SUBGROUP) if any(name in names for name in SUBGROUP) else None,
         ids(trec_tables.DOCUMENT),
         trec_tables.numbers(table, trec_tables.find_column(names, trec_tables.GRADE)).astype(
             np.float64
@@ -236,15 +239,19 @@ def to_grouped_arrays(
     topics, topic = encode_ids(rows.topic)
     names, name = encode_ids(rows.group)
     ids, document = encode_ids(rows.document)
-    part = np.zeros(len(topic), np.int64) if rows.part is None else encode_ids(rows.part)[1]
-    order = np.lexsort((document, part, name, topic))
+    subgroup = (
+        np.zeros(len(topic), np.int64) if rows.subgroup is None else encode_ids(rows.subgroup)[1]
+    )
+    order = np.lexsort((document, subgroup, name, topic))
     group, group_of_row = np.unique(topic * len(names) + name, return_inverse=True)
     pair, pair_of_row = np.unique(topic * len(ids) + document, return_inverse=True)
     of_topic = np.arange(len(topics) + 1)
     documents = np.searchsorted(pair, of_topic * len(ids))
     # Parts are numbered separately in each group.
-    parts, part_of_row = np.unique(group_of_row * (part.max() + 1) + part, return_inverse=True)
-    first_part = np.searchsorted(parts, np.arange(len(group)) * (part.max() + 1))
+    subgroup_codes, subgroup_of_row = np.unique(
+        group_of_row * (subgroup.max() + 1) + subgroup, return_inverse=True
+    )
+    first_subgroup = np.searchsorted(subgroup_codes, np.arange(len(group)) * (subgroup.max() + 1))
     judgments = _core.Judgments.from_columns(
         buffers(topics.take(pair // len(ids))),
         buffers(ids.take(pair % len(ids))),
@@ -257,7 +264,7 @@ def to_grouped_arrays(
         "group_names": tuple(decode_id(n) for n in names.take(group % len(names)).to_pylist()),
         "judgments": np.searchsorted(group_of_row[order], np.arange(len(group) + 1)),
         "document": (pair_of_row - documents[topic])[order],
-        "block": (part_of_row - first_part[group_of_row])[order],
+        "block": (subgroup_of_row - first_subgroup[group_of_row])[order],
         "level": rows.level[order],
     }
     if rows.inclusion is not None:
@@ -265,7 +272,7 @@ def to_grouped_arrays(
     topic_errors: dict[int, InputError] = {}
     for row, message in chain(
         _no_levels(rows, lenient),
-        _find_repeats(rows, order, np.stack([topic, name, part, document]), counted=counted),
+        _find_repeats(rows, order, np.stack([topic, name, subgroup, document]), counted=counted),
         _contradictions(rows, order, arrays["judgments"], arrays["block"]),
     ):
         error = rows.error(row, message)
@@ -310,20 +317,20 @@ def _find_repeats(
         same &= rows.level[order[1:]] != rows.level[order[:-1]]
     for second in (np.flatnonzero(same) + 1).tolist():
         a, b = sorted((int(order[second - 1]), int(order[second])))
-        part = "" if rows.part is None else f", part {_text(rows.part, a)}"
+        subgroup = "" if rows.subgroup is None else f", part {_text(rows.subgroup, a)}"
         message = (
-            f"topic {_text(rows.topic, a)}, group {_text(rows.group, a)}{part}: document "
+            f"topic {_text(rows.topic, a)}, group {_text(rows.group, a)}{subgroup}: document "
             f"{_text(rows.document, a)} appears in {rows.locate(a)} and in {rows.locate(b)}"
         )
         yield b, message
 
 
 def _contradictions(
-    rows: JudgmentRows, order: Any, judgments: Any, part: Any
+    rows: JudgmentRows, order: Any, judgments: Any, subgroup: Any
 ) -> Iterator[tuple[int, str]]:
     """Yield contradictions between the parts of a group."""
-    multi_part_groups = np.searchsorted(judgments, np.flatnonzero(part), "right") - 1
-    for group in np.unique(multi_part_groups):
+    multi_subgroup_groups = np.searchsorted(judgments, np.flatnonzero(subgroup), "right") - 1
+    for group in np.unique(multi_subgroup_groups):
         group_slice = slice(judgments[group], judgments[group + 1])
         group_rows = order[group_slice].tolist()
         location = (
@@ -331,7 +338,7 @@ def _contradictions(
         )
         row_by_document: dict[bytes, int] = {}
         classes: dict[tuple[int, float], list[bytes]] = {}
-        for row, number in zip(group_rows, part[group_slice].tolist(), strict=True):
+        for row, number in zip(group_rows, subgroup[group_slice].tolist(), strict=True):
             document, level = rows.document[row].as_py(), float(rows.level[row])
             classes.setdefault((number, -level), []).append(document)
             before = row_by_document.setdefault(document, row) if level >= 0 else row

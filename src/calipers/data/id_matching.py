@@ -57,10 +57,10 @@ def find_id_variant(first: Iterable[str], second: Iterable[str]) -> IdVariant | 
     if not set(ours).isdisjoint(theirs):
         return None
     for differ_by, normalize in _WRITTEN:
-        known = {normalize(name): name for name in reversed(theirs)}
-        match = next((name for name in ours if normalize(name) in known), None)
+        original_by_id = {normalize(name): name for name in reversed(theirs)}
+        match = next((name for name in ours if normalize(name) in original_by_id), None)
         if match is not None:
-            return IdVariant(match, known[normalize(match)], differ_by)
+            return IdVariant(match, original_by_id[normalize(match)], differ_by)
     return _find_affix(ours, theirs) or _swap_sides(_find_affix(theirs, ours))
 
 
@@ -70,7 +70,7 @@ def _swap_sides(variant: IdVariant | None) -> IdVariant | None:
 
 def _find_affix(longer: Sequence[str], shorter: Sequence[str]) -> IdVariant | None:
     """Find the most frequent prefix or suffix that makes ids of one side from ids of the other."""
-    known = set(shorter)
+    shorter_ids = set(shorter)
     affix_counts: Counter[tuple[str, str]] = Counter()
     example: dict[tuple[str, str], tuple[str, str]] = {}
     for name in longer:
@@ -80,7 +80,7 @@ def _find_affix(longer: Sequence[str], shorter: Sequence[str]) -> IdVariant | No
             if head[-1].isdigit() and tail[0].isdigit():
                 continue
             for kind, stem, affix in (("prefix", tail, head), ("suffix", head, tail)):
-                if stem in known:
+                if stem in shorter_ids:
                     affix_counts[kind, affix] += 1
                     example.setdefault((kind, affix), (name, stem))
     if not affix_counts:

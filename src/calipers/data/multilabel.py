@@ -38,13 +38,13 @@ def to_table(values: Any, input_name: str) -> Any:
     Scores are rows of numbers, or a list with an array of shape (n, 2) for each label, as returned
     by predict_proba of scikit-learn: the probabilities not to have the label, and to have it.
     """
-    if isinstance(values, Mapping) and not is_columns_of_labels(values):
+    if isinstance(values, Mapping) and not is_label_columns(values):
         return {
             name: to_table(value, f"{input_name} {str(name)!r}") for name, value in values.items()
         }
     if not isinstance(values, list | tuple) or not values:
         return values
-    if all(getattr(part, "ndim", 1) == 2 for part in values):
+    if all(getattr(element, "ndim", 1) == 2 for element in values):
         return _from_class_pairs(values, input_name)
     if all(isinstance(row, list | tuple | np.ndarray) for row in values):
         lengths = {len(row) for row in values}
@@ -76,7 +76,7 @@ def _from_class_pairs(tables: Sequence[Any], input_name: str) -> Any:
     return np.column_stack([table[:, 1] for table in matrices])
 
 
-def is_columns_of_labels(values: Any) -> bool:
+def is_label_columns(values: Any) -> bool:
     """Return whether a dict has a column of numbers or Booleans per label, rather than systems."""
     return isinstance(values, Mapping) and bool(values) and all(map(_is_numbers, values.values()))
 
@@ -93,7 +93,7 @@ def _is_numbers(values: Any) -> bool:
 
 def to_column(values: Any) -> Any:
     """Convert rows in memory to one column that can be indexed; return anything else unchanged."""
-    if isinstance(values, Mapping) and not is_columns_of_labels(values):
+    if isinstance(values, Mapping) and not is_label_columns(values):
         return {name: to_column(value) for name, value in values.items()}
     if not isinstance(values, list | tuple) or not values or isinstance(values[0], str):
         return values
@@ -510,12 +510,13 @@ def _table(rows: LabelMatrix, names: tuple[str, ...], input_name: str, convert: 
     else:
         unmatched = sorted(set(rows.names) ^ set(names))
         if unmatched:
-            known = rows.names if unmatched[0] in names else names
+            candidates = rows.names if unmatched[0] in names else names
             problem = (
                 "the label {!r} has no column" if unmatched[0] in names else "{!r} is not a label"
             )
             raise InputError(
-                f"{input_name}: {problem.format(unmatched[0])}; {did_you_mean(unmatched[0], known)}"
+                f"{input_name}: {problem.format(unmatched[0])}; "
+                f"{did_you_mean(unmatched[0], candidates)}"
             )
         by_name = dict(zip(rows.names, column_names(rows.columns), strict=True))
         columns = (rows.columns[by_name[name]] for name in names)

@@ -28,7 +28,7 @@ LAYOUTS: dict[tuple[Kind, int], tuple[str, ...]] = {
     ("run", 2): ("topic", "doc"),
     ("qrels", 3): ("topic", "doc", "grade"),
 }
-_LABELLED = ("topic", "iteration", "doc", "grade")
+_LABELED = ("topic", "iteration", "doc", "grade")
 
 #: Problem of a file of the other kind, by its kind.
 _SWAPPED = {
@@ -134,7 +134,7 @@ def detect_layout(path: str, kind: Kind, fields: list[str]) -> tuple[str, ...] |
     if kind == "qrels" and count >= 6 and _is_number(fields[4]):
         raise InputError(f"{path}: {_SWAPPED[kind].format(count)}: are the two swapped?")
     if kind == "qrels" and count == 4:
-        return _LABELLED if re.fullmatch(r"L\d+", fields[3]) else None
+        return _LABELED if re.fullmatch(r"L\d+", fields[3]) else None
     if kind == "run" and count == 3 and not re.fullmatch(r"\d+", fields[2]):
         return None
     return LAYOUTS.get((kind, count))

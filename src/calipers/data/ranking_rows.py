@@ -123,7 +123,7 @@ class RankingRows:
             )
         return take_rows(column, first)
 
-    def known(self, weight: Any, count: Any, cluster: Any, time: Any) -> UnitColumns:
+    def unit_columns(self, weight: Any, count: Any, cluster: Any, time: Any) -> UnitColumns:
         """Return weight, count, cluster and time of the groups from columns of rows."""
         if weight is not None:
             weight = to_numbers(weight, "weight")
@@ -132,7 +132,7 @@ class RankingRows:
         for argument in ("count", "cluster", "time"):
             if columns[argument] is not None:
                 to_array(columns[argument], argument)  # one value a row, and none missing
-        return known_of_groups(
+        return group_unit_columns(
             self.groups,
             {
                 argument: self.of_groups(column, argument)
@@ -142,7 +142,7 @@ class RankingRows:
         )
 
 
-def known_of_groups(groups: Sequence[str], columns: Mapping[str, Any]) -> UnitColumns:
+def group_unit_columns(groups: Sequence[str], columns: Mapping[str, Any]) -> UnitColumns:
     """Return weight, count, cluster and time of the groups from columns of groups."""
     by_name = {
         argument: dict(

@@ -179,19 +179,21 @@ def _ids(items: Sequence[Any], prefix: str) -> tuple[str, ...]:
 
 
 def rater_sets(
-    raters: Mapping[str, Any], known: Sequence[str], prefix: str = ""
+    raters: Mapping[str, Any], rater_names: Sequence[str], prefix: str = ""
 ) -> dict[str, list[str]]:
     """Return the raters of each set, by its name."""
     sets = {}
     for name, requested in raters.items():
-        members = known if requested is None else requested
+        members = rater_names if requested is None else requested
         if isinstance(members, str) or not isinstance(members, Sequence):
             raise InputError(
                 f"{prefix}raters: found {format_value(members)}, expected names of raters"
             )
         for rater in members:
-            if not isinstance(rater, str) or rater not in known:
-                hint = did_you_mean(rater, known) if isinstance(rater, str) else "expected names"
+            if not isinstance(rater, str) or rater not in rater_names:
+                hint = (
+                    did_you_mean(rater, rater_names) if isinstance(rater, str) else "expected names"
+                )
                 raise InputError(f"{prefix}raters: there is no rater {format_value(rater)}; {hint}")
         if len(set(members)) < 2:
             problem = "one rater only" if len(members) else "no rater"
@@ -209,17 +211,17 @@ def _pivot(
     table: pa.Table, long: Mapping[str, str | None], others: Mapping[str, str], prefix: str
 ) -> tuple[dict[str, list[Any]], pa.Table]:
     """Convert a long table to one column per rater, and the first row of each item."""
-    parts = {role: table.column(str(name)).to_pylist() for role, name in long.items()}
+    values_by_role = {role: table.column(str(name)).to_pylist() for role, name in long.items()}
     for role in ("item", "rater"):
-        for row, value in enumerate(parts[role], 1):
+        for row, value in enumerate(values_by_role[role], 1):
             if is_missing(value):
                 raise InputError(f"{prefix}{role}: is missing in row {row}")
-    items = {item: row for row, item in reversed(list(enumerate(parts["item"])))}
+    items = {item: row for row, item in reversed(list(enumerate(values_by_role["item"])))}
     first = sorted(items.values())
-    index_by_item = {parts["item"][row]: k for k, row in enumerate(first)}
+    index_by_item = {values_by_role["item"][row]: k for k, row in enumerate(first)}
     columns: dict[str, list[Any]] = {}
     row_by_rating: dict[tuple[Any, str], int] = {}
-    for row, (item, rater, rating) in enumerate(zip(*parts.values(), strict=True), 1):
+    for row, (item, rater, rating) in enumerate(zip(*values_by_role.values(), strict=True), 1):
         name = label_name(rater)
         if (item, name) in row_by_rating:
             raise InputError(
@@ -230,7 +232,7 @@ def _pivot(
         columns.setdefault(name, [None] * len(first))[index_by_item[item]] = rating
     for name, role in others.items():
         cells = [None if is_missing(x) else x for x in table.column(name).to_pylist()]
-        for row, (item, value) in enumerate(zip(parts["item"], cells, strict=True), 1):
+        for row, (item, value) in enumerate(zip(values_by_role["item"], cells, strict=True), 1):
             first_row = items[item]
             if value != cells[first_row]:
                 raise InputError(

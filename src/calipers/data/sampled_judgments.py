@@ -15,8 +15,8 @@ from calipers.data.grouped_judgments import (
     GroupSource,
     JudgmentRows,
     encode_ids,
-    rows_of_dict,
-    rows_of_file,
+    rows_from_dict,
+    rows_from_file,
     to_grouped_arrays,
 )
 from calipers.data.trec import add_origin, open_source, update_origin
@@ -27,7 +27,7 @@ PROBABILITY = ("probability", "inclusion_probability", "inclusion", "prob", "pi"
 
 #: Methods of the Million Query track by which a document was judged in any case: only so, or also
 #: as part of the sample.
-_CHOSEN, _BOTH = 0, 2
+_CHOSEN, _CHOSEN_AND_SAMPLED = 0, 2
 #: Grade of a document that was not sampled.
 _NOT_SAMPLED = -999
 
@@ -66,7 +66,7 @@ def read_sampled_judgments(source: GroupSource) -> tuple[GroupedJudgments, dict[
             rows, stored = _read_file(data)
             grades, rows = rows.level, _set_inclusion(rows)
         elif isinstance(data, Mapping) and not trec_tables.has_columns(data):
-            rows = rows_of_dict(
+            rows = rows_from_dict(
                 {t: {"": documents} for t, documents in data.items()} if _is_flat(data) else data
             )
         else:
@@ -94,16 +94,16 @@ def _is_flat(source: Mapping[Any, Any]) -> bool:
 def _read_file(path: str) -> tuple[JudgmentRows, Mapping[str, Any]]:
     """Read the rows of a file."""
     try:
-        rows, stored = rows_of_file(path, "groups or prefs", lenient=False)
+        rows, stored = rows_from_file(path, "groups or prefs", lenient=False)
     except ValueError as error:
         message = str(error)
         for theirs, ours in _LINES.items():
             message = message.replace(theirs, ours)
         raise InputError(message) from None
-    if rows.part is None:
+    if rows.subgroup is None:
         return replace(rows, group=_single_stratum(rows)), stored
-    second, third, fourth, last = rows.group, rows.part, rows.document, rows.level
-    rows = replace(rows, part=None)
+    second, third, fourth, last = rows.group, rows.subgroup, rows.document, rows.level
+    rows = replace(rows, subgroup=None)
     if (last == 1).all():
         raise rows.error(
             0,
@@ -117,7 +117,7 @@ def _read_file(path: str) -> tuple[JudgmentRows, Mapping[str, Any]]:
     document, grade = (third, fourth) if third_is_document else (second, third)
     rows = replace(rows, group=_single_stratum(rows), document=document, inclusion=last)
     if not third_is_document:
-        rows = replace(rows, part=fourth)
+        rows = replace(rows, subgroup=fourth)
     return replace(rows, level=_parse_integers(grade, rows)), stored
 
 
@@ -126,17 +126,19 @@ def _set_inclusion(rows: JudgmentRows) -> JudgmentRows:
 
     Rows of topics without sampled documents become unjudged.
     """
-    if rows.part is None or rows.inclusion is None:
+    if rows.subgroup is None or rows.inclusion is None:
         return rows
-    method, topic = _parse_integers(rows.part, rows, "method"), encode_ids(rows.topic)[1]
+    method, topic = _parse_integers(rows.subgroup, rows, "method"), encode_ids(rows.topic)[1]
     sampled_mask = rows.level > _NOT_SAMPLED
     of_sample = (
         np.bincount(topic, sampled_mask & (method != _CHOSEN), int(topic.max(initial=-1)) + 1) > 0
     )
     return replace(
         rows,
-        part=None,
-        inclusion=np.where((method == _CHOSEN) | (method == _BOTH), 1.0, rows.inclusion),
+        subgroup=None,
+        inclusion=np.where(
+            (method == _CHOSEN) | (method == _CHOSEN_AND_SAMPLED), 1.0, rows.inclusion
+        ),
         level=np.where(of_sample[topic], rows.level, -1.0),
     )
 

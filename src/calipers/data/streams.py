@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def common_schema(parts: Sequence[BatchSource]) -> pa.Schema:
+def common_schema(sources: Sequence[BatchSource]) -> pa.Schema:
     """Return all columns in order of first occurrence, with types that fit the values of all parts.
 
     Raises
@@ -44,29 +44,31 @@ def common_schema(parts: Sequence[BatchSource]) -> pa.Schema:
     """
     import pyarrow as pa
 
-    names = dict.fromkeys(name for part in parts for name in part.schema.names)
-    return pa.schema([(name, _common_type(name, parts)) for name in names])
+    names = dict.fromkeys(name for source in sources for name in source.schema.names)
+    return pa.schema([(name, _common_type(name, sources)) for name in names])
 
 
-def _common_type(name: str, parts: Sequence[BatchSource]) -> pa.DataType:
+def _common_type(name: str, sources: Sequence[BatchSource]) -> pa.DataType:
     import pyarrow as pa
 
-    having = [part for part in parts if name in part.schema.names]
+    sources_with_column = [source for source in sources if name in source.schema.names]
     schema = pa.schema([])
-    for part in having:
-        field = pa.field(name, _value_type(part.schema.field(name).type))
+    for source in sources_with_column:
+        field = pa.field(name, _value_type(source.schema.field(name).type))
         try:
             schema = pa.unify_schemas([schema, pa.schema([field])], promote_options="permissive")
         except (pa.ArrowTypeError, pa.ArrowInvalid):
-            if all(other.has_inferred_type(name) for other in having):
+            if all(source.has_inferred_type(name) for source in sources_with_column):
                 return pa.string()  # as if all rows were in one file
             raise InputError(
-                f"{part.name}: column {name!r} is {field.type}, and {schema.field(name).type} in "
-                f"{having[0].name}; expected one kind of values in all files"
+                f"{source.name}: column {name!r} is {field.type}, and {schema.field(name).type} in "
+                f"{sources_with_column[0].name}; expected one kind of values in all files"
             ) from None
     data_type = schema.field(name).type
     # A column without values so far may have any type.
-    unseen = pa.types.is_null(data_type) and any(part.has_inferred_type(name) for part in having)
+    unseen = pa.types.is_null(data_type) and any(
+        source.has_inferred_type(name) for source in sources_with_column
+    )
     return pa.string() if unseen else data_type
 
 
@@ -284,19 +286,19 @@ class Stream:
         Whether some of it is CSV, in which an empty field may be empty text.
     """
 
-    def __init__(self, parts: Sequence[BatchSource], name: str) -> None:
-        self._parts, self.name = tuple(parts), name
-        for part in parts:
-            with tables.read_errors(part.name, "a table"):  # names that are not text
-                tables.check_names(part.name, part.schema.names)
-        self.schema = common_schema(self._parts)
+    def __init__(self, sources: Sequence[BatchSource], name: str) -> None:
+        self._sources, self.name = tuple(sources), name
+        for source in sources:
+            with tables.read_errors(source.name, "a table"):  # names that are not text
+                tables.check_names(source.name, source.schema.names)
+        self.schema = common_schema(self._sources)
         self.names: tuple[str, ...] = tuple(self.schema.names)
-        counts = [part.rows for part in parts if part.rows is not None]
-        self.rows: int | None = sum(counts) if len(counts) == len(parts) else None
-        self.is_rereadable = all(part.is_rereadable for part in parts)
-        self.files: tuple[str, ...] = tuple(path for part in parts for path in part.files)
-        self.stamps = tuple(part.stamp for part in parts if part.stamp)
-        self.csv = any(part.csv for part in parts)
+        counts = [source.rows for source in sources if source.rows is not None]
+        self.rows: int | None = sum(counts) if len(counts) == len(sources) else None
+        self.is_rereadable = all(source.is_rereadable for source in sources)
+        self.files: tuple[str, ...] = tuple(path for source in sources for path in source.files)
+        self.stamps = tuple(source.stamp for source in sources if source.stamp)
+        self.csv = any(source.csv for source in sources)
         self._begun = False
         if self.rows == 0:
             raise InputError(f"{name}: the table has no rows")
@@ -337,12 +339,12 @@ class Stream:
         if isinstance(source, Stream):
             return source
         if _is_path(source):
-            parts = _from_path(os.fspath(source), text)
-            return cls(parts, parts[0].name if source == STDIN else os.fspath(source))
+            sources = _from_path(os.fspath(source), text)
+            return cls(sources, sources[0].name if source == STDIN else os.fspath(source))
         if isinstance(source, list | tuple) and source and all(map(_is_path, source)):
             return cls(_from_paths(list(map(os.fspath, source)), text), _name(source))
-        part = _from_object(source, text)
-        return cls([part], part.name)
+        batch_source = _from_object(source, text)
+        return cls([batch_source], batch_source.name)
 
     def batches(self, columns: Sequence[str], rows: int = ROWS) -> Iterator[Batch]:
         """Yield the rows in order, ``rows`` at a time, and all remaining rows at the end.
@@ -382,7 +384,7 @@ class Stream:
     def size(self, columns: Sequence[str]) -> int:
         """Estimate the memory of columns in bytes from metadata and file sizes; 0 if unknown."""
         names = self._select_schema(columns).names
-        return sum(part.size(names) for part in self._parts)
+        return sum(source.size(names) for source in self._sources)
 
     def _select_schema(self, columns: Sequence[str]) -> pa.Schema:
         import pyarrow as pa
@@ -392,15 +394,20 @@ class Stream:
                 raise InputError(
                     f"{self.name}: no column {name!r}; {did_you_mean(name, self.names)}"
                 )
-            having = [part for part in self._parts if name in part.schema.names]
-            for part in self._parts:
-                if part not in having:
-                    raise InputError(f"{part.name}: no column {name!r}, which {having[0].name} has")
+            sources_with_column = [
+                source for source in self._sources if name in source.schema.names
+            ]
+            for source in self._sources:
+                if source not in sources_with_column:
+                    raise InputError(
+                        f"{source.name}: no column {name!r}, which "
+                        f"{sources_with_column[0].name} has"
+                    )
         return pa.schema([self.schema.field(name) for name in dict.fromkeys(columns)])
 
     def _stop(self) -> None:
-        for part in self._parts:
-            part.stop()
+        for source in self._sources:
+            source.stop()
 
     def _read(self, schema: pa.Schema, rows: int) -> Generator[Batch]:
         """Yield batches of exactly ``rows`` rows, except for the last."""
@@ -422,13 +429,13 @@ class Stream:
 
     def _conformed(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, list[pa.Array]]]:
         conformed = ConformedBatches(schema)
-        for part in self._parts:
-            with tables.read_errors(part.name, "a table"):
-                part.check_unchanged()
-                for origin, batch in part.batches(schema, rows):
+        for source in self._sources:
+            with tables.read_errors(source.name, "a table"):
+                source.check_unchanged()
+                for origin, batch in source.batches(schema, rows):
                     if batch.num_rows:
                         yield origin, conformed(batch, origin)
-                part.check_unchanged()
+                source.check_unchanged()
 
 
 def _combine(
@@ -506,13 +513,13 @@ def _from_pipe(source: Any, text: Collection[str]) -> BatchSource:
 
 
 def _from_paths(paths: Sequence[str], text: Collection[str]) -> list[BatchSource]:
-    parts = [part for path in paths for part in _from_path(path, text)]
+    sources = [source for path in paths for source in _from_path(path, text)]
     visited: set[str] = set()
-    for path in (path for part in parts for path in part.files):
+    for path in (path for source in sources for path in source.files):
         if (same := os.path.realpath(path)) in visited:
             raise InputError(f"{path}: the file is given more than once")
         visited.add(same)
-    return parts
+    return sources
 
 
 def _from_path(path: str, text: Collection[str]) -> list[BatchSource]:
@@ -540,11 +547,11 @@ def _from_file(path: str, text: Collection[str]) -> BatchSource:
     with tables.read_errors(path, "a table"):
         if os.path.getsize(path) == 0:
             raise InputError(f"{path}: the file is empty")
-        if kind in tables.TEXTS:
+        if kind in tables.TEXT_FORMATS:
             return TextFile(path, kind, text)
-        if kind not in tables.BINARIES:
+        if kind not in tables.BINARY_FORMATS:
             return TableSource(tables.read_table(path, text=text), path)
-        return (ParquetSource if tables.BINARIES[kind] == "parquet" else FeatherSource)(path)
+        return (ParquetSource if tables.BINARY_FORMATS[kind] == "parquet" else FeatherSource)(path)
 
 
 def _from_directory(folder: str, text: Collection[str]) -> list[BatchSource]:

@@ -33,8 +33,13 @@ FORMATS = (
 COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
 
 #: Format of each extension; those of text may have one of ``COMPRESSED`` behind them.
-TEXTS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-BINARIES = {".parquet": "parquet", ".parq": "parquet", ".feather": "feather", ".arrow": "feather"}
+TEXT_FORMATS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+BINARY_FORMATS = {
+    ".parquet": "parquet",
+    ".parq": "parquet",
+    ".feather": "feather",
+    ".arrow": "feather",
+}
 
 
 @dataclass(frozen=True)
@@ -118,7 +123,7 @@ def formats_text() -> str:
     further = [
         extension
         for extension in TABLE_FORMATS
-        if extension not in TEXTS and extension not in BINARIES
+        if extension not in TEXT_FORMATS and extension not in BINARY_FORMATS
     ]
     return ", ".join([FORMATS, *further])
 
@@ -223,7 +228,7 @@ def _read(
     table_format = TABLE_FORMATS.get(kind)
     if table_format is None or (compressed and not table_format.is_text):
         raise InputError(f"{name}: unknown kind of table; expected {formats_text()}")
-    if BINARIES.get(kind) == "parquet":
+    if BINARY_FORMATS.get(kind) == "parquet":
         from pyarrow import parquet
 
         with parquet.ParquetFile(source.seekable(), page_checksum_verification=True) as file:

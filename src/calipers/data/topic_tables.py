@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import check_length, is_missing, to_array, to_number, wrong_weights
+from calipers.data.arrays import check_length, invalid_weights, is_missing, to_array, to_number
 from calipers.data.byte_sources import ByteSource
 from calipers.data.costs import ALONE, NO_COSTS, Costs, cost_column_name, to_costs
 from calipers.data.errors import InputError, format_names, format_value
 from calipers.data.frequency_weights import MOST_ROWS
 from calipers.data.tables import (
-    TEXTS,
+    TEXT_FORMATS,
     add_location,
     check_file,
     column,
@@ -157,7 +157,7 @@ def unit_weights(
         # A single word in a column makes all numbers in it text.
         (np.array([isinstance(x, str) and not _is_numeric(x) for x in cells]), number),
         (~np.isfinite(weight), number),
-        *wrong_weights(np.where(np.isfinite(weight), weight, 0.0)),
+        *invalid_weights(np.where(np.isfinite(weight), weight, 0.0)),
     ]
     for invalid_mask, expected in checks:
         for index in np.flatnonzero(invalid_mask)[:1]:
@@ -191,17 +191,17 @@ def _unit_values(
         by_name = {str(name): value for name, value in source.items()}
         if len(by_name) < len(source):
             raise InputError(f"{argument}: a {unit} appears twice, as text and as another type")
-        known, locate = set(by_name), lambda _: argument
+        valid_units, locate = set(by_name), lambda _: argument
         values = [by_name.get(name) for name in units]
     elif isinstance(source, str) and table is not None:
-        known, locate = set(table.row_of), table.locate
+        valid_units, locate = set(table.row_of), table.locate
         values = table.column(source, units).to_pylist()
     else:
         raise InputError(
             f"{argument} is {format_value(source)}, expected a dict from {unit}s to {argument}s, "
             f"or {alternative}"
         )
-    absent = [name for name in units if name not in known]
+    absent = [name for name in units if name not in valid_units]
     if absent:
         others = f" (nor have {len(absent) - 1} more)" if len(absent) > 1 else ""
         raise InputError(
@@ -248,8 +248,8 @@ class TopicTable:
 
     def notes(self, topics: Sequence[str]) -> list[str]:
         """Return a note on topics of the table that have no judgments."""
-        known = set(topics)
-        others = [topic for topic in self.row_of if topic not in known]
+        topic_names = set(topics)
+        others = [topic for topic in self.row_of if topic not in topic_names]
         if not others:
             return []
         examples, suffix = ", ".join(others[:3]), ", …" if len(others) > 3 else ""
@@ -301,7 +301,7 @@ def _row_index(names: Sequence[str], input_name: str, source: ByteSource | None)
 
 def _table_lines(source: ByteSource, rows: int) -> list[int] | None:
     """Return the line of each row of a text file; None if rows are not lines."""
-    kind = TEXTS.get(file_extension(source.name)[0])
+    kind = TEXT_FORMATS.get(file_extension(source.name)[0])
     if kind is None:
         return None
     with source.text() as stream:
@@ -374,7 +374,7 @@ def _unit_costs(
     costs = np.empty(len(units))
     for index, name in enumerate(units):
         if by_name.get(name) is None:
-            absent = sum(by_name.get(other) is None for other in units)
+            absent = sum(by_name.get(unit_name) is None for unit_name in units)
             others = f" (nor have {absent - 1} more)" if absent > 1 else ""
             raise InputError(
                 f"{locate(name)}: {unit} {name!r} has no cost{others}, expected one for every "
@@ -447,14 +447,14 @@ def _cost_lines(source: ByteSource, unit: str) -> Iterator[tuple[int, str, float
         for number, line in stream.lines():
             if not line.strip():
                 continue
-            parts = line.decode("utf-8", "replace").split()
+            fields = line.decode("utf-8", "replace").split()
             try:
-                topic, value = parts[0], float(parts[-1])
+                topic, value = fields[0], float(fields[-1])
             except ValueError:
                 value = float("nan")
-            if len(parts) != 2 or not 0 <= value < np.inf:
+            if len(fields) != 2 or not 0 <= value < np.inf:
                 raise InputError(
-                    f"{source.name}:{number}: is {format_value(' '.join(parts))}, expected a "
+                    f"{source.name}:{number}: is {format_value(' '.join(fields))}, expected a "
                     f"{unit} and its cost, a number of 0 or more"
                 )
             yield number, topic, value

@@ -236,7 +236,7 @@ def read_run(
     ordered = rows = True
     with add_origin(data, origin):
         if isinstance(data, Mapping) and not trec_tables.has_columns(data):
-            answers = trec_tables.ids_of_topics(data)
+            answers = trec_tables.columns_from_ids(data)
             if answers is not None:
                 ordered, rows, data = False, bool(answers["doc"]), answers
         if isinstance(data, str):
@@ -323,9 +323,9 @@ def _known_digest(digest: str | None) -> str | None:
 
 
 def _hash_dict(judgments: Mapping[str, Any]) -> str:
-    def plain(part: Any) -> Any:
-        nested = isinstance(part, Mapping)
-        return {str(key): plain(value) for key, value in part.items()} if nested else str(part)
+    def plain(node: Any) -> Any:
+        nested = isinstance(node, Mapping)
+        return {str(key): plain(value) for key, value in node.items()} if nested else str(node)
 
     return sha256(json.dumps(plain(judgments), sort_keys=True).encode()).hexdigest()
 
@@ -406,7 +406,7 @@ def read_rows(
             _check_rows(table, kind, data, rows["line"])
             return table, update_origin(origin, rows["source"])
         if isinstance(data, Mapping) and not trec_tables.has_columns(data):
-            data = trec_tables.ids_of_topics(data) or trec_tables.to_dicts(data, value)
+            data = trec_tables.columns_from_ids(data) or trec_tables.to_dicts(data, value)
         if isinstance(data, Mapping) and not trec_tables.has_columns(data):
             data = {
                 "topic": [topic for topic, documents in data.items() for _ in documents],

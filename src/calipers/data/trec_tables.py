@@ -130,7 +130,7 @@ def is_ids(documents: Any) -> bool:
     return collection and all(isinstance(item, str | int) for item in documents)
 
 
-def ids_of_topics(source: Mapping[Any, Any]) -> dict[str, list[Any]] | None:
+def columns_from_ids(source: Mapping[Any, Any]) -> dict[str, list[Any]] | None:
     """Convert a dict from topics to lists or sets of ids to columns; None for anything else."""
     if not source or not all(map(is_ids, source.values())):
         return None
@@ -191,8 +191,8 @@ def _check_present(table: pa.Table, name: str) -> Any:
         kind = column.type.value_type
         if pa.types.is_string_view(kind):  # Arrow cannot take values of these
             kind = pa.large_string()
-        parts = [chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks]
-        column = pa.chunked_array(parts, kind)
+        chunks = [chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks]
+        column = pa.chunked_array(chunks, kind)
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy())[0])
         raise InputError(
@@ -232,8 +232,8 @@ def to_large_binary(offsets: Any, data: Any) -> Any:
     """Build a large binary array from its offsets and bytes, the inverse of :func:`buffers`."""
     import pyarrow as pa
 
-    parts = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
-    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(offsets) - 1, parts)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)
 
 
 def numbers(table: pa.Table, name: str) -> Any:

@@ -38,23 +38,23 @@ class PairwiseSum(Generic[T]):
     limit: Callable[[T], T] = identity
     _partial_sums: list[tuple[int, T]] = field(default_factory=list)
 
-    def add(self, part: T) -> None:
+    def add(self, summand: T) -> None:
         """Add one part."""
-        size, part = 1, self.limit(part)
+        size, summand = 1, self.limit(summand)
         while self._partial_sums and self._partial_sums[-1][0] <= size:
             previous_size, previous = self._partial_sums.pop()
-            size, part = size + previous_size, self.limit(previous + part)
-        self._partial_sums.append((size, part))
+            size, summand = size + previous_size, self.limit(previous + summand)
+        self._partial_sums.append((size, summand))
 
     @property
     def total(self) -> T:
         """Sum of all parts."""
         while len(self._partial_sums) > 1:
-            (size, part), (previous_size, previous) = (
+            (size, partial_sum), (previous_size, previous) = (
                 self._partial_sums.pop(),
                 self._partial_sums.pop(),
             )
-            self._partial_sums.append((size + previous_size, self.limit(previous + part)))
+            self._partial_sums.append((size + previous_size, self.limit(previous + partial_sum)))
         return self._partial_sums[-1][1]
 
 

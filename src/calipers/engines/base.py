@@ -40,11 +40,13 @@ class Mergeable:
 _HOME = "calipers."
 
 
-def serialize(part: Mergeable) -> bytes:
+def serialize(statistic: Mergeable) -> bytes:
     """Serialize a part for another process: the modules that define it, and its contents."""
     from calipers.statistics.serialization import to_bytes
 
-    return ",".join(sorted(set(_defining_modules(part)))).encode() + b"\n" + to_bytes(part)
+    return (
+        ",".join(sorted(set(_defining_modules(statistic)))).encode() + b"\n" + to_bytes(statistic)
+    )
 
 
 def _defining_modules(value: Any) -> Iterator[str]:

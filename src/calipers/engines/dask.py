@@ -130,9 +130,11 @@ class DaskEngine(RemoteEngine):
             raise InputError(f"{path}: {error}") from None
         blocks = [block for file_blocks in nested_blocks for block in file_blocks]
         reading = delayed(_read_lines)
-        parts = [reading(read, f"{path}, part {k}", block) for k, block in enumerate(blocks)]
+        delayed_frames = [
+            reading(read, f"{path}, part {k}", block) for k, block in enumerate(blocks)
+        ]
         meta = _to_pandas(read.schema.empty_table())
-        return cls(dd.from_delayed(parts, meta=meta, verify_meta=False), path, [path])
+        return cls(dd.from_delayed(delayed_frames, meta=meta, verify_meta=False), path, [path])
 
     def select_columns(
         self,
@@ -197,11 +199,14 @@ class DaskEngine(RemoteEngine):
         partition, merge_parts = delayed(_partition), delayed(_merge_parts)
         column_by_name = dict(zip(self.names, self.frame.columns, strict=True))
         frames = self.frame[[column_by_name[name] for name in columns]].to_delayed()
-        parts = [partition(task, index, frame) for index, frame in enumerate(frames)]
-        while len(parts) > _MEET:
-            parts = [merge_parts(merge, parts[k : k + _MEET]) for k in range(0, len(parts), _MEET)]
-        (results,) = compute(parts)
-        return merge.total(part for part in results if part is not None)  # type: ignore[no-any-return]
+        delayed_results = [partition(task, index, frame) for index, frame in enumerate(frames)]
+        while len(delayed_results) > _MEET:
+            delayed_results = [
+                merge_parts(merge, delayed_results[k : k + _MEET])
+                for k in range(0, len(delayed_results), _MEET)
+            ]
+        (results,) = compute(delayed_results)
+        return merge.total(result for result in results if result is not None)  # type: ignore[no-any-return]
 
 
 def connect(scheduler: str | None) -> None:
@@ -320,7 +325,7 @@ def _partition(task: PartitionTask, index: int, frame: Any) -> PartitionResult |
 
 
 def _merge_parts(
-    merge: MergeTask, parts: Sequence[PartitionResult | None]
+    merge: MergeTask, partition_results: Sequence[PartitionResult | None]
 ) -> PartitionResult | None:
-    results = [part for part in parts if part is not None]
+    results = [result for result in partition_results if result is not None]
     return merge.merge(results) if results else None

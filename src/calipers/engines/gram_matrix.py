@@ -41,7 +41,7 @@ def _reference(request: Request, requests: Iterable[Request]) -> Request:
     For the other systems, the difference from the reference is stored, because the difference of
     two nearly equal values cannot be recovered from their squares.
     """
-    return next(other for other in requests if other[1] == request[1])
+    return next(candidate for candidate in requests if candidate[1] == request[1])
 
 
 def gram_columns(influences: Mapping[Request, Influence]) -> dict[Request, FloatArray]:
@@ -60,7 +60,7 @@ def gram_columns(influences: Mapping[Request, Influence]) -> dict[Request, Float
 def as_linear_combination(request: Request, requests: Sequence[Request]) -> FloatArray:
     """Return the coefficients that express a value by these columns."""
     reference = _reference(request, requests)
-    return np.array([float(other in (request, reference)) for other in requests])
+    return np.array([float(candidate in (request, reference)) for candidate in requests])
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +85,9 @@ class GramInfluence(VarianceEstimator):
         used = column != 0
         column_of, products = column[used], self.products[np.ix_(used, used)]
         with np.errstate(invalid="ignore"):  # the influence of a row may be unbounded
-            parts = np.abs(column_of) @ np.abs(products) @ np.abs(column_of)
+            magnitude = np.abs(column_of) @ np.abs(products) @ np.abs(column_of)
             squares = float(column_of @ products @ column_of)
-        if squares < CANCELS * parts:
+        if squares < CANCELS * magnitude:
             squares = self.resampled_value(column)
         return math.sqrt(squares)
 
@@ -107,9 +107,9 @@ class GramInfluence(VarianceEstimator):
         # The symmetric root is unique, unlike the eigenvectors.
         return np.asarray((sides * np.sqrt(np.maximum(values, 0.0))) @ sides.T)
 
-    def is_compatible(self, other: VarianceEstimator) -> bool:
+    def is_compatible(self, second: VarianceEstimator) -> bool:
         """Return whether both use the same columns."""
-        return isinstance(other, GramInfluence) and other.products is self.products
+        return isinstance(second, GramInfluence) and second.products is self.products
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,20 +123,20 @@ class ClusterInfluence(TwoClassVariance):
         """Return the column unchanged, because the norm is already corrected for clusters."""
         return column
 
-    def is_compatible(self, other: VarianceEstimator) -> bool:
+    def is_compatible(self, second: VarianceEstimator) -> bool:
         """Return whether both are sums of the same rows, by the same classes."""
         if (
-            not isinstance(other, ClusterInfluence)
+            not isinstance(second, ClusterInfluence)
             or self.clusters is None
-            or other.clusters is None
+            or second.clusters is None
         ):
             return False
         return (
             self.clusters.weight is not None
-            and self.is_pairwise == other.is_pairwise
+            and self.is_pairwise == second.is_pairwise
             and np.array_equal(
                 self.clusters.weight,
-                other.clusters.weight,  # type: ignore[arg-type]
+                second.clusters.weight,  # type: ignore[arg-type]
             )
         )
 

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 #: Engines by name.
 _HOMES: Mapping[str, type[RemoteEngine]] = {"spark": SparkEngine, "dask": DaskEngine}
 
-#: Maximum number of unjudged topics that are named.
-_NAMED = 100
+#: Maximum number of unjudged topics that are listed.
+_MAX_LISTED = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class JudgedTopics(Mergeable):
 
 
 def _first_names(names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(sorted(names)[:_NAMED])
+    return tuple(sorted(names)[:_MAX_LISTED])
 
 
 @dataclass(frozen=True)
@@ -240,8 +240,8 @@ def _is_path(value: Any) -> bool:
 def _is_text(path: str) -> bool:
     """Return whether the path is TREC text: it has an extension, and not one of a table."""
     suffix, _ = tables.file_extension(path.rstrip("/"))
-    known = {*tables.TEXTS, *tables.BINARIES, ".json"}
-    return bool(suffix) and suffix not in known and not path.endswith("/")
+    table_suffixes = {*tables.TEXT_FORMATS, *tables.BINARY_FORMATS, ".json"}
+    return bool(suffix) and suffix not in table_suffixes and not path.endswith("/")
 
 
 def _columns(name: str, rows: RemoteEngine, kind: Kind) -> tuple[str, str, str]:

@@ -62,8 +62,8 @@ class LocalEngine(Engine):
         work: Callable[[Any], P], batches: Iterable[Any], limit: Callable[[P], P], threads: int
     ) -> P:
         sums: PairwiseSum[P] = PairwiseSum(limit)
-        for part in map_in_order(work, batches, threads):
-            sums.add(part)
+        for result in map_in_order(work, batches, threads):
+            sums.add(result)
         return sums.total
 
 

@@ -379,8 +379,8 @@ class TwoPassEvaluation:
         """Return the point estimate that follows from a statistic of all rows."""
         if isinstance(statistic, StatisticVector):
             part_estimates = [
-                self._statistic_estimate(system, measure.plain, part, summary)
-                for part in statistic.components
+                self._statistic_estimate(system, measure.plain, component, summary)
+                for component in statistic.components
             ]
             combined: PointEstimate = system.terms(measure).point_estimate(
                 measure, part_estimates, statistic, summary
@@ -399,8 +399,10 @@ class TwoPassEvaluation:
             return estimate
 
         def acceleration() -> float | None:
-            known = table_acceleration(formula, statistic, self.first_result.weight.max_weight)
-            return known if known is not None else summary.skewness / 6
+            closed_form = table_acceleration(
+                formula, statistic, self.first_result.weight.max_weight
+            )
+            return closed_form if closed_form is not None else summary.skewness / 6
 
         return add_interval(formula, estimate, [(1.0, estimate)], acceleration, summary.size)
 
@@ -605,8 +607,8 @@ class TwoPassEvaluation:
         for pair in systems:
             for measure in self.measures:
                 first, second = (pair[0], measure), (pair[1], measure)
-                known = first in self.numbers and second in self.numbers
-                if not known or measure.definition.higher_is_better is None:
+                has_values = first in self.numbers and second in self.numbers
+                if not has_values or measure.definition.higher_is_better is None:
                     continue
                 (delegate, applied_measure), statistic = (
                     self.like[pair[0]].delegate(measure),

@@ -198,24 +198,24 @@ class MergeTask:
     limit: Callable[[Any], Any]
     name: str
 
-    def merge(self, parts: Iterable[PartitionResult]) -> PartitionResult:
+    def merge(self, results: Iterable[PartitionResult]) -> PartitionResult:
         """Merge several results in order; return the first error, if any."""
         sums: PairwiseSum[Any] = PairwiseSum(self.limit)
         try:
-            for part in parts:
-                if part.error:
-                    return part
-                sums.add(deserialize(part.data))
+            for result in results:
+                if result.error:
+                    return result
+                sums.add(deserialize(result.data))
         except InputError as error:
             return PartitionResult(error=str(error))
         return PartitionResult(serialize(sums.total))
 
-    def total(self, parts: Iterable[PartitionResult]) -> Any:
+    def total(self, results: Iterable[PartitionResult]) -> Any:
         """Merge all results, and raise the first error, if any."""
-        parts = list(parts)
-        if not parts:
+        results = list(results)
+        if not results:
             raise InputError(f"{self.name}: the table has no rows")
-        all_of_them = parts[0] if len(parts) == 1 else self.merge(parts)
+        all_of_them = results[0] if len(results) == 1 else self.merge(results)
         if all_of_them.error:
             raise InputError(all_of_them.error)
         return deserialize(all_of_them.data)
@@ -352,7 +352,9 @@ def resolve_paths(source: Any, engine: str) -> tuple[list[str], str]:
 def table_kind(files: Sequence[str], name: str, engine: str) -> str:
     """Return the kind of the tables at some paths; without an extension it is Parquet."""
     kinds = {tables.file_extension(path)[0] for path in files}
-    kind = tables.TEXTS.get(extension := kinds.pop(), tables.BINARIES.get(extension, "parquet"))
+    kind = tables.TEXT_FORMATS.get(
+        extension := kinds.pop(), tables.BINARY_FORMATS.get(extension, "parquet")
+    )
     if kinds or kind not in _KINDS:
         raise InputError(
             f"{name}: {engine} reads paths of one kind: Parquet, CSV, TSV or JSON Lines"

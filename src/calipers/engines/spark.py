@@ -335,8 +335,8 @@ class SparkEngine(RemoteEngine):
     def concat(self, others: Sequence[SparkEngine], name: str) -> SparkEngine:
         """Concatenate the rows of engines; see :meth:`RemoteEngine.concat`."""
         frame = self.frame
-        for other in others:
-            frame = frame.unionByName(other.frame)
+        for engine in others:
+            frame = frame.unionByName(engine.frame)
         return SparkEngine(
             frame, name, [path for engine in (self, *others) for path in engine.files]
         )
@@ -392,7 +392,7 @@ class SparkEngine(RemoteEngine):
             last = results.toArrow().sort_by([("place", "ascending"), ("piece", "ascending")])
         finally:
             results.unpersist()
-        return merge.total(part for _, part in _join_pieces(last.to_batches()))  # type: ignore[no-any-return]
+        return merge.total(result for _, result in _join_pieces(last.to_batches()))  # type: ignore[no-any-return]
 
 
 def _sizes(results: DataFrame) -> list[int]:
@@ -498,9 +498,9 @@ def _make_mapper(
 
         context = TaskContext.get()
         partition_id = 0 if context is None else context.partitionId()
-        part = task.partition(partition_id, batches)
-        if part is not None:
-            yield from _to_pieces(partition_id, part)
+        result = task.partition(partition_id, batches)
+        if result is not None:
+            yield from _to_pieces(partition_id, result)
 
     return run
 
@@ -509,21 +509,25 @@ def _make_merger(
     merge: MergeTask,
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        parts = _join_pieces(batches)
-        for group, group_parts in groupby(parts, lambda part: part[0] // _MEET):
-            yield from _to_pieces(group, merge.merge(part for _, part in group_parts))
+        results = _join_pieces(batches)
+        for group, group_parts in groupby(
+            results, lambda indexed_result: indexed_result[0] // _MEET
+        ):
+            yield from _to_pieces(
+                group, merge.merge(indexed_result for _, indexed_result in group_parts)
+            )
 
     return run
 
 
-def _to_pieces(partition_id: int, part: PartitionResult) -> Iterator[pa.RecordBatch]:
+def _to_pieces(partition_id: int, result: PartitionResult) -> Iterator[pa.RecordBatch]:
     """Yield the result of a partition in pieces."""
     import pyarrow as pa
 
     names = [field.split()[0] for field in _SCHEMA.split(", ")]
     kinds = pa.int64(), pa.int32(), pa.binary(), pa.string()
-    for piece, begin in enumerate(range(0, max(len(part.data), 1), _PIECE)):
-        values = partition_id, piece, part.data[begin : begin + _PIECE], part.error
+    for piece, begin in enumerate(range(0, max(len(result.data), 1), _PIECE)):
+        values = partition_id, piece, result.data[begin : begin + _PIECE], result.error
         columns = [pa.array([value], kind) for value, kind in zip(values, kinds, strict=True)]
         yield pa.record_batch(columns, names)
 

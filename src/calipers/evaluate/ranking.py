@@ -231,7 +231,7 @@ def ranking(
     )
     rankings = {name: statistics[JudgedRankings] for name, statistics in statistics_by_name.items()}
     group_scores = score_groups(rows.groups, rankings, chosen, settings, common, zero=zero)
-    source = group_scores.with_columns(rows.known(*unit_columns))
+    source = group_scores.with_columns(rows.unit_columns(*unit_columns))
     definitions, slice_notes = define_slices(
         _group_columns(rows, cut_by, source), slice_bins, len(source.topics), "groups"
     )

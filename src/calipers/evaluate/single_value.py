@@ -18,7 +18,7 @@ from calipers.data.binary_labels import (
     BinaryLabels,
     encode_binary,
     encode_predictions,
-    other_of_pair,
+    paired_label,
     positive_probability,
 )
 from calipers.data.class_labels import ClassLabels, encode_classes, encode_labels, sort_labels
@@ -127,7 +127,7 @@ def compute_value(
         encoded = _known_classes(truth, prediction, labels)
         if labels is None and not truth.ordered:
             _check_order(measure, encoded.names)
-        predicted_codes = encoded.codes_of(prediction, "predicted")
+        predicted_codes = encoded.encode(prediction, "predicted")
         repeats = RowRepeats.from_counts(count, len(encoded.codes))
         codes = repeats(encoded.codes), repeats(predicted_codes)
         class_matrix = confusion_matrix(*codes, encoded.names, repeats.weights(weight))
@@ -277,7 +277,7 @@ def _known_classes(truth: Any, prediction: Any, labels: Sequence[Any] | None) ->
     if labels is not None or len(classes.names) > 1:
         return classes
     [name] = classes.names
-    names = sort_labels([name, other_of_pair(name) or f"not {name}"])
+    names = sort_labels([name, paired_label(name) or f"not {name}"])
     return ClassLabels(tuple(names), np.full(len(classes.codes), names.index(name), np.intp))
 
 

@@ -49,6 +49,7 @@ FOREIGN_NAMES: Mapping[str, str] = {
     "runs": "run results rankings",
     "qrels": "qrel judgments judgements",
     "rel": "relevance_level rel_level",
+    "split": "part parts partition",
     "cv": "folds n_splits splitter kfold k n_folds",
     "n_repeats": "repeats repetitions",
     "inner_cv": "inner inner_folds",

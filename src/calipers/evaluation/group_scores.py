@@ -15,7 +15,7 @@ from calipers.data.arrays import take_rows, to_numbers
 from calipers.data.columns import MISSING, drop_incomplete, incomplete_rows
 from calipers.data.costs import Costs, cost_column_name, to_costs
 from calipers.data.errors import InputError
-from calipers.data.ranking_rows import RankingRows, known_of_groups
+from calipers.data.ranking_rows import RankingRows, group_unit_columns
 from calipers.engines.accumulators import RowTable
 from calipers.engines.base import Mergeable
 from calipers.evaluation.default_comparison import default_comparison
@@ -404,7 +404,7 @@ def rank_distributed(
     drop_notes, table = result.missing.notes, result.auxiliary_table.table.take(result.order)
     auxiliary_columns = {role: table[role] for role in work.column_by_role}
     source = result.scores(measures, settings).with_columns(
-        known_of_groups(table["group"].to_pylist(), auxiliary_columns)
+        group_unit_columns(table["group"].to_pylist(), auxiliary_columns)
     )
     topic_indices = (
         np.arange(len(result.groups)) if source.topic_indices is None else source.topic_indices

@@ -92,8 +92,10 @@ def to_metrics(evaluation: Evaluation) -> dict[str, float]:
 def _metric_names(evaluation: Evaluation) -> Iterator[tuple[str, dict[str, float]]]:
     has_multiple_systems = len(evaluation.systems) > 1
     for estimate in evaluation:
-        parts = [estimate.system, estimate.measure] if has_multiple_systems else [estimate.measure]
-        name = "/".join(map(_sanitize_name, parts))
+        components = (
+            [estimate.system, estimate.measure] if has_multiple_systems else [estimate.measure]
+        )
+        name = "/".join(map(_sanitize_name, components))
         yield name[:_LONGEST], {"": estimate.value, ".low": estimate.low, ".high": estimate.high}
 
 

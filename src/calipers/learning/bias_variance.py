@@ -113,9 +113,9 @@ def decompose_squared_error(
 
     Examples
     --------
-    >>> said = np.array([[1.0, 2.0], [3.0, 2.0], [2.0, 5.0]])
-    >>> parts = decompose_squared_error(said, np.array([2.0, 2.0]))  # means 2, 3; variances 1, 3
-    >>> {name: round(part.value, 4) for name, part in parts.items()}
+    >>> said = np.array([[1.0, 2.0], [3.0, 2.0], [2.0, 5.0]])  # means 2, 3; variances 1, 3
+    >>> components = decompose_squared_error(said, np.array([2.0, 2.0]))
+    >>> {name: round(component.value, 4) for name, component in components.items()}
     {'error': 1.8333, 'bias² + noise': -0.1667, 'variance': 2.0}
 
     Source: Geman, Bienenstock and Doursat 1992, Neural Computation 4.
@@ -151,10 +151,14 @@ def decompose_squared_error(
     if noise is None and not exact:
         return components
     bias_and_noise = components.pop(BIAS_AND_NOISE)
-    parts = {ERROR: components[ERROR], BIAS: bias_and_noise, VARIANCE: components[VARIANCE]}
+    component_by_name = {
+        ERROR: components[ERROR],
+        BIAS: bias_and_noise,
+        VARIANCE: components[VARIANCE],
+    }
     if noise is not None:
-        parts[NOISE] = ErrorComponent(noise, no_interval("none", "known_constant"))
-    return parts
+        component_by_name[NOISE] = ErrorComponent(noise, no_interval("none", "known_constant"))
+    return component_by_name
 
 
 def _make_sets(predictions: npt.NDArray[Any]) -> int:
@@ -267,10 +271,10 @@ def zero_one(
     Examples
     --------
     >>> said = np.array([[0, 1, 0], [0, 1, 1], [1, 1, 1], [0, 0, 2], [0, 1, 2]])
-    >>> parts = zero_one(said, np.array([0, 0, 1]), 3)
-    >>> [round(parts[name].value, 4) for name in ("error", "bias", "variance")]
+    >>> components = zero_one(said, np.array([0, 0, 1]), 3)
+    >>> [round(components[name].value, 4) for name in ("error", "bias", "variance")]
     [0.5333, 0.3333, 0.2]
-    >>> [round(parts[f"{name} variance"].value, 4) for name in ("unbiased", "biased")]
+    >>> [round(components[f"{name} variance"].value, 4) for name in ("unbiased", "biased")]
     [0.2667, 0.0667]
 
     Source: Domingos 2000, ICML.
@@ -292,14 +296,14 @@ def zero_one(
     )
     name = _BOOTSTRAP_METHOD + _ROWS * sampled
     components = {}
-    for part, value in values.items():
+    for component, value in values.items():
         # As of a sample: n draws of n spread √((n − 1)/n) as much as it does.
-        se = intervals.standard_deviation(replicates[part]) * math.sqrt(sets / (sets - 1))
+        se = intervals.standard_deviation(replicates[component]) * math.sqrt(sets / (sets - 1))
         interval = no_interval(name, "no_spread")
         if se > 0:
             interval = replace(intervals.student(value, se, sets, level), method=name)
-            interval = interval.clip(-1.0 if part == VARIANCE else 0.0, 1.0)
-        components[part] = ErrorComponent(value, interval)
+            interval = interval.clip(-1.0 if component == VARIANCE else 0.0, 1.0)
+        components[component] = ErrorComponent(value, interval)
     return components
 
 
@@ -346,9 +350,9 @@ def _replicate_components(
         of_rows = np.full((n_replicates, rows), 1 / rows)
         if sampled:
             of_rows = random.multinomial(rows, of_rows[0], n_replicates) / rows
-        for name, parts in _main_components(weight, of_class, truth).items():
-            replicates_by_name.setdefault(name, []).append((parts * of_rows).sum(axis=1))
-    return {name: np.concatenate(parts) for name, parts in replicates_by_name.items()}
+        for name, values in _main_components(weight, of_class, truth).items():
+            replicates_by_name.setdefault(name, []).append((values * of_rows).sum(axis=1))
+    return {name: np.concatenate(values) for name, values in replicates_by_name.items()}
 
 
 #: How many training sets there are where that is not said.
@@ -486,7 +490,7 @@ def bias_variance(
     ...     LinearRegression(), generate=draw, test=(grid[:, None], grid**2),
     ...     exact=True, noise=0.01, sampled=False,
     ... )
-    >>> [(name, round(part.value, 4)) for name, part in found.rows_by_value[0].parts.items()]
+    >>> [(name, round(e.value, 4)) for name, e in found.rows_by_value[0].parts.items()]
     [('error', 0.0179), ('bias²', 0.0058), ('variance', 0.0021), ('noise', 0.01)]
     """
     require_sklearn()
@@ -529,17 +533,18 @@ def bias_variance(
         if classes:
             labels = encode_labels(np.concatenate([truth, table.ravel()]), "prediction")
             codes = np.asarray(labels.codes, np.intp)
-            parts = zero_one(
+            component_by_name = zero_one(
                 codes[len(truth) :].reshape(table.shape), codes[: len(truth)], len(labels.names),
                 sampled=sampled, level=level, n_resamples=settings.n_resamples, seed=seed,
             )  # fmt: skip
         else:
-            parts = decompose_squared_error(
+            component_by_name = decompose_squared_error(
                 table.astype(np.float64), truth.astype(np.float64), noise=noise, exact=exact,
                 sampled=sampled, level=level,
             )  # fmt: skip
         components = {
-            part: _estimate(part, term, name, level, sets) for part, term in parts.items()
+            component: _estimate(component, term, name, level, sets)
+            for component, term in component_by_name.items()
         }
         rows.append(BiasVarianceRow(name, components))
     return BiasVariance(
@@ -564,12 +569,12 @@ def _parameter_grid(
     return format_values(values, parameter), [{parameter: value} for value in values]
 
 
-def _estimate(part: str, term: ErrorComponent, name: str, level: float, sets: int) -> Estimate:
+def _estimate(component: str, term: ErrorComponent, name: str, level: float, sets: int) -> Estimate:
     interval = term.interval
     return Estimate(
-        part, term.value, interval.low, interval.high, level, interval.method, n=sets, n_total=sets,
-        unit="training sets", interval_reason=interval.reason, standard_error=interval.se,
-        system=name,
+        component, term.value, interval.low, interval.high, level, interval.method, n=sets,
+        n_total=sets, unit="training sets", interval_reason=interval.reason,
+        standard_error=interval.se, system=name,
     )  # fmt: skip
 
 

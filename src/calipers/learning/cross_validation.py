@@ -51,8 +51,8 @@ from calipers.learning.split_designs import (
     RowConstraints,
     SplitDesign,
     design_from_columns,
-    divided_once,
     make_design,
+    single_split_design,
 )
 from calipers.learning.train_test_scores import checked_time
 from calipers.learning.tuning import (
@@ -62,7 +62,7 @@ from calipers.learning.tuning import (
     ThresholdTuning,
     TunedThresholds,
     concat_rows,
-    tuned_elsewhere,
+    tune_predictions,
 )
 from calipers.measures import Measure
 from calipers.results import SEVERITIES, Comparison, Estimate, Evaluation, Finding, PerUnit
@@ -89,7 +89,7 @@ def cross_validate(
     *,
     cv: Any = None,
     n_repeats: int | None = None,
-    part: Any = None,
+    split: Any = None,
     on: str | None = None,
     stratify: bool | None = None,
     group: Any = None,
@@ -141,7 +141,7 @@ def cross_validate(
         PredefinedSplit of one fold: its intervals are over the rows tested. The default is 10.
     n_repeats : int, optional
         Number of times that the rows are re-split, if ``cv`` is a number. The default is 1.
-    part : Split, array-like of shape (n,), or dict or sequence of indices, optional
+    split : Split, array-like of shape (n,), or dict or sequence of indices, optional
         In place of folds, a single split into training, validation and test rows: the result of
         :func:`calipers.split`; a column with "train", "validation" or "test" for each row; or the
         indices of rows, by these names or in this order (two arrays are the rows to train and to
@@ -269,13 +269,13 @@ def cross_validate(
     check_option("interval", interval, INTERVALS)
     if on is not None:
         check_option("on", on, ("test", "validation"))
-        if part is None:
-            raise InputError("on= goes with part=, the part of each row")
+        if split is None:
+            raise InputError("on= requires split=, the subset of each row")
     settings = make_settings("auto", level, n_resamples, seed)
     columns = {
         "truth": y if y is not None else truth, "predicted": predicted, "score": score,
         "probability": probability, "weight": weight, "group": group, "fold": fold,
-        "repetition": repetition, **({"part": part} if isinstance(part, str) else {}),
+        "repetition": repetition, **({"split": split} if isinstance(split, str) else {}),
     }  # fmt: skip
     if y is not None and truth is not None:
         raise InputError("y= and truth= are the same; give one")
@@ -285,14 +285,14 @@ def cross_validate(
         checked_columns, task, interval, settings, baseline, curves, n_jobs,
         {"measures": measures, "inputs": add_files(inputs, data)},
         {"positive": positive, "threshold": threshold, "undefined": undefined},
-        _SingleSplit(checked_columns.pop("part", part), on), inner_cv,
+        _SingleSplit(checked_columns.pop("split", split), on), inner_cv,
     )  # fmt: skip
     divided = {"cv": cv, "n_repeats": n_repeats, "stratify": stratify, "time": time}
     if estimator is None:
-        if fold is None and part is None:
+        if fold is None and split is None:
             raise InputError(
                 "give (estimator, X, y), or predictions with fold=, the fold of each, or with "
-                "part=, the part of each"
+                "split=, the subset of each"
             )
         for name, value in {**divided, "inner_cv": inner_cv}.items():
             if value is not None:
@@ -309,14 +309,14 @@ def cross_validate(
 
 
 class _SingleSplit(NamedTuple):
-    """Single division of the rows, and the part that is measured."""
+    """Single division of the rows, and the subset that is measured."""
 
-    part: Any
+    division: Any
     on: str | None
 
     def split(self, rows: int) -> tuple[Split, str]:
-        """Return the division, and the name of the measured part."""
-        row_split = to_split(self.part, rows)
+        """Return the division, and the name of the measured subset."""
+        row_split = to_split(self.division, rows)
         return row_split, self.on or ("test" if len(row_split.test) else "validation")
 
 
@@ -356,7 +356,7 @@ class _Options:
         classes = self._classes(prediction_columns)
         n = n_rows(input_columns["truth"]) or len(to_array(input_columns["truth"], "truth"))
         weight, group = self._weight_and_group(n)
-        design = self._given_design(n, train)
+        design = self._column_design(n, train)
         task_columns = {
             "truth": input_columns["truth"],
             **(prediction_columns if classes else {"predicted": prediction_columns["predicted"]}),
@@ -364,23 +364,27 @@ class _Options:
         tuned: Mapping[str, TunedThresholds] = {}
         tuning, options = self._tuning(input_columns["truth"], None, classes=classes), self
         if tuning is not None:
-            task_columns["predicted"], tuned = tuned_elsewhere(
+            task_columns["predicted"], tuned = tune_predictions(
                 tuning, design, input_columns["truth"], prediction_columns, weight
             )
             options = self._with_thresholds(
-                tuning.names[1], known := _only_thresholds(design, tuned)
+                tuning.names[1], fixed_thresholds := _only_thresholds(design, tuned)
             )
             labels = {
-                n: column for n, column in task_columns["predicted"].items() if n not in known
+                n: column
+                for n, column in task_columns["predicted"].items()
+                if n not in fixed_thresholds
             }
             task_columns["predicted"] = labels or None
-        fold_indices = [part.test for part in design.parts]
-        tested = np.sort(np.concatenate([part.test for part in design.first]))
+        fold_indices = [fold.test for fold in design.folds]
+        tested = np.sort(np.concatenate([fold.test for fold in design.first]))
         if design.split is not None:  # the other rows have predictions as well
             fold_indices = [np.arange(len(tested))]
 
-        def evaluate(part: Indices | None, **task_options: Any) -> Evaluation:
-            rows = part if design.split is None else tested if part is None else tested[part]
+        def evaluate(indices: Indices | None, **task_options: Any) -> Evaluation:
+            rows = (
+                indices if design.split is None else tested if indices is None else tested[indices]
+            )
             row_columns = {"weight": weight, "cluster": group, **task_columns}
             if rows is not None:
                 row_columns = {
@@ -390,20 +394,20 @@ class _Options:
 
         first = tested if design.split is None else fold_indices[0]
         words = "the other folds" if design.split is None else _validation_rows(design)
-        cluster = None if group is None else group[design.parts[0].test]
+        cluster = None if group is None else group[design.folds[0].test]
         gains = None
         if tuning is not None:
             gains = self._gains(tuning, tuned, words, design, cluster, None)
         return options._combine_folds(design, fold_indices, first, evaluate, (), gains=gains)
 
-    def _given_design(self, rows: int, train: float | None) -> SplitDesign:
+    def _column_design(self, rows: int, train: float | None) -> SplitDesign:
         """Return the design of rows with predictions, from a column of folds or a single split."""
         fold, repetition = self.columns["fold"], self.columns["repetition"]
-        if self.single_split.part is None:
+        if self.single_split.division is None:
             return design_from_columns(fold, repetition, rows, train)
         others = {"fold": fold, "repetition": repetition, "train": train}
-        known = RowConstraints(rows, None, classes=False)
-        return divided_once(*self.single_split.split(rows), known, others)
+        constraints = RowConstraints(rows, None, classes=False)
+        return single_split_design(*self.single_split.split(rows), constraints, others)
 
     def _tuning(
         self, truth: Any, stratify: bool | None, *, classes: bool
@@ -430,8 +434,8 @@ class _Options:
 
     def _with_thresholds(self, positive: str, thresholds: Mapping[str, float]) -> _Options:
         """Return options with known thresholds, or for labels at tuned thresholds."""
-        known = {"positive": positive, "threshold": thresholds or None}
-        return replace(self, of_classes={**self.of_classes, **known})
+        class_options = {"positive": positive, "threshold": thresholds or None}
+        return replace(self, of_classes={**self.of_classes, **class_options})
 
     def _gains(
         self,
@@ -493,33 +497,37 @@ class _Options:
             )
         weight, group = self._weight_and_group(len(target))
         material = TrainingData(X, target, weight)
-        known = RowConstraints(len(target), target, classes, group, checked_time(time, len(target)))
-        if self.single_split.part is None:
-            design = make_design(folds, repeats, known, X, stratify=stratify, seed=seed)
+        constraints = RowConstraints(
+            len(target), target, classes, group, checked_time(time, len(target))
+        )
+        if self.single_split.division is None:
+            design = make_design(folds, repeats, constraints, X, stratify=stratify, seed=seed)
         else:
             others = {"cv": folds, "n_repeats": repeats, "stratify": stratify}
-            design = divided_once(*self.single_split.split(len(target)), known, others)
+            design = single_split_design(*self.single_split.split(len(target)), constraints, others)
         tuning = self._tuning(input_columns["truth"], stratify, classes=classes)
         pairs = (
-            nested_cv.make_fold_pairs(design, known, weight) if self.interval == "nested" else ()
+            nested_cv.make_fold_pairs(design, constraints, weight)
+            if self.interval == "nested"
+            else ()
         )
         ask = predictions.predict_classifier if classes else predictions.predict_regressor
         fold_predictions = fit_folds(
-            models, material, design, pairs, ask, seed, self.n_jobs, tuning, known
+            models, material, design, pairs, ask, seed, self.n_jobs, tuning, constraints
         )
-        times = known.times if design.is_single_split else None
+        times = constraints.times if design.is_single_split else None
         known_thresholds = _only_thresholds(fold_predictions.design, fold_predictions.tuned)
         options = (
             self if tuning is None else self._with_thresholds(tuning.names[1], known_thresholds)
         )
 
         def evaluate(
-            part: Indices | None,
+            subset: Indices | None,
             predictions_by_name: PredictionsByName = fold_predictions.predictions_by_name,
             rows: Indices = fold_predictions.rows,
             **task_options: Any,
         ) -> Evaluation:
-            indices = np.arange(len(rows)) if part is None else part
+            indices = np.arange(len(rows)) if subset is None else subset
             row_indices = rows[indices]
             selected = {
                 name: model.take_rows(indices) for name, model in predictions_by_name.items()
@@ -541,14 +549,14 @@ class _Options:
                 **({} if times is None else {"time": times[row_indices]}), **task_options,
             )  # fmt: skip
 
-        first = np.arange(sum(len(part.test) for part in fold_predictions.design.first))
+        first = np.arange(sum(len(fold.test) for fold in fold_predictions.design.first))
         inner = None
         if fold_predictions.within is not None:
             rows = np.concatenate([np.concatenate(pair.eval_parts) for pair in pairs])
             inner = partial(evaluate, None, fold_predictions.within, rows), pairs
         gains = None
         if tuning is not None:
-            words = _validation_rows(design) if design.spare else tuning.within_folds
+            words = _validation_rows(design) if design.validation_indices else tuning.within_folds
             rows = fold_predictions.rows[fold_predictions.fold_indices[0]]
             cluster_and_time = [
                 None if column is None else column[rows] for column in (group, times)
@@ -629,13 +637,13 @@ class _Options:
         if design.is_single_split:
             return self._evaluate_single_split(design, evaluate, notes, gains)
         pooled = evaluate(None, interval="none", curves=self.curves, **inference_options)
-        other = None
+        nested_intervals = None
         if inner is not None:
             within = inner[0](interval="none", curves=False, **inference_options)
-            other = nested_cv.NestedIntervals(
+            nested_intervals = nested_cv.NestedIntervals(
                 pooled, within, design, fold_indices, inner[1], settings.level
             )
-            notes = [*notes, *other.notes]
+            notes = [*notes, *nested_intervals.notes]
         averages = FoldAverages.from_evaluation(pooled, design, fold_indices)
         folds = averages.folds(settings)
         comparison: Comparison | None = None
@@ -654,7 +662,9 @@ class _Options:
             pooled,
             level=settings.level,
             estimates=tuple(
-                averages.estimates(settings.level, other, needs_intervals=needs_intervals)
+                averages.estimates(
+                    settings.level, nested_intervals, needs_intervals=needs_intervals
+                )
             ),
             comparison=comparison,
             curves=(
@@ -714,15 +724,15 @@ def _conventions(evaluation: Evaluation, design: SplitDesign) -> dict[str, Any]:
     return {
         **evaluation.provenance["conventions"],
         "cross-validation": design.description,
-        "folds": len(design.parts),
+        "folds": len(design.folds),
         "repetitions": design.repetitions,
-        "trained on": design.sizes[0] / len(design.parts),
-        "tested on": design.sizes[1] / len(design.parts),
+        "trained on": design.sizes[0] / len(design.folds),
+        "tested on": design.sizes[1] / len(design.folds),
     }
 
 
 def _validation_rows(design: SplitDesign) -> str:
-    return f"the {sum(map(len, design.spare)):,} validation rows"
+    return f"the {sum(map(len, design.validation_indices)):,} validation rows"
 
 
 def _only_thresholds(design: SplitDesign, tuned: Mapping[str, TunedThresholds]) -> dict[str, float]:
@@ -731,12 +741,12 @@ def _only_thresholds(design: SplitDesign, tuned: Mapping[str, TunedThresholds]) 
     With several folds there are labels instead. A threshold that predicts no row positive is
     infinite and cannot be passed on.
     """
-    known = (
+    fixed_thresholds = (
         {name: thresholds.choices[0].threshold for name, thresholds in tuned.items()}
         if design.is_single_split
         else {}
     )
-    return known if all(map(math.isfinite, known.values())) else {}
+    return fixed_thresholds if all(map(math.isfinite, fixed_thresholds.values())) else {}
 
 
 def _columns(predictions_by_name: PredictionsByName, positive: str) -> dict[str, Any]:
@@ -759,7 +769,7 @@ def _read_me(design: SplitDesign, n_predictions: int) -> list[str]:
     """Return notes that explain the values."""
     design_name = f"{design.description[:1].upper()}{design.description[1:]}"
     averaging_note = (
-        f"{design_name}: values are averaged over {len(design.parts)} folds; pooled values, tables "
+        f"{design_name}: values are averaged over {len(design.folds)} folds; pooled values, tables "
         f"and curves are of {n_predictions:,} out-of-fold predictions together."
     )
     interval_note = (
@@ -770,20 +780,21 @@ def _read_me(design: SplitDesign, n_predictions: int) -> list[str]:
     return [averaging_note, interval_note]
 
 
-def _take_rows(values: Any, part: Indices, label: str) -> Any:
+def _take_rows(values: Any, indices: Indices, label: str) -> Any:
     """Return some rows of a column, or of several."""
     if values is None:
         return None
     if isinstance(values, Mapping):
         return {
-            name: _take_rows(column, part, f"{label} {name!r}") for name, column in values.items()
+            name: _take_rows(column, indices, f"{label} {name!r}")
+            for name, column in values.items()
         }
     n = n_rows(values)
     if n is None:
         raise InputError(f"{label}: {format_value(values)}, expected a column")
-    if n <= part.max(initial=-1):
-        raise InputError(f"{label}: has {n} rows, expected {part.max() + 1} or more")
-    return take_rows(values, part)
+    if n <= indices.max(initial=-1):
+        raise InputError(f"{label}: has {n} rows, expected {indices.max() + 1} or more")
+    return take_rows(values, indices)
 
 
 #: By system and measure.
@@ -838,9 +849,9 @@ class FoldAverages:
             for fold, indices in enumerate(fold_indices):
                 mask = np.zeros(full_system.n_rows, np.bool_)
                 mask[indices] = True
-                part = plain_system.take_rows(mask)
+                fold_system = plain_system.take_rows(mask)
                 for measure, name in zip(source.measures, names, strict=True):
-                    point_estimate = part.point_estimate(measure)
+                    point_estimate = fold_system.point_estimate(measure)
                     values[system][name][fold] = point_estimate.value
                     if math.isnan(point_estimate.value):
                         for reason in point_estimate.undefined or {"undefined": 1}:
@@ -848,16 +859,18 @@ class FoldAverages:
         return cls(pooled, design, values, reasons)
 
     def estimates(
-        self, level: float, other: Others | None, *, needs_intervals: bool
+        self, level: float, nested_intervals: Others | None, *, needs_intervals: bool
     ) -> list[Estimate]:
         """Return the average of each measure over the folds with its interval.
 
         An average is undefined if a fold has no value. The interval is the corrected t unless
-        ``other`` returns another one; there are none unless ``needs_intervals``.
+        ``nested_intervals`` returns another one; there are none unless ``needs_intervals``.
         """
         bounds = {str(m): m.definition.range for m in self.pooled.sources.measures}
         return [
-            self._estimate(e, level, bounds[e.measure], other, needs_intervals=needs_intervals)
+            self._estimate(
+                e, level, bounds[e.measure], nested_intervals, needs_intervals=needs_intervals
+            )
             for e in self.pooled
             if e.measure in bounds
         ]
@@ -867,7 +880,7 @@ class FoldAverages:
         pooled: Estimate,
         level: float,
         bounds: Any,
-        other: Others | None,
+        nested_intervals: Others | None,
         *,
         needs_intervals: bool,
     ) -> Estimate:
@@ -878,8 +891,8 @@ class FoldAverages:
             interval = intervals.no_interval("none", "not_requested")
         elif math.isnan(value):
             interval = intervals.no_interval("none", "undefined_value")
-        elif other is not None:
-            interval = other(pooled.system, pooled.measure)
+        elif nested_intervals is not None:
+            interval = nested_intervals(pooled.system, pooled.measure)
         elif len(column) < 2:
             interval = intervals.no_interval(CORRECTED, "too_few_folds")
         else:
@@ -913,7 +926,7 @@ class FoldAverages:
     def folds(self, settings: Settings) -> FoldValues:
         """Return the values that comparisons use."""
         directed: Sequence[Measure] = self.pooled.sources.directed_measures
-        repetition = tuple(str(part.repetition + 1) for part in self.design.parts)
+        repetition = tuple(str(fold.repetition + 1) for fold in self.design.folds)
         return FoldValues.from_values(
             ExternalValues(self.design.names, self.values, repetition=repetition),
             directed,
@@ -985,24 +998,27 @@ def fit_folds(
     seed: int,
     n_jobs: int | None,
     tuning: ThresholdTuning | None,
-    known: RowConstraints,
+    constraints: RowConstraints,
 ) -> FoldPredictions:
-    """Fit every model on every part.
+    """Fit every model on every fold.
 
-    If Ctrl-C interrupts, the result is that of the parts that were finished. If a split has
+    If Ctrl-C interrupts, the result is that of the folds that were finished. If a split has
     validation rows in addition to the measured rows, thresholds are chosen on these.
     """
-    spare = () if tuning is None else design.spare
+    validation_indices = () if tuning is None else design.validation_indices
     where_of = "fold {}" if design.split is None else "the split"
     jobs = [
         FitJob(
-            model, part.train, (part.test, *spare), (part.repetition, part.fold),
+            model, fold.train, (fold.test, *validation_indices), (fold.repetition, fold.fold),
             name=f"{name}, {where_of.format(fold_name)}",
         )
-        for part, fold_name in zip(design.parts, design.names, strict=True)
+        for fold, fold_name in zip(design.folds, design.names, strict=True)
         for name, model in models.items()
     ]  # fmt: skip
-    inner = [[] if tuning is None or spare else tuning.jobs(job, known) for job in jobs]
+    inner = [
+        [] if tuning is None or validation_indices else tuning.jobs(job, constraints)
+        for job in jobs
+    ]
     pair_jobs = nested_cv.make_jobs(pairs, models)
     # What chooses a threshold comes before the fit that it is for: of those finished all is there.
     ordered = [
@@ -1027,11 +1043,11 @@ def fit_folds(
         raise KeyboardInterrupt
     notes = _unweighted_notes(models) if material.weight is not None else []
     if fits.interrupted:
-        progress = f"{done} of {len(design.parts)} folds"
+        progress = f"{done} of {len(design.folds)} folds"
         notes.insert(0, f"Interrupted: these numbers are of {progress}, which were finished.")
         warnings.warn(f"interrupted: the numbers are of {progress}", stacklevel=2)
-        design = replace(design, parts=design.parts[:done])
-    rows, fold_indices = tested_rows([(part.repetition, part.test) for part in design.parts])
+        design = replace(design, folds=design.folds[:done])
+    rows, fold_indices = tested_rows([(fold.repetition, fold.test) for fold in design.folds])
     predictions_by_name = {}
     for model_index, name in enumerate(models):
         members = [
@@ -1100,11 +1116,11 @@ def _model_fits(
 
 
 def _concatenate_folds(name: str, fits: Sequence[FitResult[ModelPredictions]]) -> OutOfFoldModel:
-    """Concatenate the predictions for the parts of all fits."""
-    parts = [part for fit in fits for part in fit.predictions]
-    stops = np.cumsum([0, *(len(part.labels) for part in parts)])
+    """Concatenate the predictions of all fits."""
+    fold_predictions = [fold_prediction for fit in fits for fold_prediction in fit.predictions]
+    stops = np.cumsum([0, *(len(fold_prediction.labels) for fold_prediction in fold_predictions)])
     indices = [np.arange(a, b) for a, b in pairwise(stops)]
-    return OutOfFoldModel.from_folds(name, parts, indices)
+    return OutOfFoldModel.from_folds(name, fold_predictions, indices)
 
 
 def _unweighted_notes(models: Mapping[str, Any]) -> list[str]:

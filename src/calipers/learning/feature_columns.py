@@ -24,7 +24,7 @@ _MIN_ROWS = 20
 
 
 class ColumnShift(NamedTuple):
-    """Comparison of a column between two parts: p-value and description of the difference."""
+    """Comparison of a column between two subsets: p-value and description of the difference."""
 
     p: float
     description: str

@@ -38,7 +38,7 @@ class TrainingData:
 class FitJob:
     """One fit: a clone of ``estimator`` with ``parameters``, fitted on the rows ``train``.
 
-    Predictions are then requested for each of the parts ``eval_parts``. ``key`` are integers that
+    Predictions are then requested for each of the subsets ``eval_parts``. ``key`` are integers that
     identify the fit (its repetition and fold, for example): jobs with the same key have the same
     random numbers. ``name`` is the name of the job in messages.
     """
@@ -53,14 +53,14 @@ class FitJob:
 
 @dataclass(frozen=True, eq=False)
 class FitResult(Generic[T]):
-    """Result of a job: ``predictions`` of each part, and times of fitting and predicting.
+    """Result of a job: ``predictions`` of each subset, and times of fitting and predicting.
 
     ``fitted`` is the fitted model, if it was requested.
     """
 
     predictions: tuple[T, ...]
     fit_seconds: float
-    ask_seconds: float
+    predict_seconds: float
     fitted: Any = None
 
 
@@ -92,7 +92,7 @@ def fit_all(
     label: str = "fitting",
     keep: bool = False,
 ) -> FitResults[T]:
-    """Fit all jobs, and call ``ask(model, features)`` for each of their parts.
+    """Fit all jobs, and call ``ask(model, features)`` for each of their subsets.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def fit_all(
     material : TrainingData
         Features, target and weights of the rows.
     ask : callable, default=predictions
-        Function that is called with a fitted model and the features of a part.
+        Function that is called with a fitted model and the features of a subset.
     seed : int, default=0
         Seed of every ``random_state`` that an estimator leaves open.
     n_jobs : int, default=1
@@ -120,7 +120,7 @@ def fit_all(
     Raises
     ------
     InputError
-        If an estimator cannot be fitted; the message names it and the part.
+        If an estimator cannot be fitted; the message names it and the subset.
     KeyboardInterrupt
         If Ctrl-C comes before the first fit is finished.
 
@@ -176,12 +176,12 @@ def _fit(
 ) -> FitResult[T]:
     """Run one job, in whatever process."""
     if os.getpid() == home:
-        return _fit_here(model, job, material, ask, keep)
+        return _fit_in_process(model, job, material, ask, keep)
     with _one_thread():
-        return _fit_here(model, job, material, ask, keep)
+        return _fit_in_process(model, job, material, ask, keep)
 
 
-def _fit_here(
+def _fit_in_process(
     model: Any, job: FitJob, material: TrainingData, ask: Callable[[Any, Any], T], keep: bool
 ) -> FitResult[T]:
     from sklearn.utils.metaestimators import _safe_split
@@ -196,8 +196,8 @@ def _fit_here(
         model.fit(features, **weights) if target is None else model.fit(features, target, **weights)
         fitted = perf_counter()
         part_predictions = tuple(
-            ask(model, _safe_split(model, material.features, None, part, job.train)[0])
-            for part in job.eval_parts
+            ask(model, _safe_split(model, material.features, None, indices, job.train)[0])
+            for indices in job.eval_parts
         )
     except Exception as error:  # whatever somebody's estimator raises
         prefix = f"{job.name}: " if job.name else ""

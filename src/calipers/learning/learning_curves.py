@@ -115,9 +115,9 @@ def fit(sizes: FloatArray, errors: FloatArray, weights: FloatArray, form: str) -
     low = np.log(_RATES[np.maximum(best - 1, 0)])
     high = np.log(_RATES[np.minimum(best + 1, len(_RATES) - 1)])
     for _ in range(_STEPS):  # the golden section
-        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        lower = solved(np.exp(left))[2] <= solved(np.exp(right))[2]
-        high, low = np.where(lower, right, high), np.where(lower, low, left)
+        lower_point, upper_point = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        lower = solved(np.exp(lower_point))[2] <= solved(np.exp(upper_point))[2]
+        high, low = np.where(lower, upper_point, high), np.where(lower, low, lower_point)
     rate = np.exp((low + high) / 2)
     a, b, _ = solved(rate)
     return FittedCurves(form, unit, a, b, rate)
@@ -309,7 +309,7 @@ def validation_curve(
     param_range: Sequence[Any],
     cv: Any = None,
     n_repeats: int | None = None,
-    part: Any = None,
+    split: Any = None,
     stratify: bool | None = None,
     group: Any = None,
     time: Any = None,
@@ -364,7 +364,7 @@ def validation_curve(
         Differences are uncertain with few folds, and less so with more repeats.
     n_repeats : int, optional
         Number of times that the rows are re-split, if ``cv`` is a number. The default is 1.
-    part : Split, array-like of shape (n,), or dict or sequence of indices, optional
+    split : Split, array-like of shape (n,), or dict or sequence of indices, optional
         In place of folds, a single split into training, validation and test rows: the result of
         :func:`calipers.split`; a column with "train", "validation" or "test" for each row; or the
         indices of rows, by these names or in this order (two arrays are the rows to train and to
@@ -452,7 +452,7 @@ def validation_curve(
     task = ScoringTask.from_arguments(
         estimator, X, y, measure=measure, positive=positive, folds=cv, repeats=n_repeats,
         stratify=stratify, group=group, time=time, weight=weight, level=level, seed=seed,
-        part=part, threshold=threshold, inner=inner_cv,
+        split=split, threshold=threshold, inner=inner_cv,
     )  # fmt: skip
     check_parameter(estimator, param_name)
     names = format_values(param_range, param_name)
@@ -463,7 +463,7 @@ def validation_curve(
             estimator, pair.train, (pair.train, pair.test, *tested), (pair.repetition, pair.fold),
             {param_name: value}, f"{param_name} {name}, {task.split_name(fold)}",
         )
-        for pair, fold in zip(task.design.parts, task.design.names, strict=True)
+        for pair, fold in zip(task.design.folds, task.design.names, strict=True)
         for name, value in zip(names, param_range, strict=True)
     ]  # fmt: skip
     scores = task.measured(jobs, len(names), n_jobs, "validation_curve")
@@ -524,7 +524,7 @@ def learning_curve(
     extrapolate_to: int | None = None,
     cv: Any = None,
     n_repeats: int | None = None,
-    part: Any = None,
+    split: Any = None,
     stratify: bool | None = None,
     group: Any = None,
     time: Any = None,
@@ -541,7 +541,7 @@ def learning_curve(
 ) -> LearningCurve:
     """Compute a learning curve, and extrapolate it to larger training sets.
 
-    In each split models are trained on the first n rows of its training part, in an order drawn
+    In each split models are trained on the first n rows of its training set, in an order drawn
     once: the sets are nested, and all models are tested on the same rows. Intervals are corrected
     resampled t over splits, as in :func:`calipers.validation_curve`.
 
@@ -555,7 +555,7 @@ def learning_curve(
     y : array-like of shape (n,)
         Target of each row: a class or a number.
     train_sizes : list of int or float, optional
-        Numbers of rows, or proportions of the training part, ascending. By default there are six
+        Numbers of rows, or proportions of the training set, ascending. By default there are six
         sizes in geometric progression, from an eighth on.
     extrapolate_to : int, optional
         Training size to extrapolate to, at most twice the largest of the sizes, which is the
@@ -566,9 +566,9 @@ def learning_curve(
         PredefinedSplit of one fold: its intervals are over the rows tested. The default is 5.
     n_repeats : int, optional
         Number of times that the rows are re-split, if ``cv`` is a number. The default is 5. Every
-        subset has about the class proportions of the training part; forward in time it consists of
+        subset has about the class proportions of the training set; forward in time it consists of
         the latest rows.
-    part : Split, array-like of shape (n,), or dict or sequence of indices, optional
+    split : Split, array-like of shape (n,), or dict or sequence of indices, optional
         In place of folds, a single split into training, validation and test rows: the result of
         :func:`calipers.split`; a column with "train", "validation" or "test" for each row; or the
         indices of rows, by these names or in this order (two arrays are the rows to train and to
@@ -654,9 +654,10 @@ def learning_curve(
     task = ScoringTask.from_arguments(
         estimator, X, y, measure=measure, positive=positive, folds=cv, repeats=n_repeats,
         stratify=stratify, group=group, time=time, weight=weight, level=level, seed=seed,
-        part=part, on=("validation", "test"), threshold=threshold, inner=inner_cv, defaults=(5, 5),
+        split=split, on=("validation", "test"), threshold=threshold, inner=inner_cv,
+        defaults=(5, 5),
     )  # fmt: skip
-    sizes = _parse_sizes(train_sizes, min(len(pair.train) for pair in task.design.parts))
+    sizes = _parse_sizes(train_sizes, min(len(pair.train) for pair in task.design.folds))
     farthest = math.floor(FARTHEST * sizes[-1])
     target_size = farthest if extrapolate_to is None else extrapolate_to
     if not sizes[-1] < target_size <= farthest:
@@ -666,7 +667,7 @@ def learning_curve(
             "reliable beyond it"
         )
     jobs = []
-    for pair, fold in zip(task.design.parts, task.design.names, strict=True):
+    for pair, fold in zip(task.design.folds, task.design.names, strict=True):
         key = (pair.repetition, pair.fold)
         order = _order_rows(task, pair.train, np.random.default_rng((seed, *key)))
         jobs += [
@@ -709,7 +710,7 @@ def _parse_sizes(sizes: Sequence[Any] | None, max_size: int) -> list[int]:
         if not 1 <= n <= max_size or n != int(n):
             raise InputError(
                 f"sizes: {size!r} is neither a proportion between 0 and 1 nor a number of rows up "
-                f"to {max_size:,}, which the smallest training part has"
+                f"to {max_size:,}, which the smallest training set has"
             )
         row_counts.append(int(n))
     if len(row_counts) < 2 or any(b <= a for a, b in pairwise(row_counts)):
@@ -718,15 +719,15 @@ def _parse_sizes(sizes: Sequence[Any] | None, max_size: int) -> list[int]:
 
 
 def _order_rows(task: ScoringTask, train: Indices, random: np.random.Generator) -> Indices:
-    """Return the rows of a training part in the order in which they are added."""
-    if task.known.time is not None:
+    """Return the rows of a training set in the order in which they are added."""
+    if task.constraints.time is not None:
         return train[::-1]
     order = random.permutation(train)
-    if task.known.group is not None:  # whole groups, one after another
-        codes = np.unique(task.known.group[order], return_inverse=True)[1]
+    if task.constraints.group is not None:  # whole groups, one after another
+        codes = np.unique(task.constraints.group[order], return_inverse=True)[1]
         group_order = random.permutation(int(codes.max()) + 1)
         return order[np.argsort(group_order[codes], kind="stable")]
-    if not task.known.classes:
+    if not task.constraints.classes:
         return order
     codes = np.unique(task.material.target[order], return_inverse=True)[1]
     sort_keys = np.empty(len(order))

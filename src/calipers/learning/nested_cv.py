@@ -97,8 +97,8 @@ def nested_interval(
     root = math.sqrt(max(0.0, mse)) / (spread / math.sqrt(rows * (folds - 1) / folds))
     inflation = min(max(1.0, root), math.sqrt(folds))
     se = inflation * spread / math.sqrt(rows)
-    centre, reach = mean - bias, normal_quantile(level) * se
-    interval = Interval(centre - reach, centre + reach, NAME, se=se)
+    center, reach = mean - bias, normal_quantile(level) * se
+    interval = Interval(center - reach, center + reach, NAME, se=se)
     return NestedCvInterval(interval, mean, plain, bias, inflation, mse)
 
 
@@ -118,7 +118,7 @@ class FoldPair(NamedTuple):
 
 
 def make_fold_pairs(
-    design: SplitDesign, known: RowConstraints, weight: Any
+    design: SplitDesign, constraints: RowConstraints, weight: Any
 ) -> tuple[FoldPair, ...]:
     """Return the pairs of folds of each repetition.
 
@@ -128,20 +128,24 @@ def make_fold_pairs(
         If rows are not tested once a repetition, are weighted, or have groups or times: the
         interval is that of independent rows.
     """
-    for name, value in (("group", known.group), ("time", known.time), ("weight", weight)):
+    for name, value in (
+        ("group", constraints.group),
+        ("time", constraints.time),
+        ("weight", weight),
+    ):
         if value is not None:
             raise InputError(
                 f"interval='nested' requires independent rows of equal weight; omit {name}="
             )
     out = []
     for repetition in range(design.repetitions):
-        parts = [part for part in design.parts if part.repetition == repetition]
-        tested = np.sort(np.concatenate([part.test for part in parts]))
-        if len(parts) < 3 or not np.array_equal(tested, np.arange(known.rows)):
+        folds = [fold for fold in design.folds if fold.repetition == repetition]
+        tested = np.sort(np.concatenate([fold.test for fold in folds]))
+        if len(folds) < 3 or not np.array_equal(tested, np.arange(constraints.rows)):
             raise InputError(
                 "interval='nested' requires three folds or more that test every row once"
             )
-        for a, b in combinations(parts, 2):
+        for a, b in combinations(folds, 2):
             train = np.setdiff1d(a.train, b.test)
             out.append(FoldPair(repetition, a.fold, b.fold, train, (a.test, b.test)))
     return tuple(out)
@@ -215,15 +219,17 @@ class NestedIntervals:
         offset = 0
         for pair in self.pairs:
             # A fold that the model was asked about counts for the other one, held out with it.
-            for held_out, part in zip((pair.second, pair.first), pair.eval_parts, strict=True):
-                fold_losses = inner[offset : offset + len(part)]
+            for held_out, eval_indices in zip(
+                (pair.second, pair.first), pair.eval_parts, strict=True
+            ):
+                fold_losses = inner[offset : offset + len(eval_indices)]
                 within.setdefault((pair.repetition, held_out), []).append(fold_losses)
-                offset += len(part)
+                offset += len(eval_indices)
         outer = [
-            OuterFold(losses[indices], np.concatenate(within[part.repetition, part.fold]))
-            for part, indices in zip(self.design.parts, self.fold_indices, strict=True)
+            OuterFold(losses[indices], np.concatenate(within[fold.repetition, fold.fold]))
+            for fold, indices in zip(self.design.folds, self.fold_indices, strict=True)
         ]
-        rows = sum(len(part.test) for part in self.design.first)
+        rows = sum(len(fold.test) for fold in self.design.first)
         return nested_interval(outer, rows, self.folds, self.level)
 
 

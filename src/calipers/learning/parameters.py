@@ -51,9 +51,9 @@ REPEATS = Argument(
     description="Number of times that the rows are re-split, if ``cv`` is a number.",
     kind="whole",
 )
-PART = Argument(
-    "part",
-    "In place of folds: column with the part of each row: train, validation or test.",
+SPLIT_ROWS = Argument(
+    "split",
+    "In place of folds: column with the subset of each row: train, validation or test.",
     metavar="COL",
     description="In place of folds, a single split into training, validation and test rows: the "
     'result of :func:`calipers.split`; a column with "train", "validation" or "test" for each row; '
@@ -150,7 +150,7 @@ TASK = Argument(
     description="Task of the models, if neither estimators nor columns imply it.",
 )
 LEVEL, SEED, INPUTS = OPTIONS["level"], OPTIONS["seed"], OPTIONS["inputs"]
-_DIVIDED = (FOLDS, REPEATS, PART, STRATIFY, GROUP, TIME, WEIGHT)
+_DIVIDED = (FOLDS, REPEATS, SPLIT_ROWS, STRATIFY, GROUP, TIME, WEIGHT)
 _FITTED = (SEED, N_JOBS, INPUTS)
 _SEED = "It also determines folds and fits."
 CROSS_VALIDATE = Function(
@@ -161,7 +161,7 @@ CROSS_VALIDATE = Function(
         Y,
         FOLDS,
         REPEATS,
-        PART,
+        SPLIT_ROWS,
         Argument(
             "on",
             description="Rows of a single split that models are measured on; by default the test "
@@ -263,7 +263,7 @@ VALIDATION_CURVE = Function(
         "cv": "The default is 10. Differences are uncertain with few folds, and less so with more "
         "repeats.",
         "n_repeats": "The default is 1.",
-        "part": "Values are compared on the validation rows, which are required.",
+        "split": "Values are compared on the validation rows, which are required.",
         "threshold": "They are reported at the value ``one_se``.",
         "seed": _SEED,
     },
@@ -275,7 +275,7 @@ LEARNING_CURVE = Function(
         *(ESTIMATOR, X, Y),
         Argument(
             "train_sizes",
-            description="Numbers of rows, or proportions of the training part, ascending. By "
+            description="Numbers of rows, or proportions of the training set, ascending. By "
             "default there are six sizes in geometric progression, from an eighth on.",
             type="list of int or float",
             annotation="Sequence[float] | None",
@@ -299,8 +299,8 @@ LEARNING_CURVE = Function(
     extra_help={
         "cv": "The default is 5.",
         "n_repeats": "The default is 5. Every subset has about the class proportions of the "
-        "training part; forward in time it consists of the latest rows.",
-        "part": "Subsets are of the training rows; errors are measured on the validation rows, or "
+        "training set; forward in time it consists of the latest rows.",
+        "split": "Subsets are of the training rows; errors are measured on the validation rows, or "
         "if there are none on the test rows, with intervals over these. The extrapolation needs "
         "several splits.",
         "threshold": "They are reported at the largest size.",
@@ -341,7 +341,7 @@ SELECT = Function(
     required=("candidates", "X", "y"),
     extra_help={
         "n_repeats": "The default is 1.",
-        "part": "Test rows are required.",
+        "split": "Test rows are required.",
         "threshold": "It is part of each candidate; the gains are reported for the chosen one.",
         "seed": _SEED,
     },
@@ -417,10 +417,10 @@ BIAS_VARIANCE = Function(
     },
 )
 
-_PARTS = Argument(
-    "parts",
+_CHECKED_SPLIT = Argument(
+    "split",
     description="Result of :func:`calipers.split`; or the indices of the training and test rows, "
-    "or of all three parts, in this order or by name; or a column with "
+    "or of all three subsets, in this order or by name; or a column with "
     '"train", "validation" or "test" for each row.',
     type="Split, array-like of shape (n,), or dict or sequence of indices",
     annotation="Any",
@@ -429,7 +429,7 @@ _PARTS = Argument(
 CHECK_SPLIT = Function(
     "calipers.learning.split_checks:check_split",
     (
-        _PARTS,
+        _CHECKED_SPLIT,
         X,
         replace(
             Y,
@@ -439,7 +439,7 @@ CHECK_SPLIT = Function(
         replace(
             GROUP,
             description="Group of each row (user, patient); the check looks for groups in both "
-            "parts.",
+            "subsets.",
         ),
         replace(
             TIME,
@@ -459,8 +459,8 @@ CHECK_SPLIT = Function(
         ),
         replace(SEED, help="Seed of the fits."),
     ),
-    positional=("parts", "X", "y"),
-    required=("parts", "X"),
+    positional=("split", "X", "y"),
+    required=("split", "X"),
 )
 
 SPLIT = Function(
@@ -487,20 +487,20 @@ SPLIT = Function(
         ),
         replace(
             STRATIFY,
-            description="Classes of the rows, which all parts have in equal proportions; or "
+            description="Classes of the rows, which all subsets have in equal proportions; or "
             "numbers, which are stratified by their deciles.",
             type="array-like of shape (n,)",
             annotation="Any",
         ),
         replace(
             GROUP,
-            description="Group of each row (user, patient): rows of a group stay in one part. "
+            description="Group of each row (user, patient): rows of a group stay in one subset. "
             "Proportions are then as near as whole groups allow.",
         ),
         replace(
             TIME,
             description="Time of each row: the latest rows are the test set, those before them the "
-            "validation set. Rows of the same time stay in one part.",
+            "validation set. Rows of the same time stay in one subset.",
             type="array-like of shape (n,)",
         ),
         replace(SEED, help="Seed of the draw."),

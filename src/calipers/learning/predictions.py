@@ -58,20 +58,32 @@ class OutOfFoldModel:
 
     @classmethod
     def from_folds(
-        cls, name: str, parts: Sequence[ModelPredictions], fold_indices: Sequence[Indices]
+        cls,
+        name: str,
+        fold_predictions: Sequence[ModelPredictions],
+        fold_indices: Sequence[Indices],
     ) -> OutOfFoldModel:
-        """Combine the predictions of each part, whose rows have the indices ``fold_indices``."""
+        """Combine the predictions of each fold, whose rows have the indices ``fold_indices``."""
         order = np.argsort(np.concatenate(fold_indices), kind="stable")
-        class_lists = [part.classes for part in parts if part.classes is not None]
+        class_lists = [
+            fold_prediction.classes
+            for fold_prediction in fold_predictions
+            if fold_prediction.classes is not None
+        ]
         classes = np.unique(np.concatenate(class_lists)) if class_lists else None
 
         def together(column: str) -> Any:
-            tables = [(part.classes, getattr(part, column)) for part in parts]
+            tables = [
+                (fold_prediction.classes, getattr(fold_prediction, column))
+                for fold_prediction in fold_predictions
+            ]
             if any(table is None for _, table in tables):
                 return None
             return np.concatenate([_expand_columns(name, classes, *pair) for pair in tables])[order]
 
-        labels = np.concatenate([part.labels for part in parts])[order]
+        labels = np.concatenate([fold_prediction.labels for fold_prediction in fold_predictions])[
+            order
+        ]
         lacking = (
             0
             if classes is None
@@ -150,17 +162,18 @@ def is_classification(estimators: Mapping[str, Any]) -> bool:
     return next(iter(kinds.values()))
 
 
-def tested_rows(parts: Sequence[tuple[int, Indices]]) -> tuple[Indices, list[Indices]]:
-    """Return the indices of the tested rows, and the positions of each part among them.
+def tested_rows(test_indices: Sequence[tuple[int, Indices]]) -> tuple[Indices, list[Indices]]:
+    """Return the indices of the tested rows, and the positions of each fold among them.
 
-    Rows are ordered repetition by repetition, and by index within each. ``parts`` are pairs of a
+    Rows are ordered repetition by repetition, and by index within each. ``test_indices`` are
+    pairs of a
     repetition and the rows tested in it.
     """
     rows: list[Indices] = []
     fold_indices: list[Indices] = []
     offset = 0
-    for current_repetition in dict.fromkeys(repetition for repetition, _ in parts):
-        test_parts = [test for repetition, test in parts if repetition == current_repetition]
+    for current_repetition in dict.fromkeys(repetition for repetition, _ in test_indices):
+        test_parts = [test for repetition, test in test_indices if repetition == current_repetition]
         together = np.concatenate(test_parts)
         order = np.argsort(together, kind="stable")
         positions = np.empty(len(together), np.intp)

@@ -32,7 +32,7 @@ def select_model(
     *,
     cv: Any = None,
     n_repeats: int | None = None,
-    part: Any = None,
+    split: Any = None,
     stratify: bool | None = None,
     group: Any = None,
     time: Any = None,
@@ -77,7 +77,7 @@ def select_model(
         one fold, gives the rows that the choice is measured on, not those that it is made on.
     n_repeats : int, optional
         Number of times that the rows are re-split, if ``cv`` is a number. The default is 1.
-    part : Split, array-like of shape (n,), or dict or sequence of indices, optional
+    split : Split, array-like of shape (n,), or dict or sequence of indices, optional
         In place of folds, a single split into training, validation and test rows: the result of
         :func:`calipers.split`; a column with "train", "validation" or "test" for each row; or the
         indices of rows, by these names or in this order (two arrays are the rows to train and to
@@ -165,19 +165,19 @@ def select_model(
     task = ScoringTask.from_arguments(
         first, X, y, measure=measure, positive=positive, folds=cv, repeats=n_repeats,
         stratify=stratify, group=group, time=time, weight=weight, level=level, seed=seed,
-        part=part, on=("test",), threshold=threshold, inner=inner_cv, inner_chooses=True,
+        split=split, on=("test",), threshold=threshold, inner=inner_cv, inner_chooses=True,
     )  # fmt: skip
     split = task.design.split
     validation = () if split is None or not len(split.validation) else (split.validation,)
     if validation and inner_cv is not None and (task.tuning is None or not task.tuning.has_rule):
-        raise InputError("inner_cv= divides the training rows, but part= has validation rows")
+        raise InputError("inner_cv= divides the training rows, but split= has validation rows")
     within = INNER if inner_cv is None else inner_cv
     jobs = [
         job
-        for number, item in enumerate(task.design.parts)
+        for number, item in enumerate(task.design.folds)
         for job in _make_jobs(task, number, item, models, within, stratify, validation)
     ]
-    scores = task.measured(jobs, len(jobs) // len(task.design.parts), n_jobs, "select")
+    scores = task.measured(jobs, len(jobs) // len(task.design.folds), n_jobs, "select")
     result = (_single_selection if task.design.is_single_split else _nested_selection)(
         scores, list(models)
     )
@@ -286,30 +286,32 @@ def _unpaired_optimism(task: ScoringTask, apparent: Estimate, corrected: Estimat
 
 
 def _make_jobs(
-    task: ScoringTask, number: int, part: TrainTestIndices, models: Mapping[str, Any], inner: int,
-    stratify: bool | None, validation: tuple[Any, ...],
+    task: ScoringTask, number: int, outer_fold: TrainTestIndices, models: Mapping[str, Any],
+    inner: int, stratify: bool | None, validation: tuple[Any, ...],
 ) -> list[FitJob]:  # fmt: skip
     """Return the fits of one outer split.
 
     Each candidate is fitted on the training rows and, if there are no validation rows, on their
     inner folds.
     """
-    rows = part.train
+    rows = outer_fold.train
     folds: Sequence[TrainTestIndices] = ()
     if not validation:
         folds = make_design(
             inner,
             1,
-            task.known.take_rows(rows),
+            task.constraints.take_rows(rows),
             None,
             stratify=stratify,
             seed=task.seed + number + 1,
-        ).parts
+        ).folds
     jobs = []
     for name, model in models.items():
         label = f"{name}, {task.split_name(str(number + 1))}"
-        key = (part.repetition, part.fold)
-        jobs.append(FitJob(model, rows, (part.train, part.test, *validation), key, name=label))
+        key = (outer_fold.repetition, outer_fold.fold)
+        jobs.append(
+            FitJob(model, rows, (outer_fold.train, outer_fold.test, *validation), key, name=label)
+        )
         for fold in folds:
             train, test = rows[fold.train], rows[fold.test]
             fold_key = (*key, fold.fold)

@@ -17,8 +17,8 @@ from calipers.learning.feature_columns import time_ranks
 from calipers.learning.fitting import Indices, require_sklearn
 from calipers.learning.splitters import assign_groups, class_counts, strata
 
-#: The parts, in the order in which they are used.
-PARTS = ("train", "validation", "test")
+#: The subsets, in the order in which they are used.
+SUBSETS = ("train", "validation", "test")
 #: A target of numbers with more distinct values than this is spread by its quantiles.
 _CLASSES = 20
 
@@ -35,16 +35,16 @@ class Split:
         Indices of the validation rows, on which models and thresholds are chosen; may be empty.
     test : array of int
         Indices of the test rows.
-    made : str
+    description : str
         Description of how the rows were divided.
     """
 
     train: Indices
     validation: Indices
     test: Indices
-    made: str
+    description: str
 
-    def of(self, values: Any) -> tuple[Any, ...]:
+    def divide(self, values: Any) -> tuple[Any, ...]:
         """Divide a column or a table into its training, validation and test rows.
 
         Parameters
@@ -57,22 +57,24 @@ class Split:
         tuple
             Training, validation and test rows; without validation rows there are two.
         """
-        parts = (self.train, self.validation, self.test)
-        return tuple(take_rows(values, rows) for rows in parts if len(rows) or rows is not parts[1])
+        subsets = (self.train, self.validation, self.test)
+        return tuple(
+            take_rows(values, rows) for rows in subsets if len(rows) or rows is not subsets[1]
+        )
 
     @property
-    def parts(self) -> Mapping[str, Indices]:
-        """Parts that have rows, by name."""
+    def subsets(self) -> Mapping[str, Indices]:
+        """Subsets that have rows, by name."""
         rows_by_name = {"train": self.train, "validation": self.validation, "test": self.test}
         return {name: rows for name, rows in rows_by_name.items() if len(rows)}
 
     def __str__(self) -> str:
-        rows = sum(map(len, self.parts.values()))
+        rows = sum(map(len, self.subsets.values()))
         each = ", ".join(
             f"{name} {len(indices):,} ({len(indices) / rows:.0%})"
-            for name, indices in self.parts.items()
+            for name, indices in self.subsets.items()
         )
-        return f"{rows:,} rows, {self.made}: {each}"
+        return f"{rows:,} rows, {self.description}: {each}"
 
     __repr__ = __str__
 
@@ -92,7 +94,7 @@ def split(
 
     Rows are drawn at random, unless their time is given. The test rows are for a single evaluation
     at the end; whatever is chosen (a model, its capacity, a threshold) is chosen on the validation
-    rows, which are a part of the rows that are not test rows, or by cross-validation of these.
+    rows, which are some of the rows that are not test rows, or by cross-validation of these.
 
     Parameters
     ----------
@@ -104,26 +106,26 @@ def split(
     validation : float, default=0.0
         Proportion, *of the rows that are not tested on*, to validate on.
     stratify : array-like of shape (n,), optional
-        Classes of the rows, which all parts have in equal proportions; or numbers, which are
+        Classes of the rows, which all subsets have in equal proportions; or numbers, which are
         stratified by their deciles.
     group : array-like of shape (n,), optional
-        Group of each row (user, patient): rows of a group stay in one part. Proportions are then as
-        near as whole groups allow.
+        Group of each row (user, patient): rows of a group stay in one subset. Proportions are then
+        as near as whole groups allow.
     time : array-like of shape (n,), optional
         Time of each row: the latest rows are the test set, those before them the validation set.
-        Rows of the same time stay in one part.
+        Rows of the same time stay in one subset.
     seed : int, default=0
         Seed of the draw.
 
     Returns
     -------
     Split
-        Indices of the rows of each part, in ascending order.
+        Indices of the rows of each subset, in ascending order.
 
     Raises
     ------
     InputError
-        If a proportion leaves a part without rows, if there are too few classes or groups to
+        If a proportion leaves a subset without rows, if there are too few classes or groups to
         divide, or if columns differ in length.
 
     See Also
@@ -133,10 +135,10 @@ def split(
     Examples
     --------
     >>> import calipers as cal
-    >>> parts = cal.split(200, test=0.25, validation=0.2)
-    >>> parts
+    >>> split = cal.split(200, test=0.25, validation=0.2)
+    >>> split
     200 rows, at random: train 120 (60%), validation 30 (15%), test 50 (25%)
-    >>> train, validation, test = parts.of(list(range(200)))
+    >>> train, validation, test = split.divide(list(range(200)))
     >>> len(train), len(validation), len(test)
     (120, 30, 50)
     """
@@ -163,7 +165,7 @@ def split(
     proportions = ((1 - test) * (1 - validation), (1 - test) * validation, test)
     if checked["time"] is not None:
         if checked["stratify"] is not None:
-            raise InputError("stratify= and time= exclude each other: time decides the parts")
+            raise InputError("stratify= and time= exclude each other: time determines the subsets")
         return _time_split(checked["time"], checked["group"], proportions)
     classes = _classes(checked["stratify"])
     if checked["group"] is not None:
@@ -171,24 +173,26 @@ def split(
     return _random_split(n, classes, proportions, seed)
 
 
-def to_split(division: Any, rows: int, label: str = "part", *, second: str = "validation") -> Split:
+def to_split(
+    division: Any, rows: int, label: str = "split", *, second: str = "validation"
+) -> Split:
     """Convert a given division of ``rows`` rows to a checked :class:`Split`.
 
-    It is a :class:`Split`, a column with the part of each row, or index arrays of the parts, by
-    name or in order. If there are two arrays, the ``second`` part follows the training rows.
+    It is a :class:`Split`, a column with the subset of each row, or index arrays of the subsets, by
+    name or in order. If there are two arrays, the ``second`` subset follows the training rows.
 
     Raises
     ------
     InputError
-        If the name of a part is unknown, an index is not that of a row, a row is in two parts,
+        If the name of a subset is unknown, an index is not that of a row, a row is in two subsets,
         there are no training rows, or there are no other rows.
     """
     if isinstance(division, Split):
         row_split = division
     elif isinstance(division, Mapping):
-        strange = [str(name) for name in division if name not in PARTS]
+        strange = [str(name) for name in division if name not in SUBSETS]
         if strange:
-            raise InputError(f"{label}: {_unknown_part_message(strange[0])}")
+            raise InputError(f"{label}: {_unknown_subset_message(strange[0])}")
         indices_by_name = {
             str(name): _to_indices(indices, label, rows)
             for name, indices in division.items()
@@ -201,7 +205,7 @@ def to_split(division: Any, rows: int, label: str = "part", *, second: str = "va
                 f"{label}: there are {len(division)} arrays, expected the indices of the rows to "
                 "train on, to validate on and to test on"
             )
-        names = PARTS if len(division) == 3 else ("train", second)
+        names = SUBSETS if len(division) == 3 else ("train", second)
         row_split = _make_split(
             {
                 n: _to_indices(indices, label, rows)
@@ -214,7 +218,7 @@ def to_split(division: Any, rows: int, label: str = "part", *, second: str = "va
 
 
 def _is_index_arrays(division: Any) -> bool:
-    """Return whether these are index arrays of the parts rather than a column."""
+    """Return whether these are index arrays of the subsets rather than a column."""
     if not isinstance(division, tuple | list):
         return False
     return any(
@@ -234,7 +238,7 @@ def _to_indices(values: Any, label: str, rows: int) -> Indices:
 
 def _make_split(indices_by_name: Mapping[str, Indices]) -> Split:
     none = np.zeros(0, np.intp)
-    train, validation, test = (indices_by_name.get(name, none) for name in PARTS)
+    train, validation, test = (indices_by_name.get(name, none) for name in SUBSETS)
     return Split(train, validation, test, "as given")
 
 
@@ -242,13 +246,13 @@ def _parse_column(values: Any, label: str, rows: int) -> Split:
     column = encode_labels(values, label)
     check_length(column.codes, rows, label, "X has")
     names = [str(name) for name in column.names]
-    strange = [name for name in names if name not in PARTS]
+    strange = [name for name in names if name not in SUBSETS]
     if strange:
-        raise InputError(f"{label}: {_unknown_part_message(min(strange))}")
+        raise InputError(f"{label}: {_unknown_subset_message(min(strange))}")
     return _make_split({name: np.flatnonzero(column.codes == k) for k, name in enumerate(names)})
 
 
-def _unknown_part_message(name: str) -> str:
+def _unknown_subset_message(name: str) -> str:
     return f"holds {format_value(name)}, expected 'train', 'validation' or 'test'"
 
 
@@ -293,9 +297,9 @@ def _classes(stratify: Any) -> Indices | None:
     return codes
 
 
-def _parts_to_split(part: Indices, description: str) -> Split:
-    """Convert the part code of each row to a Split."""
-    train, validation, test = (np.flatnonzero(part == k) for k in range(3))
+def _codes_to_split(subset_codes: Indices, description: str) -> Split:
+    """Convert the subset code of each row to a Split."""
+    train, validation, test = (np.flatnonzero(subset_codes == k) for k in range(3))
     for name, rows in (("train", train), ("test", test)):
         if not len(rows):
             raise InputError(f"no row is left to {name} on; use another proportion")
@@ -316,7 +320,7 @@ def _random_split(
             raise InputError(
                 f"{name}: a proportion of {proportion:.3g} of {rows} rows is less than one row"
             )
-    part = np.zeros(rows, np.intp)
+    subset_codes = np.zeros(rows, np.intp)
     remaining = np.arange(rows)
     for number, count in ((2, counts[1]), (1, counts[0])):
         if not count:
@@ -328,8 +332,10 @@ def _random_split(
             )
         except ValueError as error:
             raise InputError(f"rows cannot be split: {error}") from None
-        part[held_out] = number
-    return _parts_to_split(part, "at random" if classes is None else "at random within classes")
+        subset_codes[held_out] = number
+    return _codes_to_split(
+        subset_codes, "at random" if classes is None else "at random within classes"
+    )
 
 
 def _group_split(
@@ -337,14 +343,14 @@ def _group_split(
 ) -> Split:
     codes = encode_labels(group, "group").codes.astype(np.intp)
     number = int(codes.max()) + 1
-    used_parts = [k for k, proportion in enumerate(proportions) if proportion]
+    used_subsets = [k for k, proportion in enumerate(proportions) if proportion]
     labels = np.zeros(len(codes), np.intp) if classes is None else classes
     counts = class_counts(labels, codes, number)
     of_group = assign_groups(
-        counts, [proportions[k] for k in used_parts], np.random.RandomState(seed)
+        counts, [proportions[k] for k in used_subsets], np.random.RandomState(seed)
     )
     even = "" if classes is None else ", classes spread as evenly as these allow"
-    return _parts_to_split(np.asarray(used_parts)[of_group][codes], f"in whole groups{even}")
+    return _codes_to_split(np.asarray(used_subsets)[of_group][codes], f"in whole groups{even}")
 
 
 def _time_split(time: Any, group: Any, proportions: tuple[float, ...]) -> Split:
@@ -354,17 +360,19 @@ def _time_split(time: Any, group: Any, proportions: tuple[float, ...]) -> Split:
         raise InputError("time: all rows have the same time, expected several times")
     stops = np.cumsum([0.0, *proportions])[1:-1]
     cumulative = np.cumsum(np.bincount(moment)) / len(moment)
-    # A time goes to the part in which the middle of its rows falls.
+    # A time goes to the subset in which the middle of its rows falls.
     middle = cumulative - np.bincount(moment) / len(moment) / 2
     of_time = np.searchsorted(stops, middle, side="right")
-    part = of_time[moment]
+    subset_codes = of_time[moment]
     description = "the latest rows tested"
     if group is not None:
         codes = encode_labels(group, "group").codes
-        across = int(sum(len(np.unique(part[codes == k])) > 1 for k in range(int(codes.max()) + 1)))
+        across = int(
+            sum(len(np.unique(subset_codes[codes == k])) > 1 for k in range(int(codes.max()) + 1))
+        )
         if across:
             raise InputError(
                 f"group: {across} groups have rows on both sides of a cut in time; omit group= "
                 "or time="
             )
-    return _parts_to_split(part, description)
+    return _codes_to_split(subset_codes, description)

@@ -1,4 +1,4 @@
-"""Checks of a split: duplicates, groups and times in both parts, leaking features, and shift.
+"""Checks of a split: duplicates, groups and times in both subsets, leaking features, and shift.
 
 Each check is a function that yields a finding only if it changes the score or is significant, with
 the number of rows, examples, and the score with and without them.
@@ -85,7 +85,7 @@ class SplitCheck:
 
 @validate_arguments
 def check_split(
-    parts: Any,
+    split: Any,
     X: Any,
     y: Any = None,
     *,
@@ -97,23 +97,23 @@ def check_split(
 ) -> SplitCheck:
     """Check a train/test split for data leakage and distribution shift.
 
-    The checks look for duplicates of test rows in the training set, groups and times in both parts,
-    a feature that leaks the target, a feature that numbers the rows, and parts that differ. A
-    finding has the number of rows, examples, and the score with and without them.
+    The checks look for duplicates of test rows in the training set, groups and times in both
+    subsets, a feature that leaks the target, a feature that numbers the rows, and subsets that
+    differ. A finding has the number of rows, examples, and the score with and without them.
 
     Parameters
     ----------
-    parts : Split, array-like of shape (n,), or dict or sequence of indices
+    split : Split, array-like of shape (n,), or dict or sequence of indices
         Result of :func:`calipers.split`; or the indices of the training and test rows, or of all
-        three parts, in this order or by name; or a column with "train", "validation" or "test" for
-        each row.
+        three subsets, in this order or by name; or a column with "train", "validation" or "test"
+        for each row.
     X : array-like of shape (n, n_features)
         Features of the rows.
     y : array-like of shape (n,), optional
         Target of each row: a class or a number. Without it no model is scored, and the checks that
         need scores are omitted.
     group : array-like of shape (n,), optional
-        Group of each row (user, patient); the check looks for groups in both parts.
+        Group of each row (user, patient); the check looks for groups in both subsets.
     time : array-like of shape (n,), optional
         Time of each row; the check looks for training rows that are not earlier than the test rows.
     estimator : estimator, optional
@@ -155,10 +155,10 @@ def check_split(
     """
     require_sklearn("checking a split")
     columns = FeatureColumns.from_table(X)
-    row_split = to_split(parts, columns.rows, "parts", second="test")
+    row_split = to_split(split, columns.rows, "split", second="test")
     for name, indices in (("train", row_split.train), ("test", row_split.test)):
         if not len(indices):
-            raise InputError(f"parts: no row to {name} on")
+            raise InputError(f"split: no row to {name} on")
     arrays_by_name = {
         name: None if values is None else to_array(values, name)
         for name, values in {"y": y, "group": group, "time": time}.items()
@@ -213,17 +213,17 @@ def _finding(kind: str, fault: SplitFault) -> Finding:
 CHECKS: Mapping[str, str] = {
     "copies": "Two or more test rows, and at least 1% of them, have the features and the target of "
     "a training row, in a table of mostly distinct rows.",
-    "shared-groups": "A group has rows in both parts.",
+    "shared-groups": "A group has rows in both subsets.",
     "time-order": "A training row is not earlier than the first test row.",
     "gives-away": "One feature alone leaves less than 1% of the error of the best constant "
     "prediction, and without it the model leaves at least 10% more of that error.",
     "row-numbers": "A feature numbers the rows and predicts better than the best constant "
     "prediction (p < 0.001).",
-    "shift": "A column differs between the parts (p < 0.001 after Holm's adjustment), or a "
+    "shift": "A column differs between the subsets (p < 0.001 after Holm's adjustment), or a "
     "classifier distinguishes their rows (AUC above 0.5 at level 0.999).",
 }
 #: The smallest number and proportion of duplicated test rows.
-_COPIES, _SHARE = 2, 0.01
+_MIN_COPIES, _MIN_COPIED_PROPORTION = 2, 0.01
 #: The largest error left by a leaking feature alone, and the smallest increase without it.
 _MAX_REMAINING_ERROR, _MIN_ERROR_INCREASE = 0.01, 0.1
 #: The significance level.
@@ -237,7 +237,7 @@ class SplitData:
     """Input of the checks."""
 
     columns: FeatureColumns
-    parts: Split
+    split: Split
     scoring: ModelScorer | None
     target: Any
     group: Any
@@ -247,12 +247,12 @@ class SplitData:
     @property
     def train(self) -> Indices:
         """Rows of the training and validation sets."""
-        return np.concatenate([self.parts.train, self.parts.validation])
+        return np.concatenate([self.split.train, self.split.validation])
 
     @property
     def test(self) -> Indices:
         """Rows of the test set."""
-        return self.parts.test
+        return self.split.test
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,7 +288,7 @@ def copies(data: SplitData) -> Iterator[SplitFault]:
         return
     copied = np.isin(rows[data.test], rows[data.train])
     count = int(copied.sum())
-    if count < max(_COPIES, _SHARE * len(data.test)):
+    if count < max(_MIN_COPIES, _MIN_COPIED_PROPORTION * len(data.test)):
         return
     copied_rows = data.test[copied]
     same = "features and target" if data.target is not None else "features"
@@ -314,7 +314,7 @@ def copies(data: SplitData) -> Iterator[SplitFault]:
 
 
 def shared_groups(data: SplitData) -> Iterator[SplitFault]:
-    """Find groups with rows in both parts; score a split that keeps groups together."""
+    """Find groups with rows in both subsets; score a split that keeps groups together."""
     groups = encode_labels(data.group, "group")
     shared = np.intersect1d(groups.codes[data.train], groups.codes[data.test])
     if not len(shared):
@@ -322,7 +322,7 @@ def shared_groups(data: SplitData) -> Iterator[SplitFault]:
     names = [groups.names[k] for k in shared]
     rows = int(np.isin(groups.codes[data.test], shared).sum())
     sentence = (
-        f"{len(shared):,} of {len(groups.names):,} groups have rows in both parts "
+        f"{len(shared):,} of {len(groups.names):,} groups have rows in both subsets "
         f"({_format_values(names)}), including {rows:,} of {len(data.test):,} test rows."
     )
     numbers: dict[str, float | IntervalNumber] = {"groups": len(shared), "rows": rows}
@@ -437,11 +437,11 @@ def row_index_leakage(data: SplitData) -> Iterator[SplitFault]:
         )
 
 
-# ----------------------------------------------------------------------------------- unlike parts
+# ----------------------------------------------------------------------------------- unlike subsets
 
 
 def distribution_shift(data: SplitData) -> Iterator[SplitFault]:
-    """Find columns whose distribution differs between the parts."""
+    """Find columns whose distribution differs between the subsets."""
     from calipers.inference.multiplicity import holm
 
     train, test = (_one_a_group(rows, data.group) for rows in (data.train, data.test))
@@ -495,7 +495,7 @@ def _one_a_group(rows: Indices, group: Any) -> Indices:
 
 
 def _separability(data: SplitData, train: Indices, test: Indices) -> IntervalNumber | None:
-    """Return the AUC of a classifier of the two parts on held-out rows."""
+    """Return the AUC of a classifier of the two subsets on held-out rows."""
     from calipers.evaluate.classification import classification
 
     if min(len(train), len(test)) < 40:
@@ -504,7 +504,7 @@ def _separability(data: SplitData, train: Indices, test: Indices) -> IntervalNum
     tested = np.repeat([False, True], [len(train), len(test)])
     learned = split(len(rows), test=0.5, stratify=tested, seed=data.seed)
     model = default_model(len(rows), data.seed, classes=True)
-    job = FitJob(model, learned.train, (learned.test,), name="the classifier of the parts")
+    job = FitJob(model, learned.train, (learned.test,), name="the classifier of the subsets")
     fit: FitResult[Any] | None = fit_all(
         [job], TrainingData(data.columns.numbers[rows], tested), _positive_probability
     ).all[0]

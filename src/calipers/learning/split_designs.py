@@ -43,10 +43,10 @@ class SplitDesign:
     """Splits of the rows, repetition by repetition, with their description ``description``.
 
     ``notes`` are remarks on unusual splits. ``sizes`` are the numbers of training and of test rows
-    summed over all parts. ``split`` is the given division of the rows, if there is one.
+    summed over all folds. ``split`` is the given division of the rows, if there is one.
     """
 
-    parts: tuple[TrainTestIndices, ...]
+    folds: tuple[TrainTestIndices, ...]
     description: str
     sizes: tuple[float, float]
     notes: tuple[str, ...] = ()
@@ -58,29 +58,29 @@ class SplitDesign:
 
         The uncertainty of a value then can be estimated from the measured rows only.
         """
-        return len(self.parts) == 1
+        return len(self.folds) == 1
 
     @property
-    def spare(self) -> tuple[Indices, ...]:
+    def validation_indices(self) -> tuple[Indices, ...]:
         """Validation rows of a split whose test rows are measured, if there are any."""
         split = self.split
-        if split is None or self.parts[0].name != "test" or not len(split.validation):
+        if split is None or self.folds[0].name != "test" or not len(split.validation):
             return ()
         return (split.validation,)
 
     @property
     def repetitions(self) -> int:
         """Number of repetitions."""
-        return self.parts[-1].repetition + 1
+        return self.folds[-1].repetition + 1
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the folds."""
         is_unrepeated = self.repetitions == 1
-        fold_names = [p.name or str(p.fold + 1) for p in self.parts]
+        fold_names = [p.name or str(p.fold + 1) for p in self.folds]
         return tuple(
             name if is_unrepeated else f"{p.repetition + 1}/{name}"
-            for p, name in zip(self.parts, fold_names, strict=True)
+            for p, name in zip(self.folds, fold_names, strict=True)
         )
 
     @property
@@ -89,13 +89,13 @@ class SplitDesign:
 
         It is ``"k-fold"`` if every repetition has the same number of folds, more than one.
         """
-        counts = np.bincount([part.repetition for part in self.parts])
+        counts = np.bincount([fold.repetition for fold in self.folds])
         return "k-fold" if counts[0] > 1 and (counts == counts[0]).all() else "resampled"
 
     @property
     def first(self) -> tuple[TrainTestIndices, ...]:
         """Parts of the first repetition."""
-        return tuple(part for part in self.parts if part.repetition == 0)
+        return tuple(fold for fold in self.folds if fold.repetition == 0)
 
     @classmethod
     def from_pairs(
@@ -105,25 +105,25 @@ class SplitDesign:
 
         A new repetition begins where a row is tested again.
         """
-        parts: list[TrainTestIndices] = []
+        folds: list[TrainTestIndices] = []
         visited: set[int] = set()
         for train, test in pairs:
             test_rows = test
             if not len(test_rows) or not len(train):
                 raise InputError(
-                    f"folds: split {len(parts) + 1} has {len(train)} rows to train on and "
+                    f"folds: split {len(folds) + 1} has {len(train)} rows to train on and "
                     f"{len(test_rows)} to test on, expected some of both"
                 )
-            last = parts[-1] if parts else TrainTestIndices(test_rows, test_rows, 0, -1)
+            last = folds[-1] if folds else TrainTestIndices(test_rows, test_rows, 0, -1)
             tested = set(test_rows.tolist())
             is_repeat = not visited.isdisjoint(tested)
             visited = tested if is_repeat else visited | tested
             position = (last.repetition + 1, 0) if is_repeat else (last.repetition, last.fold + 1)
-            parts.append(TrainTestIndices(train, test_rows, *position))
-        if not parts:
+            folds.append(TrainTestIndices(train, test_rows, *position))
+        if not folds:
             raise InputError("folds: there are no splits")
-        sizes = sum(len(p.train) for p in parts), sum(len(p.test) for p in parts)
-        return cls(tuple(parts), description, (float(sizes[0]), float(sizes[1])), notes)
+        sizes = sum(len(p.train) for p in folds), sum(len(p.test) for p in folds)
+        return cls(tuple(folds), description, (float(sizes[0]), float(sizes[1])), notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +155,7 @@ class RowConstraints:
 def make_design(
     folds: Any,
     repeats: int | None,
-    known: RowConstraints,
+    constraints: RowConstraints,
     features: Any,
     *,
     stratify: bool | None,
@@ -169,9 +169,9 @@ def make_design(
     if folds is None:
         folds = defaults[0]
     if repeats is None:
-        one_order = known.time is not None or not isinstance(folds, int | np.integer)
+        one_order = constraints.time is not None or not isinstance(folds, int | np.integer)
         repeats = 1 if one_order else defaults[1]
-    design = _make_design(folds, repeats, known, features, stratify=stratify, seed=seed)
+    design = _make_design(folds, repeats, constraints, features, stratify=stratify, seed=seed)
     if design.is_single_split:
         train, test = (f"{int(size):,}" for size in design.sizes)
         return replace(
@@ -183,14 +183,14 @@ def make_design(
 def _make_design(
     folds: Any,
     repeats: int,
-    known: RowConstraints,
+    constraints: RowConstraints,
     features: Any,
     *,
     stratify: bool | None,
     seed: int,
 ) -> SplitDesign:
     if isinstance(folds, int | np.integer) and not isinstance(folds, bool):
-        return _choose_splitter(int(folds), repeats, known, stratify=stratify, seed=seed)
+        return _choose_splitter(int(folds), repeats, constraints, stratify=stratify, seed=seed)
     is_invalid = isinstance(folds, str | bytes) or getattr(folds, "shape", None) == ()
     if is_invalid or not (hasattr(folds, "split") or isinstance(folds, Iterable)):
         raise InputError(
@@ -202,16 +202,17 @@ def _make_design(
             "n_repeats= and stratify= require a number of folds; a splitter determines both"
         )
     if hasattr(folds, "split"):
-        target = None if known.target is None else np.asarray(known.target)
-        pairs, notes = _collect_splits(lambda: folds.split(features, target, known.group))
+        target = None if constraints.target is None else np.asarray(constraints.target)
+        pairs, notes = _collect_splits(lambda: folds.split(features, target, constraints.group))
         return SplitDesign.from_pairs(pairs, format_value(folds), notes)
     checked_pairs = (
-        _check_pair(pair, known.rows, split_number) for split_number, pair in enumerate(folds, 1)
+        _check_pair(pair, constraints.rows, split_number)
+        for split_number, pair in enumerate(folds, 1)
     )
     return SplitDesign.from_pairs(checked_pairs, "given splits")
 
 
-#: What the parts are for.
+#: What the subsets are for.
 _NEEDED = {
     "validation": "on which models are compared; the test rows are used once, at the end "
     "(split(..., validation=0.2) sets some of the training rows aside)",
@@ -219,8 +220,8 @@ _NEEDED = {
 }
 
 
-def divided_once(
-    split: Split, on: str, known: RowConstraints, others: Mapping[str, Any]
+def single_split_design(
+    split: Split, on: str, constraints: RowConstraints, others: Mapping[str, Any]
 ) -> SplitDesign:
     """Return the design of a given split, measured ``on`` its validation or its test rows.
 
@@ -229,41 +230,41 @@ def divided_once(
     Raises
     ------
     InputError
-        If one of these options is given, or the measured part has no rows.
+        If one of these options is given, or the measured subset has no rows.
     """
     for name, value in others.items():
         if value is not None:
-            raise InputError(f"part= determines the training rows; omit {name}=")
-    measured = split.parts.get(on)
+            raise InputError(f"split= determines the training rows; omit {name}=")
+    measured = split.subsets.get(on)
     if measured is None:
-        raise InputError(f"part: there are no {on} rows, {_NEEDED[on]}")
+        raise InputError(f"split: there are no {on} rows, {_NEEDED[on]}")
     description = f"one split, trained on {len(split.train):,} rows, measured on {len(measured):,} "
     description += f"{on} rows"
-    notes = [*_shared_groups(split, known), *_out_of_order(split, known, on)]
+    notes = [*_shared_group_notes(split, constraints), *_time_order_notes(split, constraints, on)]
     sizes = float(len(split.train)), float(len(measured))
-    part = TrainTestIndices(split.train, measured, 0, 0, on)
-    return SplitDesign((part,), description, sizes, tuple(notes), split)
+    fold = TrainTestIndices(split.train, measured, 0, 0, on)
+    return SplitDesign((fold,), description, sizes, tuple(notes), split)
 
 
-def _shared_groups(split: Split, known: RowConstraints) -> list[str]:
-    """Return a note if groups have rows in several parts."""
-    if known.group is None:
+def _shared_group_notes(split: Split, constraints: RowConstraints) -> list[str]:
+    """Return a note if groups have rows in several subsets."""
+    if constraints.group is None:
         return []
-    group = np.asarray(known.group)
-    parts = [set(group[rows].tolist()) for rows in split.parts.values()]
-    shared = {group_code for a, b in combinations(parts, 2) for group_code in a & b}
+    group = np.asarray(constraints.group)
+    group_sets = [set(group[rows].tolist()) for rows in split.subsets.values()]
+    shared = {group_code for a, b in combinations(group_sets, 2) for group_code in a & b}
     if not shared:
         return []
     number = f"{len(shared):,} groups have" if len(shared) > 1 else "One group has"
-    return [f"{number} rows in more than one part of the split; check_split reports the effect."]
+    return [f"{number} rows in more than one subset of the split; check_split reports the effect."]
 
 
-def _out_of_order(split: Split, known: RowConstraints, on: str) -> list[str]:
+def _time_order_notes(split: Split, constraints: RowConstraints, on: str) -> list[str]:
     """Return a note if training rows are not earlier than the measured rows."""
-    if known.time is None:
+    if constraints.time is None:
         return []
-    moment = time_ranks(known.times)
-    later = int((moment[split.train] >= moment[split.parts[on]].min()).sum())
+    moment = time_ranks(constraints.times)
+    later = int((moment[split.train] >= moment[split.subsets[on]].min()).sum())
     if not later:
         return []
     return [f"{later:,} training rows are not earlier than the first row measured."]
@@ -278,19 +279,19 @@ def _check_pair(pair: Any, rows: int, split_number: int) -> tuple[Indices, Indic
     if isinstance(pair, str | bytes | Mapping):
         raise error
     try:
-        train, test = (np.asarray(part) for part in pair)
+        train, test = (np.asarray(indices) for indices in pair)
     except (TypeError, ValueError):
         raise error from None
-    for part in (train, test):
-        if part.ndim != 1 or (len(part) and part.dtype.kind not in "iu"):
+    for indices in (train, test):
+        if indices.ndim != 1 or (len(indices) and indices.dtype.kind not in "iu"):
             raise error
-        if len(part) and not (part.min() >= 0 and part.max() < rows):
+        if len(indices) and not (indices.min() >= 0 and indices.max() < rows):
             raise error
     return train.astype(np.intp), test.astype(np.intp)
 
 
 def _choose_splitter(
-    folds: int, repeats: int, known: RowConstraints, *, stratify: bool | None, seed: int
+    folds: int, repeats: int, constraints: RowConstraints, *, stratify: bool | None, seed: int
 ) -> SplitDesign:
     """Return the design of ``folds`` folds that respects the constraints of the rows."""
     from sklearn import model_selection as has
@@ -299,17 +300,17 @@ def _choose_splitter(
         raise InputError(f"cv is {folds}, expected 2 or more")
     if repeats < 1:
         raise InputError(f"n_repeats is {repeats}, expected 1 or more")
-    if folds > known.rows:
-        raise InputError(f"cv is {folds}, expected at most the number of rows, {known.rows}")
-    if known.time is not None:
-        return _forward_splits(folds, repeats, known, stratify=stratify)
-    leave_one_out = folds == known.rows
-    spread = known.classes if stratify is None else stratify
+    if folds > constraints.rows:
+        raise InputError(f"cv is {folds}, expected at most the number of rows, {constraints.rows}")
+    if constraints.time is not None:
+        return _forward_splits(folds, repeats, constraints, stratify=stratify)
+    leave_one_out = folds == constraints.rows
+    spread = constraints.classes if stratify is None else stratify
     spread = spread and not leave_one_out
-    target = known.target if known.classes or not spread else strata(known.target)
+    target = constraints.target if constraints.classes or not spread else strata(constraints.target)
     is_repeated = repeats > 1
     split_options = {"n_repeats": repeats} if is_repeated else {"shuffle": True}
-    group = known.group
+    group = constraints.group
     if group is None:
         kinds = {
             (True, True): has.RepeatedStratifiedKFold, (True, False): has.RepeatedKFold,
@@ -323,7 +324,7 @@ def _choose_splitter(
         cv = has.StratifiedGroupKFold(n_splits=folds, random_state=seed, **split_options)
     else:  # unshuffled, folds are as equal in size as groups allow
         cv = has.GroupKFold(n_splits=folds)
-    pairs, notes = _collect_splits(lambda: cv.split(np.zeros(known.rows), target, group))
+    pairs, notes = _collect_splits(lambda: cv.split(np.zeros(constraints.rows), target, group))
     words = [
         *(["stratified"] if spread else []),
         *(["grouped"] if group is not None else []),
@@ -336,7 +337,7 @@ def _choose_splitter(
 
 
 def _forward_splits(
-    folds: int, repeats: int, known: RowConstraints, *, stratify: bool | None
+    folds: int, repeats: int, constraints: RowConstraints, *, stratify: bool | None
 ) -> SplitDesign:
     """Return the design of a cross-validation forward in time.
 
@@ -346,10 +347,14 @@ def _forward_splits(
 
     if repeats != 1 or stratify:
         raise InputError("folds forward in time have one order; omit n_repeats= and stratify=")
-    time = np.arange(known.rows) if known.time is True else encode_labels(known.time, "time").codes
-    check_length(time, known.rows, "time")
+    time = (
+        np.arange(constraints.rows)
+        if constraints.time is True
+        else encode_labels(constraints.time, "time").codes
+    )
+    check_length(time, constraints.rows, "time")
     order = np.argsort(time, kind="stable")
-    group = None if known.group is None else np.asarray(known.group)[order]
+    group = None if constraints.group is None else np.asarray(constraints.group)[order]
     cv: Any = TimeSeriesSplit(folds) if group is None else GroupTimeSeriesSplit(folds)
     pairs, notes = _collect_splits(lambda: cv.split(order, groups=group))
     forward_pairs, dropped = [], 0
@@ -392,7 +397,7 @@ def design_from_columns(fold: Any, repetition: Any, rows: int, train: float | No
     repetition_codes = (
         np.zeros(rows, np.intp) if repetition_labels is None else repetition_labels.codes
     )
-    parts: list[TrainTestIndices] = []
+    all_folds: list[TrainTestIndices] = []
     all_rows = np.arange(rows)
     for number in np.unique(repetition_codes):
         repetition_rows = all_rows[repetition_codes == number]
@@ -405,7 +410,7 @@ def design_from_columns(fold: Any, repetition: Any, rows: int, train: float | No
         for fold_index, name in enumerate(folds):
             tested = codes.codes[repetition_rows] == name
             fold_name = codes.names[name]
-            parts.append(
+            all_folds.append(
                 TrainTestIndices(
                     repetition_rows[~tested],
                     repetition_rows[tested],
@@ -414,13 +419,17 @@ def design_from_columns(fold: Any, repetition: Any, rows: int, train: float | No
                     fold_name,
                 )
             )
-    repetitions = parts[-1].repetition + 1
-    count = len(parts) // repetitions
+    repetitions = all_folds[-1].repetition + 1
+    count = len(all_folds) // repetitions
     times = f", {repetitions} times" if repetitions > 1 else ""
-    test = float(sum(len(part.test) for part in parts))
+    test = float(sum(len(each_fold.test) for each_fold in all_folds))
     if train is not None and not train > 0:
         raise InputError(f"train is {train}, expected a number of rows above 0")
-    trained = sum(len(part.train) for part in parts) if train is None else train * len(parts)
+    trained = (
+        sum(len(each_fold.train) for each_fold in all_folds)
+        if train is None
+        else train * len(all_folds)
+    )
     return SplitDesign(
-        tuple(parts), f"{count}-fold cross-validation{times}, as given", (float(trained), test)
+        tuple(all_folds), f"{count}-fold cross-validation{times}, as given", (float(trained), test)
     )

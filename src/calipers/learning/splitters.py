@@ -277,14 +277,14 @@ _ORDERS = 10
 
 
 def assign_groups(counts: FloatArray, proportions: Sequence[float], random: Any) -> Indices:
-    """Assign each group to a part, so that each part has about its proportion of every class.
+    """Assign each group to a subset, so that each subset has about its proportion of every class.
 
     Parameters
     ----------
     counts : array of shape (n_groups, n_classes)
         Number of rows of each class in each group.
     proportions : sequence of float
-        Target proportions of the parts.
+        Target proportions of the subsets.
     random : RandomState
         Random number generator.
 
@@ -296,52 +296,52 @@ def assign_groups(counts: FloatArray, proportions: Sequence[float], random: Any)
     Raises
     ------
     InputError
-        If there are fewer groups than parts.
+        If there are fewer groups than subsets.
 
     Notes
     -----
-    Groups are taken in random order. Each goes to the part for which, summed over classes, the
-    squared differences between the actual and the target proportions of all parts are smallest
+    Groups are taken in random order. Each goes to the subset for which, summed over classes, the
+    squared differences between the actual and the target proportions of all subsets are smallest
     afterwards. Of ten orders drawn by ``random`` the one with the smallest final sum is used. No
-    part stays empty. (Taking groups in order of how unevenly their classes are distributed, as
+    subset stays empty. (Taking groups in order of how unevenly their classes are distributed, as
     scikit-learn's ``StratifiedGroupKFold`` does, would hold out the same groups again and again.)
     """
-    n_groups, parts = len(counts), np.asarray(proportions, np.float64)
-    if n_groups < len(parts):
-        raise InputError(f"there are {n_groups} groups, expected {len(parts)} or more")
+    n_groups, target_proportions = len(counts), np.asarray(proportions, np.float64)
+    if n_groups < len(target_proportions):
+        raise InputError(f"there are {n_groups} groups, expected {len(target_proportions)} or more")
     class_proportions = counts / np.maximum(counts.sum(axis=0), 1)
     assignments = [
-        _assign_in_order(random.permutation(n_groups), class_proportions, parts)
+        _assign_in_order(random.permutation(n_groups), class_proportions, target_proportions)
         for _ in range(_ORDERS)
     ]
     return min(assignments, key=lambda pair: pair[0])[1]
 
 
 def _assign_in_order(
-    order: Indices, class_proportions: FloatArray, parts: FloatArray
+    order: Indices, class_proportions: FloatArray, target_proportions: FloatArray
 ) -> tuple[float, Indices]:
-    """Assign groups in this order; return the sum of squares and the part of each group."""
-    lacking = parts[:, None] * np.ones(class_proportions.shape[1])
-    out, empty = np.empty(len(order), np.intp), np.ones(len(parts), np.bool_)
+    """Assign groups in this order; return the sum of squares and the subset of each group."""
+    lacking = target_proportions[:, None] * np.ones(class_proportions.shape[1])
+    out, empty = np.empty(len(order), np.intp), np.ones(len(target_proportions), np.bool_)
     for n_remaining, group in zip(range(len(order), 0, -1), order, strict=True):
-        # What the sum of squares grows by, where this part takes the group.
+        # What the sum of squares grows by, where this subset takes the group.
         growth = ((lacking - class_proportions[group]) ** 2 - lacking**2).sum(axis=1)
         if empty.sum() == n_remaining:
             growth[~empty] = math.inf
-        out[group] = part = int(np.argmin(growth))
-        lacking[part] -= class_proportions[group]
-        empty[part] = False
+        out[group] = subset = int(np.argmin(growth))
+        lacking[subset] -= class_proportions[group]
+        empty[subset] = False
     return float((lacking**2).sum()), out
 
 
-def strata(y: Any, parts: int = 10, min_rows: int = 10) -> Indices:
+def strata(y: Any, n_bins: int = 10, min_rows: int = 10) -> Indices:
     """Return the stratum of each number, so that folds can be stratified by a continuous target.
 
     Parameters
     ----------
     y : array-like of shape (n,)
         Continuous target.
-    parts : int, default=10
+    n_bins : int, default=10
         Number of strata, which are quantile bins.
     min_rows : int, default=10
         Smallest number of rows of a stratum; there are fewer strata if they would have less.
@@ -353,10 +353,10 @@ def strata(y: Any, parts: int = 10, min_rows: int = 10) -> Indices:
 
     Examples
     --------
-    >>> strata([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], parts=3, min_rows=2).tolist()
+    >>> strata([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], n_bins=3, min_rows=2).tolist()
     [0, 0, 1, 1, 2, 2]
     """
     values = np.asarray(y, np.float64)
-    bins = max(1, min(parts, len(values) // max(min_rows, 1)))
+    bins = max(1, min(n_bins, len(values) // max(min_rows, 1)))
     edges = np.quantile(values, np.arange(1, bins) / bins) if bins > 1 else np.zeros(0)
     return np.searchsorted(np.unique(edges), values, side="right")

@@ -40,7 +40,12 @@ from calipers.learning.predictions import (
     predict_classifier,
 )
 from calipers.learning.split import to_split
-from calipers.learning.split_designs import RowConstraints, SplitDesign, divided_once, make_design
+from calipers.learning.split_designs import (
+    RowConstraints,
+    SplitDesign,
+    make_design,
+    single_split_design,
+)
 from calipers.learning.tuning import (
     INNER_ALONE,
     ScoredRows,
@@ -64,7 +69,7 @@ class ScoringTask:
 
     estimator: Any
     material: TrainingData
-    known: RowConstraints
+    constraints: RowConstraints
     scorer: Scorer
     design: SplitDesign
     level: float
@@ -89,7 +94,7 @@ class ScoringTask:
         weight: Any,
         level: float,
         seed: int,
-        part: Any = None,
+        split: Any = None,
         on: Sequence[str] = ("validation",),
         threshold: Any = None,
         inner: int | None = None,
@@ -98,7 +103,7 @@ class ScoringTask:
     ) -> ScoringTask:
         """Return a task from the checked arguments of a public function.
 
-        With a given split, the rows of the first non-empty part of ``on`` are measured.
+        With a given split, the rows of the first non-empty subset of ``on`` are measured.
         ``inner_chooses`` is true if ``inner`` folds are used for more than thresholds.
         """
         require_sklearn()
@@ -117,7 +122,7 @@ class ScoringTask:
         name = parse_measure(
             measure or DEFAULT_MEASURES[classes], "classification" if classes else "regression"
         )
-        known = RowConstraints(
+        constraints = RowConstraints(
             len(target), target, classes, groups, checked_time(time, len(target))
         )
         if threshold is not None and not classes:
@@ -133,19 +138,26 @@ class ScoringTask:
         chooses = inner_chooses or (tuning is not None and tuning.has_rule)
         if inner is not None and not chooses:
             raise InputError(INNER_ALONE)
-        if part is None:
+        if split is None:
             design = make_design(
-                folds, repeats, known, X, stratify=stratify, seed=seed, defaults=defaults
+                folds, repeats, constraints, X, stratify=stratify, seed=seed, defaults=defaults
             )
         else:
-            split = to_split(part, len(target))
-            measured_part = next((part_name for part_name in on if part_name in split.parts), on[0])
+            row_split = to_split(split, len(target))
+            measured = next((name for name in on if name in row_split.subsets), on[0])
             others = {"cv": folds, "n_repeats": repeats}
-            if not chooses or (inner_chooses and len(split.validation)):
+            if not chooses or (inner_chooses and len(row_split.validation)):
                 others["stratify"] = stratify
-            design = divided_once(split, measured_part, known, others)
+            design = single_split_design(row_split, measured, constraints, others)
         return cls(
-            estimator, material, known, make_scorer(name, positive), design, level, seed, tuning
+            estimator,
+            material,
+            constraints,
+            make_scorer(name, positive),
+            design,
+            level,
+            seed,
+            tuning,
         )
 
     @property
@@ -166,7 +178,7 @@ class ScoringTask:
     def sizes(self) -> tuple[float, float]:
         """Mean numbers of training and test rows of a split."""
         train, test = self.design.sizes
-        return train / len(self.design.parts), test / len(self.design.parts)
+        return train / len(self.design.folds), test / len(self.design.folds)
 
     def estimated(self, values: FloatArray, sizes: tuple[float, float], name: str) -> Estimate:
         """Estimate the mean of values over splits, with the corrected resampled t interval."""
@@ -183,12 +195,12 @@ class ScoringTask:
     def measured(
         self, jobs: Sequence[FitJob], each: int, n_jobs: int | None, verb: str
     ) -> ScoreArray:
-        """Fit the jobs, ``each`` of them per split, and measure every requested part.
+        """Fit the jobs, ``each`` of them per split, and measure every requested subset.
 
         If Ctrl-C interrupts, the values are those of the splits that were finished.
         """
         tuning = self.tuning
-        inner_jobs = [[] if tuning is None else tuning.jobs(job, self.known) for job in jobs]
+        inner_jobs = [[] if tuning is None else tuning.jobs(job, self.constraints) for job in jobs]
         all_jobs = [
             item for job, inner in zip(jobs, inner_jobs, strict=True) for item in (job, *inner)
         ]
@@ -200,12 +212,12 @@ class ScoringTask:
         done = int(np.searchsorted(stops, fits.done, side="right")) // each
         task, notes = self, []
         if fits.interrupted:
-            if done < min(2, len(self.design.parts)):
+            if done < min(2, len(self.design.folds)):
                 raise KeyboardInterrupt
-            progress = f"{done} of {len(self.design.parts)} splits"
+            progress = f"{done} of {len(self.design.folds)} splits"
             notes.append(f"Interrupted: these numbers are of {progress}, which were finished.")
             warnings.warn(f"{verb} was interrupted after {progress}", stacklevel=4)
-            task = replace(self, design=replace(self.design, parts=self.design.parts[:done]))
+            task = replace(self, design=replace(self.design, folds=self.design.folds[:done]))
         tables = np.full((len(jobs[0].eval_parts), done * each), math.nan)
         predictions: list[list[Any]] = []
         choices: list[tuple[ThresholdChoice, list[ScoredRows]]] = []
@@ -236,10 +248,10 @@ class ScoringTask:
         fits: Sequence[FitResult[Any]],
         inner: Sequence[FitJob],
     ) -> tuple[ThresholdChoice, list[ScoredRows]]:
-        """Return the threshold of a job, chosen on its rows, and the scored rows of each part."""
+        """Return the threshold of a job, chosen on its rows, and the scored rows of each subset."""
         rows = [
-            tuning.scored(item, *self._of_rows(part), job.name)
-            for item, part in zip(fits[0].predictions, job.eval_parts, strict=True)
+            tuning.scored(item, *self._of_rows(indices), job.name)
+            for item, indices in zip(fits[0].predictions, job.eval_parts, strict=True)
         ]
         if not inner:
             return tuning.chosen(rows[0], job.name), rows
@@ -265,7 +277,7 @@ class ScoringTask:
 
     def interval_options(self, rows: Indices) -> dict[str, Any]:
         """Return clusters, times and level, which intervals of rows are computed with."""
-        group, time = self.known.group, self.known.times
+        group, time = self.constraints.group, self.constraints.times
         return {
             "cluster": None if group is None else np.asarray(group)[rows],
             "time": None if time is None else time[rows],
@@ -290,7 +302,7 @@ class ScoringTask:
         return {
             **base_provenance(self.estimator, inputs),
             "cross-validation": self.design.description,
-            "splits": len(self.design.parts),
+            "splits": len(self.design.folds),
             "repetitions": self.design.repetitions,
             "trained on": self.sizes[0],
             "tested on": self.sizes[1],
@@ -306,9 +318,9 @@ def _known_labels(predictions: ModelPredictions) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class ScoreArray:
-    """Values of a measure of shape (parts, splits, jobs per split).
+    """Values of a measure of shape (subsets, splits, jobs per split).
 
-    The parts of each job are its training rows, the measured rows and possibly others.
+    The subsets of each job are its training rows, the measured rows and possibly others.
     ``predictions`` are the predictions and ``choices`` the chosen thresholds, job by job.
     """
 
@@ -347,7 +359,7 @@ class ScoreArray:
         return self.task.estimated(self.values[1][:, job_index], self.task.sizes, name)
 
     def on_part(self, which: int, job_index: int, name: str) -> Estimate:
-        """Estimate the value of a job of the only split on one of its parts, by its rows."""
+        """Estimate the value of a job of the only split on one of its subsets, by its rows."""
         row_predictions = self._on(which, {name: job_index})
         return row_predictions.estimate(name)
 
@@ -376,7 +388,7 @@ class ScoreArray:
         )
 
     def tuned(self, job_index: int, name: str, which: int = 1) -> tuple[TunedThreshold, ...]:
-        """Return the gain of a job's tuned threshold on a part; empty if none was tuned."""
+        """Return the gain of a job's tuned threshold on a subset; empty if none was tuned."""
         task, tuning = self.task, self.task.tuning
         if tuning is None or not tuning.has_rule:
             return ()

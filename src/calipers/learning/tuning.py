@@ -74,15 +74,15 @@ class ScoredRows(NamedTuple):
         return float(measure.apply(matrix))
 
 
-def concat_rows(parts: Sequence[ScoredRows]) -> ScoredRows:
-    """Concatenate the rows of several parts."""
-    default_masks = [part.default_mask for part in parts if part.default_mask is not None]
-    weights = [part.weight for part in parts if part.weight is not None]
+def concat_rows(subsets: Sequence[ScoredRows]) -> ScoredRows:
+    """Concatenate the rows of several subsets."""
+    default_masks = [subset.default_mask for subset in subsets if subset.default_mask is not None]
+    weights = [subset.weight for subset in subsets if subset.weight is not None]
     return ScoredRows(
-        np.concatenate([part.truth for part in parts]),
-        np.concatenate([part.score for part in parts]),
-        np.concatenate(default_masks) if len(default_masks) == len(parts) else None,
-        np.concatenate(weights) if len(weights) == len(parts) else None,
+        np.concatenate([subset.truth for subset in subsets]),
+        np.concatenate([subset.score for subset in subsets]),
+        np.concatenate(default_masks) if len(default_masks) == len(subsets) else None,
+        np.concatenate(weights) if len(weights) == len(subsets) else None,
     )
 
 
@@ -174,7 +174,7 @@ class ThresholdTuning:
 
     # --- Predictions of models ----------------------------------------------------------------
 
-    def jobs(self, job: FitJob, known: RowConstraints) -> list[FitJob]:
+    def jobs(self, job: FitJob, constraints: RowConstraints) -> list[FitJob]:
         """Return the fits that choose the threshold of a job: the same model on folds of its rows.
 
         Folds are the same for all models with the same training rows.
@@ -183,7 +183,7 @@ class ThresholdTuning:
             return []
         raw_seed = np.random.SeedSequence((self.seed, 1, *job.key)).generate_state(1)[0]
         seed = int(raw_seed >> 1)  # scikit-learn takes 31 bits
-        job_constraints = known.take_rows(job.train)
+        job_constraints = constraints.take_rows(job.train)
         try:
             design = make_design(
                 self.inner, 1, job_constraints, None, stratify=self.stratify, seed=seed
@@ -192,10 +192,10 @@ class ThresholdTuning:
             raise InputError(f"{job.name}, to choose a threshold within: {error}") from None
         return [
             replace(
-                job, train=job.train[part.train], eval_parts=(job.train[part.test],),
-                key=(*job.key, part.fold), name=f"{job.name}, within",
+                job, train=job.train[fold.train], eval_parts=(job.train[fold.test],),
+                key=(*job.key, fold.fold), name=f"{job.name}, within",
             )
-            for part in design.parts
+            for fold in design.folds
         ]  # fmt: skip
 
     def scored(
@@ -388,7 +388,7 @@ class ThresholdedLabels(NamedTuple):
     tuned: dict[str, TunedThresholds]
 
 
-def tuned_elsewhere(
+def tune_predictions(
     tuning: ThresholdTuning,
     design: SplitDesign,
     truth: Any,
@@ -424,17 +424,17 @@ def tuned_elsewhere(
                 np.zeros(len(score), np.bool_) if default_mask is None else default_mask.copy()
             )
             tuned = result.tuned[name] = TunedThresholds([], [])
-            for part in design.parts:
+            for fold in design.folds:
                 choice = tuning.chosen(
                     _make_scored_rows(
-                        classes, score, default_mask, weight, _chosen_on(design, part)
+                        classes, score, default_mask, weight, _chosen_on(design, fold)
                     ),
-                    f"{name}, {part.name or part.fold + 1}",
+                    f"{name}, {fold.name or fold.fold + 1}",
                 )
-                tested = _make_scored_rows(classes, score, default_mask, weight, part.test)
+                tested = _make_scored_rows(classes, score, default_mask, weight, fold.test)
                 tuned.choices.append(choice)
                 tuned.tested.append(tested)
-                predicted[part.test] = tested.score >= choice.threshold
+                predicted[fold.test] = tested.score >= choice.threshold
             labels[name] = np.array(tuning.names)[predicted.astype(np.intp)]
     if not result.tuned:
         raise InputError("threshold= requires scores or probabilities; give score= or probability=")
@@ -475,15 +475,20 @@ def _make_scored_rows(
     )
 
 
-def _chosen_on(design: SplitDesign, part: TrainTestIndices) -> Indices:
-    """Return the rows that the threshold of a part is chosen on."""
+def _chosen_on(design: SplitDesign, fold: TrainTestIndices) -> Indices:
+    """Return the rows that the threshold of a fold is chosen on."""
     if design.split is not None:
-        if not design.spare:
+        if fold.name == "validation":
             raise InputError(
-                "threshold= requires rows to choose it on that are not measured: part= has no "
-                "validation rows in addition to test rows, or on= selects them"
+                "threshold= is chosen on the validation rows, and these are the measured rows; "
+                "expected a split that also has test rows, measured with on='test' (the default)"
             )
-        return design.spare[0]
-    if not len(part.train):
+        if not design.validation_indices:
+            raise InputError(
+                "split: there are no validation rows, on which threshold= is chosen; expected "
+                "training, validation and test rows"
+            )
+        return design.validation_indices[0]
+    if not len(fold.train):
         raise InputError("threshold= requires other folds to choose it on, but there is one fold")
-    return part.train
+    return fold.train

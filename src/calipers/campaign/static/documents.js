@@ -87,7 +87,7 @@ function within(content, terms) {
   return content.map((part) => {
     if (typeof part === "string") return marked(part, terms);
     if (part.shape === "group") return structured(part, terms);
-    if (part.shape === "line") return made("span", { title: part.tag }, ...beside(part, terms));
+    if (part.shape === "line") return made("span", { title: part.tag }, ...inlineElements(part, terms));
     if (/^(br|lb)$/i.test(part.tag)) return made("br");
     if (part.shape === "empty") return part.attributes ? tagged(part) : "";
     const name = STRESSED.get(part.tag.toLowerCase()) ?? "span";
@@ -96,7 +96,7 @@ function within(content, terms) {
 }
 
 /* Short elements next to each other, such as the parts of a name. */
-function beside(element, terms) {
+function inlineElements(element, terms) {
   return element.content.flatMap((part) => [made("span", { class: "part" }, tagged(part), " ", ...within(part.content, terms)), " "]);
 }
 
@@ -106,12 +106,12 @@ function structured(element, terms) {
   const heading = shape === "heading" ? { role: "heading", "aria-level": "3" } : null;
   const body = shape === "group" ? content.map((part) => structured(part, terms))
     : shape === "empty" ? []
-    : [made("div", { class: element.kept ? "kept" : null, ...heading }, ...(shape === "line" ? beside(element, terms) : within(content, terms)))];
+    : [made("div", { class: element.preformatted ? "preformatted" : null, ...heading }, ...(shape === "line" ? inlineElements(element, terms) : within(content, terms)))];
   return made("div", { class: `element ${shape}` }, tagged(element), ...body);
 }
 
 /* A document to be judged; `side` is its name next to another one. */
-function shown(doc, terms, side, note) {
+function documentCard(doc, terms, side, note) {
   const title = doc.title || doc.document;
   const heading = made("h2", {}, side ? made("span", { class: "side" }, side) : null, side ? " " : "", title);
   const head = made("div", { class: "title" }, heading);

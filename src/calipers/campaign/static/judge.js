@@ -36,13 +36,13 @@
 
   const choices = () => pairs()
     ? [
-      { key: "1", grade: 1, says: "A is better" },
-      { key: "0", grade: 0, says: "Equally good" },
-      { key: "2", grade: -1, says: "B is better" },
+      { key: "1", grade: 1, meaning: "A is better" },
+      { key: "0", grade: 0, meaning: "Equally good" },
+      { key: "2", grade: -1, meaning: "B is better" },
     ]
-    : session.grades.map(({ grade, says }) => ({ key: grade >= 0 && grade <= 9 ? String(grade) : null, grade, says }));
-  const says = (grade) => choices().find((choice) => choice.grade === grade)?.says ?? String(grade);
-  const said = (grade) => pairs() ? says(grade) : `${grade} · ${says(grade)}`;
+    : session.grades.map(({ grade, meaning }) => ({ key: grade >= 0 && grade <= 9 ? String(grade) : null, grade, meaning }));
+  const meaning = (grade) => choices().find((choice) => choice.grade === grade)?.meaning ?? String(grade);
+  const gradeLabel = (grade) => pairs() ? meaning(grade) : `${grade} · ${meaning(grade)}`;
 
   /* An action applies to the task that is displayed; the next one is displayed after it. */
   function judge(grade) {
@@ -52,7 +52,7 @@
     acts.push({ id: event.id, task: task.task, kind: event.kind, before });
     task.current = { id: event.id, grade };
     handled.add(task.task);
-    tell(`${quoted(task)}: ${said(grade)}`);
+    tell(`${quoted(task)}: ${gradeLabel(grade)}`);
     onward();
   }
 
@@ -121,15 +121,15 @@
     if (event.kind === "undo") return notice(`${what} was judged again in another window; nothing was undone.`);
     if (answer.current?.grade === event.grade) return; // the same grade
     const state = answer.current
-      ? `was judged “${said(answer.current.grade)}” in another window at ${new Date(answer.current.time).toLocaleTimeString()}`
+      ? `was judged “${gradeLabel(answer.current.grade)}” in another window at ${new Date(answer.current.time).toLocaleTimeString()}`
       : "was withdrawn in another window";
-    notice(`${what} ${state}. Your “${said(event.grade)}” was not saved.`, `Save “${said(event.grade)}”`, () => {
+    notice(`${what} ${state}. Your “${gradeLabel(event.grade)}” was not saved.`, `Save “${gradeLabel(event.grade)}”`, () => {
       if (!task) return;
       const again = act(event.kind, task, { grade: event.grade, replaces: task.current?.id ?? null });
       acts.push({ id: again.id, task: task.task, kind: event.kind, before: task.current });
       task.current = { id: again.id, grade: event.grade };
       if (trail[at] === task.task) show();
-    }, answer.current ? `Keep “${said(answer.current.grade)}”` : "Leave it");
+    }, answer.current ? `Keep “${gradeLabel(answer.current.grade)}”` : "Leave it");
   }
 
   /* ------------------------------------------------------------------------------------- navigation */
@@ -249,7 +249,7 @@
       if (task.task !== $("desk").dataset.shown) { since = performance.now(); seen = 0; }
       $("desk").dataset.shown = task.task;
       const sides = task.documents.length > 1 ? ["A", "B"] : [null];
-      const cards = task.documents.map((doc, which) => shown(doc, topic.terms, sides[which], which ? "" : task.note));
+      const cards = task.documents.map((doc, which) => documentCard(doc, topic.terms, sides[which], which ? "" : task.note));
       $("documents").replaceChildren(...cards);
       const fresh = about(topic);
       cards.forEach(begin);
@@ -282,8 +282,8 @@
 
   function progress() {
     const saved = session.progress;
-    const done = saved.done, all = done + saved.left + saved.skipped;
-    const left = saved.left + saved.skipped;
+    const done = saved.done, all = done + saved.remaining + saved.skipped;
+    const left = saved.remaining + saved.skipped;
     const parts = [pairs() && left ? `${done} judged, at most ${left} to go` : `${done} of ${all} judged`];
     if (saved.skipped) parts.push(`${saved.skipped} skipped`);
     if (saved.seconds !== null && left) parts.push(duration(saved.seconds));
@@ -382,7 +382,7 @@
       const topic = session.topics.find((each) => each.topic === line.topic);
       const button = made("button", { type: "button" },
         made("span", {}, line.titles.join(" and ")),
-        made("span", {}, line.grade === null ? "" : said(line.grade)),
+        made("span", {}, line.grade === null ? "" : gradeLabel(line.grade)),
         made("span", { class: "of" }, [topic?.title, line.note && `note: ${line.note}`].filter(Boolean).join(" · ")));
       button.addEventListener("click", () => { $("list").close(); tasks.delete(line.task); visit(line.task); });
       return made("li", {}, button);
@@ -436,7 +436,7 @@
 
   /* Keys pressed in a frame do not reach the page: after a click it loses the focus, with the Tab key it may keep it. */
   let tabbed = 0;
-  function kept() {
+  function releaseFocus() {
     setTimeout(() => {
       if (document.activeElement?.tagName !== "IFRAME") return;
       if (performance.now() - tabbed > 500) { document.activeElement.blur(); window.focus(); }
@@ -454,7 +454,7 @@
     $("assessor").textContent = session.assessor;
     $("desk").classList.toggle("pairs", pairs());
     $("topics").replaceChildren(...session.topics.map((topic) => made("option", { value: topic.topic }, topic.title)));
-    $("grades").replaceChildren(...choices().map(({ key, grade, says: text }) => {
+    $("grades").replaceChildren(...choices().map(({ key, grade, meaning: text }) => {
       const button = made("button", { type: "button", "data-grade": grade, "aria-pressed": "false", "aria-keyshortcuts": key }, key === null ? null : made("kbd", {}, key), text);
       button.addEventListener("click", () => judge(grade));
       return button;
@@ -462,7 +462,7 @@
     $("help-how").textContent = pairs()
       ? "Read the topic, then both documents, and choose the more relevant one."
       : "Read the topic, then the document, and grade its relevance. A grade is saved, and the next document is shown.";
-    const keys = [...choices().filter((each) => each.key !== null).map(({ key, says: text }) => [key, text]),
+    const keys = [...choices().filter((each) => each.key !== null).map(({ key, meaning: text }) => [key, text]),
       ["u", "undo the last judgment"], ["s", "skip the document, and return to it later"], ["n", "write a note"],
       ["b", "go back to the previous document"], ["l", "list your judgments and skipped documents"], ["f", "long text: best passage, or the start"], ["?", "this help"]];
     $("help-keys").replaceChildren(...keys.flatMap(([key, text]) => [made("dt", {}, made("kbd", {}, key)), made("dd", {}, text)]));
@@ -516,7 +516,7 @@
   });
   for (const button of document.querySelectorAll("[data-act]")) button.addEventListener("click", KEYS[{ undo: "u", skip: "s", note: "n", back: "b", list: "l", help: "?" }[button.dataset.act]]);
   addEventListener("keydown", (event) => { if (event.key === "Tab") tabbed = performance.now(); pressed(event); });
-  addEventListener("blur", kept);
+  addEventListener("blur", releaseFocus);
   addEventListener("hashchange", () => { if (location.hash.length > 1) location.reload(); });
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) seen += performance.now() - since;

@@ -5,15 +5,15 @@ class Outbox {
   constructor(prefix, address, answered, changed) {
     Object.assign(this, { prefix, address, answered, changed });
     this.state = "saved";
-    this.kept = true; // whether this browser can store events
+    this.canStore = true; // whether this browser can store events
     this.last = 0;
     this.waiting = this.stored().sort((a, b) => a.made - b.made);
     this.wake = () => {};
     addEventListener("online", () => this.wake());
     addEventListener("beforeunload", (event) => {
-      if (this.waiting.length && !this.kept) event.preventDefault();
+      if (this.waiting.length && !this.canStore) event.preventDefault();
     });
-    this.told();
+    this.report();
     this.run();
   }
 
@@ -25,7 +25,7 @@ class Outbox {
         const key = localStorage.key(i);
         if (key.startsWith(this.prefix)) found.push(JSON.parse(localStorage.getItem(key)));
       }
-    } catch { this.kept = false; }
+    } catch { this.canStore = false; }
     return found;
   }
 
@@ -33,8 +33,8 @@ class Outbox {
     // (Two at the same moment keep their order.)
     event.made = this.last = Math.max(Date.now(), this.last + 1);
     this.waiting.push(event);
-    try { localStorage.setItem(this.prefix + event.id, JSON.stringify(event)); } catch { this.kept = false; }
-    this.told();
+    try { localStorage.setItem(this.prefix + event.id, JSON.stringify(event)); } catch { this.canStore = false; }
+    this.report();
     this.run();
   }
 
@@ -43,7 +43,7 @@ class Outbox {
     try { localStorage.removeItem(this.prefix + event.id); } catch { /* it was not stored */ }
   }
 
-  told() {
+  report() {
     if (!this.waiting.length) this.state = "saved";
     else if (this.state === "saved") this.state = "saving";
     this.changed(this.state, this.waiting.length);
@@ -73,10 +73,10 @@ class Outbox {
         pause = 500;
         this.state = "saving";
         this.answered(event, status, answer);
-        this.told();
+        this.report();
       } else {
         this.state = status === 401 || status === 403 ? "locked" : "waiting";
-        this.told();
+        this.report();
         await new Promise((resolve) => { this.wake = resolve; setTimeout(resolve, pause); });
         pause = Math.min(pause * 1.6, 8000);
       }

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 )
 @text_option("--by", "NAME", "Adjudicator who decides; not one of the assessors.")
 @option_with_default(
-    "--apart",
+    "--min-difference",
     1,
     "Minimum difference between the highest and the lowest grade.",
     type=click.IntRange(1, 10**6),
@@ -38,7 +38,12 @@ if TYPE_CHECKING:
 @flag_option("--programs", "Treat the grades of programs like those of persons.")
 @written_options
 def command(
-    file: str, decide: str | None, by: str | None, apart: int, show_all: bool, **options: Any
+    file: str,
+    decide: str | None,
+    by: str | None,
+    min_difference: int,
+    show_all: bool,
+    **options: Any,
 ) -> None:
     """List the documents on which assessors disagree, or record decisions.
 
@@ -65,7 +70,9 @@ def command(
             write_stderr(f"{format_count(number, 'decisions')} of {by} recorded")
         grades = operations.read_grades(campaign, programs=options["programs"])
         decided = operations.adjudicated_decisions(campaign)
-        disputed = disagreements(grades, decided, min_difference=apart, also_decided=show_all)
+        disputed = disagreements(
+            grades, decided, min_difference=min_difference, also_decided=show_all
+        )
         notes = {(e.assessor, e.topic, e.document): e.note for e in campaign.events() if e.note}
     rows = [
         asdict(disagreement) | {"notes": _notes(disagreement, notes)} for disagreement in disputed
@@ -94,13 +101,13 @@ def _notes(disagreement: Disagreement, notes: dict[tuple[str, str, str], str]) -
 
 
 def _table(disputed: list[Disagreement], decided: bool) -> Table:
-    head = ["topic", "document", "grades", "apart", "relevant"]
+    head = ["topic", "document", "grades", "difference", "relevant"]
     rows = [
         [
             disagreement.topic,
             disagreement.document,
             ", ".join(f"{name} {grade}" for name, grade in disagreement.grades.items()),
-            str(disagreement.apart),
+            str(disagreement.grade_difference),
             "differ" if disagreement.crosses else "agree",
             *([disagreement.decided] if decided else []),
         ]

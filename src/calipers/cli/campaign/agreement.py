@@ -135,7 +135,15 @@ def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
         format_table(
             ("assessor", "topics", "measure", "tau", "tau_AP", "pairs lost", "reversed"),
             [
-                (o.assessor, o.topics, c.measure, c.tau, c.tau_ap, len(c.lost), len(c.reversed))
+                (
+                    o.assessor,
+                    o.topics,
+                    c.measure,
+                    c.tau,
+                    c.tau_ap,
+                    len(c.no_longer_significant),
+                    len(c.reversed),
+                )
                 for o in swaps
                 for c in o.changes
             ],

@@ -84,15 +84,18 @@ def command(
         format_table(
             ("assessor", "topics", "documents", "found only by their own systems"),
             [
-                (j, len(judges[j]), assignment.loads[j], round(assignment.own[j]))
+                (j, len(judges[j]), assignment.loads[j], round(assignment.own_loads[j]))
                 for j in assignment.loads
             ],
         ),
     ]
-    if assignment.gap:
+    if assignment.optimality_gap:
         lines += [
             "",
-            f"A better assignment may exist; its objective is at most {assignment.gap:.0f} lower.",
+            (
+                "A better assignment may exist; its objective is at most "
+                f"{assignment.optimality_gap:.0f} lower."
+            ),
         ]
     write_result(asdict(assignment), lines, kind, path)
     if not is_dry_run:

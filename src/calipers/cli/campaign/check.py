@@ -74,8 +74,9 @@ def _lines(report: Any) -> Iterator[str | Table]:
          "rank without", "tau", "tau_AP", "pairs lost", "reversed"),
         [
             (result.group, c.measure, result.documents, result.relevant, *best.values,
-             *(f"{rank:g}" for rank in best.ranks), c.tau, c.tau_ap, len(c.lost), len(c.reversed))
-            for result in report.left_out
+             *(f"{rank:g}" for rank in best.ranks), c.tau, c.tau_ap,
+             len(c.no_longer_significant), len(c.reversed))
+            for result in report.leave_one_group_out
             for c, best in ((c, _best(c, result.runs)) for c in result.changes)
         ],
     )  # fmt: skip
@@ -84,8 +85,8 @@ def _lines(report: Any) -> Iterator[str | Table]:
     yield format_table(
         ("measure", "known", "tau", "tau_AP", "pairs", "lost", "reversed", "mean", "with all"),
         [
-            (s.measure, s.relevant, s.tau, s.tau_ap, s.pairs, f"{s.lost:.1f}", f"{s.reversed:.1f}",
-             s.value[1], s.value[0])
+            (s.measure, s.relevant, s.tau, s.tau_ap, s.pairs,
+             f"{s.no_longer_significant:.1f}", f"{s.reversed:.1f}", s.value[1], s.value[0])
             for s in sorted(report.sparse, key=lambda s: s.measure)
         ],
     )  # fmt: skip
@@ -105,7 +106,7 @@ def _lines(report: Any) -> Iterator[str | Table]:
             for s in report.separation
         ],
     )
-    silent = [result for result in report.told if result.kind != "separates"]
+    silent = [result for result in report.topic_separations if result.kind != "separates"]
     if silent:
         yield ""
         yield format_table(

@@ -53,7 +53,7 @@ def command(
     with Campaign.create(
         file, name=name, goal=goal, grades=levels, measures=measures or None
     ) as campaign:
-        info = campaign.about
+        info = campaign.info
         measured = info.measures or select_measures(campaign).names
     grade_list = ", ".join(f"{grade} {meaning}" for grade, meaning in info.grades.items())
     write_stderr(f"{file}: {info.name}, goal {info.goal}; grades: {grade_list}")

@@ -136,7 +136,7 @@ def command(
         set_settings(campaign, settings)
         tokens = {name: create_token(campaign, name, revoke_others=new_links) for name in names}
         sessions.renew()
-        write_stderr(f"{campaign.about.name}: {sessions.summary()}")
+        write_stderr(f"{campaign.info.name}: {sessions.summary()}")
         links = [f"{origins[0]}/a/{assessor_slug(name)}/#{token}" for name, token in tokens.items()]
         for name, link in zip(names, links, strict=True):
             click.echo(f"{name}\t{link}")
@@ -176,10 +176,10 @@ def _update_settings(settings: DisplaySettings, options: dict[str, Any]) -> Disp
     if preferences is not None:
         changes["mode"] = "preferences" if preferences else "grades"
     if among is not None:
-        changes["least"] = among
+        changes["min_grade"] = among
     changed = replace(settings, **changes)
     if among is not None and changed.mode != "preferences":
-        raise click.UsageError("--among goes with --preferences")
+        raise click.UsageError("--among requires --preferences")
     return changed
 
 

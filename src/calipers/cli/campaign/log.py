@@ -56,15 +56,17 @@ def command(
 
 
 def _table(entries: Any) -> Table:
-    head = "event", "time", "assessor", "topic", "document", "what", "before", "after", "note"
+    head = "event", "time", "assessor", "topic", "document", "action", "before", "after", "note"
     rows = [
         [
             entry.event,
             entry.time[:19],
             entry.assessor,
             entry.topic,
-            entry.document if entry.other is None else f"{entry.document} / {entry.other}",
-            f"{entry.what}{' again' * entry.again}",
+            entry.document
+            if entry.other_document is None
+            else f"{entry.document} / {entry.other_document}",
+            f"{entry.action}{' (repeat)' * entry.is_repeat}",
             *("" if grade is None else grade for grade in (entry.before, entry.after)),
             " ".join((entry.note or "").split())[:40],
         ]

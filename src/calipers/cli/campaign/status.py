@@ -54,7 +54,9 @@ def _lines(status: CampaignStatus) -> Iterator[str | Table]:
     )
     proportion = f" ({status.judged / status.to_judge:.0%})" if status.to_judge else ""
     unpooled_note = (
-        f"; in addition {format_count(status.beside, 'documents')} judged" if status.beside else ""
+        f"; in addition {format_count(status.additional_judged, 'documents')} judged"
+        if status.additional_judged
+        else ""
     )
     judged = f"{status.judged} judged{proportion}{unpooled_note}"
     yield f"{status.pooled} pooled, {status.to_judge} to judge, {judged}"

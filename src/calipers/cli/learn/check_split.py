@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 @click.command("check-split", cls=Command)
 @click.argument("table", type=InputFile())
 @text_option("--truth", "COL", "Column of the target; without it no model is scored.")
-@text_option("--part", "COL", "Column of the set of each row: train, validation or test.")
-@option_with_default("--test", 0.25, "Without --part: the proportion of test rows.", type=SHARE)
+@text_option("--split", "COL", "Column of the set of each row: train, validation or test.")
+@option_with_default("--test", 0.25, "Without --split: the proportion of test rows.", type=SHARE)
 @text_option("--features", "COL,…", "Columns of the features (default: all other columns).")
 @text_option("--group", "COL", "Column of the group of each row (user, patient).")
 @text_option("--time", "COL", "Column of the time of each row.")
@@ -38,12 +38,12 @@ def command(table: str, **options: Any) -> None:
     The checks find duplicates of test rows in the training set, groups and times in both sets,
     features that reveal the truth, and distributions that differ.
 
-    Rows of TABLE are split by --part, or else at random (by --group or --time, if given). The exit
-    code is 1 if a problem was found. Requires scikit-learn (the extra learn).
+    Rows of TABLE are divided by --split, or else at random (by --group or --time, if given). The
+    exit code is 1 if a problem was found. Requires scikit-learn (the extra learn).
 
     \b
     Examples:
-      calipers learn check-split patients.csv --truth progression --part part
+      calipers learn check-split patients.csv --truth progression --split set
       calipers learn check-split clicks.parquet --truth clicked --group user --test 0.2
     """
     kind, path = format_and_file(options, ("json",), "the result")
@@ -52,7 +52,7 @@ def command(table: str, **options: Any) -> None:
     from calipers.learning.split_checks import check_split
 
     rows = read_input_table(table).rows
-    names = {name: options[name] for name in ("truth", "part", "group", "time")}
+    names = {name: options[name] for name in ("truth", "split", "group", "time")}
     with add_location(table), options_in_errors():
         column_by_role = {
             name: column_name and column(rows, column_name, table)
@@ -66,13 +66,15 @@ def command(table: str, **options: Any) -> None:
         )
         for name in feature_names:
             column(rows, name, table)
-        part = column_by_role["part"]
-        if part is None:
+        division = column_by_role["split"]
+        if division is None:
             time = column_by_role["time"]
             group = column_by_role["group"] if time is None else None
-            part = split(rows, test=options["test"], group=group, time=time, seed=options["seed"])
+            division = split(
+                rows, test=options["test"], group=group, time=time, seed=options["seed"]
+            )
         result = check_split(
-            part,
+            division,
             rows.select(feature_names),
             column_by_role["truth"],
             group=column_by_role["group"],

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 #: Options that name one column each.
-_COLUMNS = ("fold", "repetition", "part", "group", "time", "weight")
+_COLUMNS = ("fold", "repetition", "split", "group", "time", "weight")
 
 _fitted_options = combine_options(
     repeatable_option(
@@ -67,7 +67,7 @@ _prediction_options = combine_options(
     click.option(
         "--on",
         type=click.Choice(["test", "validation"]),
-        help="With --part: the set to evaluate (default: the test set).",
+        help="With --split: the set to evaluate (default: the test set).",
     ),
     text_option(
         "--fold", "COL", "With predictions instead of estimators: column of the fold of each row."
@@ -125,7 +125,7 @@ def command(table: str, truth: str, **options: Any) -> None:
         --estimator 'ridge=sklearn.linear_model.Ridge(alpha=0.01)' \\
         --estimator ols=sklearn.linear_model.LinearRegression
       calipers learn cv scans.csv --truth malignant --probability p_net --fold fold
-      calipers learn cv scans.csv --truth malignant --probability p_net --part part \\
+      calipers learn cv scans.csv --truth malignant --probability p_net --split set \\
         --threshold accuracy
     """
     output = OutputOptions.take(options)

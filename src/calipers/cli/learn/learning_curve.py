@@ -51,4 +51,4 @@ def command(table: str, train_sizes: str | None, **options: Any) -> None:
     from calipers.learning.learning_curves import learning_curve
 
     options["train_sizes"] = None if train_sizes is None else parse_values(train_sizes)
-    run_learning_command(learning_curve, table, options, ("part", "group", "time", "weight"))
+    run_learning_command(learning_curve, table, options, ("split", "group", "time", "weight"))

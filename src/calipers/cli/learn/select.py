@@ -22,7 +22,7 @@ from calipers.cli.output import DATA, format_and_file, format_options, write_res
 from calipers.cli.tables import read_input_table
 from calipers.cli.wording import options_in_errors
 
-_COLUMNS = ("part", "group", "time", "weight")
+_COLUMNS = ("split", "group", "time", "weight")
 
 
 @click.command("select", cls=Command)
@@ -63,15 +63,15 @@ def command(table: str, truth: str, **options: Any) -> None:
     """Select a model and estimate its performance by nested validation.
 
     The performance is estimated on rows that were not used for the selection: by nested
-    cross-validation, or with --part by one split of the rows of TABLE into training, validation and
-    test sets.
+    cross-validation, or with --split by one split of the rows of TABLE into training, validation
+    and test sets.
 
     \b
     Examples:
       calipers learn select patients.csv --truth progression -m MSE \\
         --estimator 'stiff=sklearn.linear_model.Ridge(alpha=10)' \\
         --estimator 'loose=sklearn.linear_model.Ridge(alpha=0.1)'
-      calipers learn select patients.csv --truth progression --part part \\
+      calipers learn select patients.csv --truth progression --split set \\
         --estimator sklearn.linear_model.LinearRegression \\
         --estimator sklearn.tree.DecisionTreeRegressor
     """

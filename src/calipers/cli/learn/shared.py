@@ -35,8 +35,8 @@ from calipers.cli.wording import options_in_errors
 from calipers.learning.parameters import (
     GROUP,
     INNER,
-    PART,
     POSITIVE,
+    SPLIT_ROWS,
     THRESHOLD,
     TIME,
     WEIGHT,
@@ -79,7 +79,7 @@ def divided_options(folds: int, repeats: int) -> Option:
             f"Number of repetitions of the split (default: {times}).",
             type=click.IntRange(1),
         ),
-        argument_option(PART),
+        argument_option(SPLIT_ROWS),
     )
 
 

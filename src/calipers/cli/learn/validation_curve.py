@@ -44,12 +44,12 @@ def command(table: str, param_range: str, **options: Any) -> None:
     Examples:
       calipers learn validation-curve patients.csv --truth progression \\
         --estimator sklearn.tree.DecisionTreeRegressor --param-name max_depth --param-range 1,2,4,8
-      calipers learn validation-curve patients.csv --truth progression --part part \\
+      calipers learn validation-curve patients.csv --truth progression --split set \\
         --estimator sklearn.tree.DecisionTreeRegressor --param-name max_depth --param-range 1,2,4,8
     """
     from calipers.learning.learning_curves import validation_curve
 
     options["param_range"] = parse_values(param_range)
-    if options["n_repeats"] is options["part"] is options["time"] is None:
+    if options["n_repeats"] is options["split"] is options["time"] is None:
         options["n_repeats"] = REPEATS
-    run_learning_command(validation_curve, table, options, ("part", "group", "time", "weight"))
+    run_learning_command(validation_curve, table, options, ("split", "group", "time", "weight"))

@@ -299,7 +299,7 @@ def _systems(
                 is_probability=kind == "probability",
             )
     for name, column in predicted.items():
-        predicted_codes = repeats(classes.codes_of(column, column_name("predicted", name)))
+        predicted_codes = repeats(classes.encode(column, column_name("predicted", name)))
         system = systems.get(name, MulticlassOutput(name, problem))
         systems[name] = replace(system, predicted=predicted_codes)
     return systems

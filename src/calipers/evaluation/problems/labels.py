@@ -19,7 +19,7 @@ from calipers.data.multilabel import (
     LabelMatrix,
     LabelRows,
     check_forms,
-    is_columns_of_labels,
+    is_label_columns,
     label_names,
     read_rows,
     to_indicators,
@@ -354,7 +354,7 @@ def _systems_by_name(outputs: Any, kind: str) -> dict[str, Any]:
     """Return systems by name; a dict with a numeric column for each label is one system."""
     if outputs is None:
         return {}
-    return {UNNAMED: outputs} if is_columns_of_labels(outputs) else named_systems(outputs, kind)
+    return {UNNAMED: outputs} if is_label_columns(outputs) else named_systems(outputs, kind)
 
 
 def _systems(
