@@ -25,7 +25,7 @@ from calipers.inference import paired_tests, policy, two_samples
 from calipers.inference import two_samples as unpaired
 from calipers.inference.clusters import ClusterIndex, two_parts_error
 from calipers.inference.intervals import Interval
-from calipers.inference.method_limits import FEW_DEALT_OF_CELLS
+from calipers.inference.method_limits import MAX_PERMUTED_ROWS_OF_COUNTS
 from calipers.inference.settings import Settings
 from calipers.statistics import Moments
 
@@ -262,7 +262,7 @@ def test_the_larger_p_value_of_two_counts(p: float) -> None:
         for said in (np.repeat([0.9, 0.1], 50), np.tile([0.9, 0.1], 50))
     )
     assert compared(right, wrong)[1].p == pytest.approx(2 / (DRAWS + 1))
-    few = replace(right, n=FEW_DEALT_OF_CELLS)
+    few = replace(right, n=MAX_PERMUTED_ROWS_OF_COUNTS)
     assert beside(few, wrong, p)[1].p == p
 
 

@@ -20,8 +20,8 @@ from calipers.inference.proportions import wilson
 from calipers.inference.sample_size_models import (
     NAN,
     AreaVarianceModel,
-    DesignEffect,
     MeanVarianceModel,
+    MeasureVarianceModel,
     MultiSystemVarianceModel,
     ProportionVarianceModel,
     interval_half_width,
@@ -46,7 +46,7 @@ class PlanTarget:
     ``assurance`` the probability with which a half-width is to be reached.
     """
 
-    known: DesignEffect
+    known: MeasureVarianceModel
     goal: str
     targets: Mapping[str, float]
     wanted_power: float
@@ -275,7 +275,7 @@ def design_from_pilot(
     goal: str,
     test: str,
     systems: int,
-) -> DesignEffect:
+) -> MeasureVarianceModel:
     """Return the design that a pilot evaluation implies."""
     name = _find_pilot_measure(measure, pilot)
     for requested in (system, baseline):
@@ -358,7 +358,9 @@ def _per_unit(pilot: Evaluation, name: str, system: str) -> FloatArray | None:
     return np.asarray(values, np.float64) if same else None
 
 
-def _difference_design(name: str, pilot: Evaluation, system: str, baseline: str) -> DesignEffect:
+def _difference_design(
+    name: str, pilot: Evaluation, system: str, baseline: str
+) -> MeasureVarianceModel:
     """Return the design of the difference of two systems."""
     difference = _difference(name, pilot, system, baseline)
     first, second = (_per_unit(pilot, name, s) for s in (system, baseline))
@@ -378,7 +380,7 @@ def _difference_design(name: str, pilot: Evaluation, system: str, baseline: str)
                 f"{system} and {baseline} are right on the same rows, so no row is discordant"
             )
         design = ProportionVarianceModel(NAN, discordant, is_difference=True)
-        return DesignEffect(
+        return MeasureVarianceModel(
             name, design, difference.unit, 1.0, {"discordant": discordant}, difference.n
         )
     return _scaled_design(name, difference, pair=True)
@@ -409,13 +411,13 @@ def _difference(name: str, pilot: Evaluation, system: str, baseline: str) -> Dif
     raise InputError(f"the pilot has no difference of {system} and {baseline} in {name}")
 
 
-def _value_design(name: str, pilot: Evaluation, system: str) -> DesignEffect:
+def _value_design(name: str, pilot: Evaluation, system: str) -> MeasureVarianceModel:
     """Return the design of the value of one system."""
     estimate = pilot.exact(system, name)
     definition = parse_measure(name, prefer=pilot.task).definition
     if estimate.method.startswith("Wilson") and estimate.has_interval:
         proportion = _effective_rows(estimate) / estimate.n
-        return DesignEffect(
+        return MeasureVarianceModel(
             name,
             ProportionVarianceModel(estimate.value),
             estimate.unit,
@@ -435,11 +437,13 @@ def _value_design(name: str, pilot: Evaluation, system: str) -> DesignEffect:
             _scaled_name(estimate.method),
             is_scaled=True,
         )
-        return DesignEffect(name, area, estimate.unit, 1.0, {"value": estimate.value}, estimate.n)
+        return MeasureVarianceModel(
+            name, area, estimate.unit, 1.0, {"value": estimate.value}, estimate.n
+        )
     return _scaled_design(name, estimate, pair=False)
 
 
-def _unit_design(name: str, values: FloatArray, unit: str, *, pair: bool) -> DesignEffect:
+def _unit_design(name: str, values: FloatArray, unit: str, *, pair: bool) -> MeasureVarianceModel:
     """Return the design of Student's t on values per unit."""
     if len(values) < 2:
         raise InputError(
@@ -452,10 +456,12 @@ def _unit_design(name: str, values: FloatArray, unit: str, *, pair: bool) -> Des
         )
     key = "sd of differences" if pair else "sd"
     design = MeanVarianceModel(sd, pair, value=NAN if pair else float(values.mean()))
-    return DesignEffect(name, design, unit, 1.0, {key: sd}, len(values), values)
+    return MeasureVarianceModel(name, design, unit, 1.0, {key: sd}, len(values), values)
 
 
-def _scaled_design(name: str, estimate: Difference | Estimate, *, pair: bool) -> DesignEffect:
+def _scaled_design(
+    name: str, estimate: Difference | Estimate, *, pair: bool
+) -> MeasureVarianceModel:
     """Return the design whose standard error is scaled by 1/√n."""
     if not estimate.has_interval or not estimate.standard_error > 0:
         reason = f" ({estimate.interval_reason})" if estimate.interval_reason else ""
@@ -465,7 +471,9 @@ def _scaled_design(name: str, estimate: Difference | Estimate, *, pair: bool) ->
     design = MeanVarianceModel(
         se * math.sqrt(estimate.n), pair, is_student=False, value=value, source=source
     )
-    return DesignEffect(name, design, estimate.unit, 1.0, {"standard error": se}, estimate.n)
+    return MeasureVarianceModel(
+        name, design, estimate.unit, 1.0, {"standard error": se}, estimate.n
+    )
 
 
 def _effective_rows(estimate: Estimate) -> float:

@@ -449,7 +449,7 @@ class MultiSystemVarianceModel(VarianceModel):
 
 
 @dataclass(frozen=True)
-class DesignEffect:
+class MeasureVarianceModel:
     """Variance model of a measure with the units that the user counts.
 
     ``unit_ratio`` is the number of units of the model for each unit that the user counts.

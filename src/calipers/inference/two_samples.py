@@ -14,9 +14,9 @@ from calipers.inference import intervals, paired_tests, policy, proportions
 from calipers.inference.clusters import two_parts_error
 from calipers.inference.intervals import Interval
 from calipers.inference.method_limits import (
-    FEW_DEALT,
     FEW_DEGREES,
     FEW_POSITIVES_OF_PARTS,
+    MAX_PERMUTED_ROWS,
     max_permuted,
 )
 from calipers.inference.paired_tests import TestResult
@@ -283,7 +283,7 @@ def _exact_shares(
     if first.settings.is_bootstrap_requested:
         return None
     (n,), (m,) = first.sizes(), second.sizes()
-    test = fisher(first.value, n, second.value, m) if min(n, m) <= FEW_DEALT else None
+    test = fisher(first.value, n, second.value, m) if min(n, m) <= MAX_PERMUTED_ROWS else None
     result = None if test is None else _analytic_result(first, second)
     return None if result is None or test is None else (result[0], test)
 

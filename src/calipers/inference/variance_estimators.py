@@ -175,7 +175,7 @@ class TwoClassVariance(VarianceEstimator):
 
 
 @dataclass(frozen=True, eq=False)
-class OutOfBagSelection(VarianceEstimator):
+class JackknifeVariance(VarianceEstimator):
     """Jackknife variance estimator, with Student's t.
 
     A column has the change of the value when each of ``size`` (effective) rows is left out; the

@@ -226,8 +226,8 @@ class Fold:
 
 
 @dataclass(frozen=True)
-class Part:
-    """One of several similar parts, such as that of each system.
+class Subsection:
+    """One of several similar subsections, such as that of each system.
 
     It is under a heading, or folded if the others can be unfolded. ``remark``, next to the title,
     says what it contains.
@@ -288,7 +288,7 @@ Block = (
     | Table
     | WideTable
     | Fold
-    | Part
+    | Subsection
     | Figures
     | Pairs
     | Explorer
@@ -299,11 +299,12 @@ Block = (
 def simplify(blocks: Iterable[Block]) -> Iterator[Block]:
     """Yield the blocks that every format has.
 
-    Parts are under headings, charts become captions and tables, and interactive blocks are omitted.
+    Subsections are under headings, charts become captions and tables, and interactive blocks are
+    omitted.
     """
     for block in blocks:
         match block:
-            case Part():
+            case Subsection():
                 yield Heading(block.title, block.level)
                 yield from simplify(block.blocks)
             case Provenance():

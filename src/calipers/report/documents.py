@@ -33,8 +33,8 @@ from calipers.report.blocks import (
     Medium,
     Notes,
     Pairs,
-    Part,
     Provenance,
+    Subsection,
     Table,
     Term,
     Terms,
@@ -510,7 +510,7 @@ def _labels(label_tables: Sequence[LabelTable], look: DisplayOptions) -> Iterato
         title = f"{kind}{_system_suffix(label_table, label_tables)}"
         table = Table.from_rows(*class_tables.label_grid(label_table), title)
         if len(label_tables) > 1:
-            yield Part(title, [table], open=label_table is shown_tables[0])
+            yield Subsection(title, [table], open=label_table is shown_tables[0])
         else:
             yield from (Heading(title, anchor="labels"), table)
     if look.is_in_browser:
@@ -568,7 +568,7 @@ def _slices_by_measure(all_slices: Slices, evaluation: Evaluation) -> Iterator[B
             ]
             if nonsignificant:
                 measures = ", ".join(name(group.measure) for group in nonsignificant)
-                yield Part(
+                yield Subsection(
                     f"No slice {words} all other rows by {measures}",
                     [_slice_part(all_slices, group, evaluation) for group in nonsignificant],
                 )
@@ -578,7 +578,7 @@ def _slices_by_measure(all_slices: Slices, evaluation: Evaluation) -> Iterator[B
 
 def _slice_part(
     all_slices: Slices, group: SliceGroup, evaluation: Evaluation, *, is_open: bool = False
-) -> Part:
+) -> Subsection:
     definition = table_rows.definitions_by_measure(evaluation).get(group.name)
     slice_whiskers = tables.whiskers(
         [row.estimate_cells.estimate for row in group.rows], definition, evaluation.systems
@@ -586,7 +586,7 @@ def _slice_part(
     columns = _without_measure(tables.slice_columns(all_slices, group.rows, slice_whiskers))
     table = Table(columns, title=f"{group.measure} by {group.column}")
     significant_slices = ", ".join(map(name, group.significant_slices))
-    return Part(
+    return Subsection(
         f"{name(group.measure)} {table_rows.arrow(definition)}".rstrip(),
         [table],
         level=4,
@@ -609,7 +609,7 @@ def _systems_within_by_measure(all_slices: Slices) -> Iterator[Block]:
             table = Table(
                 _without_measure(tables.within_columns(all_slices, measure_rows)), title=title
             )
-            yield Part(name(measure), [table], level=4, open=not index)
+            yield Subsection(name(measure), [table], level=4, open=not index)
             n_shown += len(measure_rows)
     if omission_note := within_left_out_text(len(all_slices.differences) - n_shown):
         yield Lines([omission_note])
@@ -636,7 +636,7 @@ def threshold_document(threshold_tables: ThresholdTables, look: DisplayOptions) 
             continue
         table = Table(drop_empty_columns(columns), title=title)
         if len(threshold_tables) > 1:
-            yield Part(title, [table], open=not index)
+            yield Subsection(title, [table], open=not index)
         else:
             yield from [] if look.is_on_screen else [Heading(title, anchor="cutoffs")]
             yield table
