@@ -39,14 +39,14 @@ MOST_RESAMPLED = 10_000
 
 @dataclass(frozen=True)
 class PlanTarget:
-    """Target of a plan, given the known design.
+    """Target of a plan, given a variance model.
 
     ``goal`` is the kind of target and ``targets`` are its numbers by name; ``wanted_power`` is the
     requested power, ``level`` the level of each comparison, ``effect`` the design effect, and
     ``assurance`` the probability with which a half-width is to be reached.
     """
 
-    known: MeasureVarianceModel
+    variance_model: MeasureVarianceModel
     goal: str
     targets: Mapping[str, float]
     wanted_power: float
@@ -62,7 +62,7 @@ class PlanTarget:
 
     def check(self) -> None:
         """Check that the target can be reached with some number of units."""
-        design, name = self.known.design, self.known.measure
+        design, name = self.variance_model.design, self.variance_model.measure
         if self.goal == "difference":
             largest = design.largest(self.difference)
             if abs(self.difference) > largest:
@@ -93,16 +93,16 @@ class PlanTarget:
 
     def _units(self, n: float) -> float:
         """Return the number of independent units of the design among ``n`` units of the user."""
-        return n * self.known.unit_ratio / self.effect
+        return n * self.variance_model.unit_ratio / self.effect
 
     def half_width(self, n: float) -> float:
         """Return the expected half-width with ``n`` units."""
         units = self._units(n)
-        return self.known.design.half_width(units, self.level) if units >= 2 else NAN
+        return self.variance_model.design.half_width(units, self.level) if units >= 2 else NAN
 
     def power(self, n: float) -> float:
         """Return the power for the target with ``n`` units."""
-        design, units = self.known.design, self._units(n)
+        design, units = self.variance_model.design, self._units(n)
         if units < 2:
             return NAN
         if self.goal == "difference":
@@ -119,7 +119,7 @@ class PlanTarget:
 
     def detectable(self, n: float) -> float:
         """Return the minimum detectable difference at the requested power."""
-        design, units = self.known.design, self._units(n)
+        design, units = self.variance_model.design, self._units(n)
         if units < 2 or not design.is_difference or self.goal == "margin":
             return NAN
         sign = -1.0 if self.difference < 0 else 1.0
@@ -142,19 +142,21 @@ class PlanTarget:
             size = sample_size.smallest_n(
                 lambda n: self.half_width(n) <= self.targets["half_width"]
             )
-        elif self.goal == "reference" and isinstance(self.known.design, ProportionVarianceModel):
+        elif self.goal == "reference" and isinstance(
+            self.variance_model.design, ProportionVarianceModel
+        ):
             size = sample_size.smallest_stable_n(self.power, self.wanted_power)
         else:
             size = sample_size.smallest_n(lambda n: self.power(n) >= self.wanted_power)
         if size is None:
             raise InputError(
-                f"more than {sample_size.MAX_UNITS:.0e} {self.known.unit} would be needed"
+                f"more than {sample_size.MAX_UNITS:.0e} {self.variance_model.unit} would be needed"
             )
         return size
 
     def assured(self) -> int | None:
         """Find the number of units that reaches the half-width with the requested assurance."""
-        width, design = self.targets["half_width"], self.known.design
+        width, design = self.targets["half_width"], self.variance_model.design
 
         def assurance(n: int) -> float:
             units = self._units(n)
@@ -169,8 +171,8 @@ class PlanTarget:
     def planned(self, n: int | None, *, level: float, n_resamples: int, seed: int) -> Plan:
         """Return the plan for ``n`` units, or for the required number of units."""
         self.check()
-        known, design = self.known, self.known.design
-        n = known.pilot if n is None and self.goal == "size" else n
+        variance_model, design = self.variance_model, self.variance_model.design
+        n = variance_model.pilot if n is None and self.goal == "size" else n
         if n is None and self.goal == "size":
             raise InputError(
                 "no target is given; expected half_width=, difference=, margin= or reference=, or "
@@ -186,9 +188,9 @@ class PlanTarget:
             question = "half_width"
         subject = "the difference" if design.is_difference else "the value"
         return Plan(
-            measure=known.measure,
+            measure=variance_model.measure,
             n=n,
-            unit=known.unit,
+            unit=variance_model.unit,
             targets=self._requested_targets(),
             half_width=rows[n].half_width,
             power=rows[n].power,
@@ -197,13 +199,13 @@ class PlanTarget:
             level_each=self.level,
             half_width_of=f"{subject}, {design.method('half_width')}",
             method=design.method(question),
-            assumed=known.assumptions,
+            assumed=variance_model.assumptions,
             table=tuple(rows[size] for size in sorted(rows)),
-            pilot=known.pilot,
+            pilot=variance_model.pilot,
             n_assured=self.assured() if searched and self.goal == "half_width" else None,
             n_conservative=self._cautious() if searched else None,
             simulated=_resample_power(self, n, n_resamples, seed),
-            notes=(*known.notes, *self._notes(n)),
+            notes=(*variance_model.notes, *self._notes(n)),
         )
 
     def _requested_targets(self) -> dict[str, float]:
@@ -217,19 +219,25 @@ class PlanTarget:
 
     def _cautious(self) -> int | None:
         """Find the size if the standard deviation were at its upper confidence limit."""
-        known = self.known
-        if not isinstance(known.design, MeanVarianceModel) or known.values is None:
+        variance_model = self.variance_model
+        if (
+            not isinstance(variance_model.design, MeanVarianceModel)
+            or variance_model.values is None
+        ):
             return None
-        wide = replace(known.design, sd=sample_size.upper_sd(known.design.sd, len(known.values)))
-        return replace(self, known=replace(known, design=wide)).search()
+        wide = replace(
+            variance_model.design,
+            sd=sample_size.upper_sd(variance_model.design.sd, len(variance_model.values)),
+        )
+        return replace(self, variance_model=replace(variance_model, design=wide)).search()
 
     def _notes(self, n: int) -> Iterator[str]:
         if self.effect != 1:
             yield f"Clusters reduce the effective sample size: design effect {self.effect:.4g}."
-        if self.known.unit_ratio != 1 and self.known.pilot is None:
-            counted = round(n * self.known.unit_ratio)
-            yield f"About {counted:,} of them count for {self.known.measure}."
-        design = self.known.design
+        if self.variance_model.unit_ratio != 1 and self.variance_model.pilot is None:
+            counted = round(n * self.variance_model.unit_ratio)
+            yield f"About {counted:,} of them count for {self.variance_model.measure}."
+        design = self.variance_model.design
         widths = self.goal in ("half_width", "size") and self._units(n) >= 2
         if widths and isinstance(design, AreaVarianceModel) and design.normal_at is not None:
             normal = replace(design, error_at=design.normal_at)
@@ -246,10 +254,13 @@ def _resample_power(target: PlanTarget, n: int, n_resamples: int, seed: int) -> 
     Units are resampled with replacement, and their mean is shifted to the target difference, so no
     normal distribution is assumed.
     """
-    values = target.known.values
+    values = target.variance_model.values
     if values is None or n > MOST_RESAMPLED or target.goal not in ("half_width", "difference"):
         return {}
-    if not isinstance(target.known.design, MeanVarianceModel) or target.known.design.test != "t":
+    if (
+        not isinstance(target.variance_model.design, MeanVarianceModel)
+        or target.variance_model.design.test != "t"
+    ):
         return {}
     from scipy.special import stdtrit
 

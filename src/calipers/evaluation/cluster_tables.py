@@ -172,7 +172,9 @@ def _table(system: Clustering, silhouette_measures: Sequence[Measure]) -> LabelT
         ):
             part["Jaccard"] = column
     level, name = system.settings.level, system.name
-    return LabelTable(name, system.names, system.sizes, counts, **parts, level=level, of="cluster")
+    return LabelTable(
+        name, system.names, system.sizes, counts, **parts, level=level, row_kind="cluster"
+    )
 
 
 def _cluster_rows(system: Clustering, measure: Measure) -> Iterator[tuple[float, float, float]]:

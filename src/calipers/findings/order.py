@@ -23,7 +23,7 @@ class UnorderedInfluence:
 
 
 @rule("neighbors-alike", "caution", UnorderedInfluence, cost="some rows")
-def neighbouring_rows(subject: Subject, data: UnorderedInfluence) -> Iterator[Claim]:
+def neighboring_rows(subject: Subject, data: UnorderedInfluence) -> Iterator[Claim]:
     """Rows next to each other are correlated, and neither times nor clusters of rows are given.
 
     The influence of rows on the first measure has a lag-1 autocorrelation of

@@ -95,7 +95,7 @@ def _miscalibration_message(
         "Recalibrate the probabilities on other rows.",
         {"AUC": area, **values},
         subject.shown_among("AUC", *RECALIBRATION, "ECE", "Brier", "log-loss"),
-        about=", ".join(aspects),
+        aspect=", ".join(aspects),
     )
 
 
@@ -242,7 +242,7 @@ def _overprediction_message(
             "proportion of the rows": occurs,
         },
         subject.shown_among("precision", "recall", "specificity", "NPV"),
-        about=label,
+        aspect=label,
     )
 
 

@@ -58,7 +58,7 @@ def _coverage_off(subject: Subject, name: str, nominal: float) -> FindingDraft:
         "conformal prediction.",
         {"coverage": coverage, "nominal coverage": nominal},
         subject.shown_among(name, f"interval-score@{nominal:.10g}", f"mean-width@{nominal:.10g}"),
-        about=f"{nominal:.10g}, {mend}",
+        aspect=f"{nominal:.10g}, {mend}",
     )
 
 
@@ -107,7 +107,7 @@ def _miscoverage_message(
             "p": p,
         },
         subject.shown_among(f"interval-coverage@{nominal:.10g}", f"interval-score@{nominal:.10g}"),
-        about="higher" if high.value > low.value else "lower",
+        aspect="higher" if high.value > low.value else "lower",
     )
 
 

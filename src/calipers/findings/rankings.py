@@ -243,7 +243,7 @@ def topic_carries(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
             },
             (table.measure,),
             systems=(name,),
-            about=table.topics[topic_index],
+            aspect=table.topics[topic_index],
         )
 
 
@@ -336,7 +336,7 @@ def _decisive_topic_message(
         (table.measure,),
         level,
         systems=(difference.system, difference.baseline),
-        about=table.topics[topic_index],
+        aspect=table.topics[topic_index],
     )
 
 

@@ -81,7 +81,7 @@ def _outlying_rater_message(
         "not be wrong.",
         {"gain": gain},
         subject.shown_among(panel.measure),
-        about=name,
+        aspect=name,
     )
 
 

@@ -89,7 +89,7 @@ class Residuals:
         return Moments.from_rows(self.values, self.weight)
 
     @cached_property
-    def centred(self) -> FloatArray:
+    def centered(self) -> FloatArray:
         """Residuals minus their mean."""
         return self.values - self._moments.mean
 
@@ -111,7 +111,9 @@ class Residuals:
     @property
     def quartiles(self) -> tuple[float, float]:
         """First and third quartile of the centered residuals."""
-        low, high = (quantile(self.centred, proportion, self.weight) for proportion in (0.25, 0.75))
+        low, high = (
+            quantile(self.centered, proportion, self.weight) for proportion in (0.25, 0.75)
+        )
         return low, high
 
     def mean(self, values: FloatArray) -> float:

@@ -36,8 +36,8 @@ MAX_PROPORTION = 0.01
 _NORMAL = math.sqrt(math.pi / 2)
 #: √n times the standard deviation, for normal residuals, of mean absolute over standard deviation.
 _OF_NORMAL = math.sqrt(1 - 3 / math.pi)
-#: The number of rows that are named.
-_NAMED = 3
+#: Maximum number of rows whose names a finding lists.
+_MAX_LISTED_ROWS = 3
 
 
 @rule("heavy-tails", "caution", NumericPredictions, cost="rows")
@@ -50,7 +50,7 @@ def heavy_tails(subject: Subject, predictions: NumericPredictions) -> Iterator[C
     residuals = predictions.residuals
     if not residuals.is_usable:
         return
-    size = np.abs(residuals.centred)
+    size = np.abs(residuals.centered)
     ratio = residuals.mean(size) / residuals.deviation
     se = _OF_NORMAL / math.sqrt(residuals.size)
     if residuals.clusters is not None:
@@ -83,7 +83,7 @@ def skewed_residuals(subject: Subject, predictions: NumericPredictions) -> Itera
     residuals = predictions.residuals
     if not residuals.is_usable:
         return
-    below = (residuals.centred < 0).astype(np.float64)
+    below = (residuals.centered < 0).astype(np.float64)
     proportion_below = residuals.mean(below)
     beyond = abs(proportion_below - 0.5) - UNEVEN
     if beyond <= 0:
@@ -94,8 +94,8 @@ def skewed_residuals(subject: Subject, predictions: NumericPredictions) -> Itera
     width = 0.9 * min(residuals.deviation, (third - first) / 1.349) * residuals.size**-0.2
     if not width > 0:
         return
-    near = np.exp(-np.square(residuals.centred / width) / 2) / (width * math.sqrt(2 * math.pi))
-    se = residuals.error(below + residuals.mean(near) * residuals.centred)
+    near = np.exp(-np.square(residuals.centered / width) / 2) / (width * math.sqrt(2 * math.pi))
+    se = residuals.error(below + residuals.mean(near) * residuals.centered)
     limits = intervals.student(proportion_below, se, residuals.size, subject.level)
     interval = IntervalNumber(proportion_below, max(limits.low, 0.0), min(limits.high, 1.0))
     is_skewed = interval.low > 0.5 + UNEVEN or interval.high < 0.5 - UNEVEN
@@ -106,20 +106,20 @@ def skewed_residuals(subject: Subject, predictions: NumericPredictions) -> Itera
 def _skewness_message(subject: Subject, interval: IntervalNumber) -> FindingDraft:
     proportion_below = interval.value
     which = "below" if proportion_below > 0.5 else "above"
-    part = (
+    proportion = (
         interval
         if proportion_below > 0.5
         else IntervalNumber(1 - proportion_below, 1 - interval.high, 1 - interval.low)
     )
     side = "high" if proportion_below > 0.5 else "low"
     return FindingDraft(
-        f"{subject.title}: the residuals are skewed; {part} of them are {which} their mean, and "
-        f"the largest are of predictions that are too {side}. RMSE rewards predicting the mean, "
-        "MAE the median, and here the two differ: choose the measure accordingly. Symmetric "
+        f"{subject.title}: the residuals are skewed; {proportion} of them are {which} their mean, "
+        f"and the largest are of predictions that are too {side}. RMSE rewards predicting the "
+        "mean, MAE the median, and here the two differ: choose the measure accordingly. Symmetric "
         "intervals (normal, Student) are less accurate; the default ones allow for skewness.",
-        {f"proportion {which} the mean": part},
+        {f"proportion {which} the mean": proportion},
         subject.shown_among("RMSE", "MSE", "MAE", "mean-error"),
-        about=which,
+        aspect=which,
     )
 
 
@@ -160,7 +160,7 @@ def _trend_message(subject: Subject, residuals: Residuals, trend: LinearTrend) -
             "p": trend.p,
         },
         subject.shown_among("RMSE", "MSE", "MAE", "mean-error", "R2"),
-        about=tendency,
+        aspect=tendency,
     )
 
 
@@ -215,7 +215,7 @@ def _heteroscedasticity_message(
             "p": trend.p,
         },
         subject.shown_among("RMSE", "MSE", "MAE", "RMSLE", "MAPE"),
-        about=grow,
+        aspect=grow,
     )
 
 
@@ -253,9 +253,9 @@ def rows_carry(subject: Subject, predictions: NumericPredictions) -> Iterator[Fi
     yield FindingDraft(
         f"{subject.title}: {k:,} of {format_count(influential.rows, 'rows')} "
         f"account{'s' if k == 1 else ''} for {format_percent(round(proportion, 2))} of the squared "
-        f"error: {format_first(influential.names, _NAMED)}. Without {'it' if k == 1 else 'them'} "
-        f"the RMSE would be {format_number(then)} instead of {format_number(now)}; check the truth "
-        f"{'of this row' if k == 1 else 'of these rows'}.",
+        f"error: {format_first(influential.names, _MAX_LISTED_ROWS)}. Without "
+        f"{'it' if k == 1 else 'them'} the RMSE would be {format_number(then)} instead of "
+        f"{format_number(now)}; check the truth {'of this row' if k == 1 else 'of these rows'}.",
         {
             "influential rows": k,
             "proportion of the squared error": proportion,

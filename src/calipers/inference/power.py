@@ -119,17 +119,17 @@ def all_detectable(
     [0.0292, 0.0584, 0.028]
     """
     errors = np.asarray(se, np.float64)
-    known = np.isfinite(errors) & (errors > 0)
-    known &= [freedom is None or freedom >= 1 for freedom in degrees]
+    valid_mask = np.isfinite(errors) & (errors > 0)
+    valid_mask &= [freedom is None or freedom >= 1 for freedom in degrees]
     freedoms = np.array([0.0 if freedom is None else freedom for freedom in degrees])
     shift = np.full(len(errors), NAN)
-    tests = np.column_stack([freedoms, np.broadcast_to(level, errors.shape)])[known]
+    tests = np.column_stack([freedoms, np.broadcast_to(level, errors.shape)])[valid_mask]
     distinct, test_index = np.unique(tests, axis=0, return_inverse=True)
     test_degrees, test_levels = distinct.T
     distinct_shifts = _detectable_shift(
         np.where(test_degrees == 0, NAN, test_degrees), test_levels, power
     )
-    shift[known] = distinct_shifts[test_index.reshape(-1)]
+    shift[valid_mask] = distinct_shifts[test_index.reshape(-1)]
     return shift * errors
 
 
@@ -145,8 +145,8 @@ def _detectable_shift(degrees: FloatArray, level: FloatArray, power: float) -> F
         if (abs(high - low) <= _EPSILON * abs(high)).all():
             break
         with np.errstate(invalid="ignore", divide="ignore"):  # where the power is flat
-            part = np.nan_to_num(above / (above - below)) if turn % 4 < 3 else 0.5
-        x = high - part * (high - low)
+            fraction = np.nan_to_num(above / (above - below)) if turn % 4 < 3 else 0.5
+        x = high - fraction * (high - low)
         value = _two_sided_power(x, level, degrees) - power
         crossed = value * above <= 0
         low, below = np.where(crossed, high, low), np.where(crossed, above, below / 2)
@@ -294,12 +294,12 @@ def share_power(proportion: float, reference: float, n: float, level: float = 0.
     from scipy.special import bdtr, bdtrc
 
     n = math.floor(n)
-    centre, reach = (
+    center, reach = (
         n * reference,
         normal_quantile(level) * math.sqrt(n * reference * (1 - reference)),
     )
-    # Rejected are counts strictly beyond centre ± reach.
-    below, above = math.ceil(centre - reach) - 1, math.floor(centre + reach)
+    # Rejected are counts strictly beyond center ± reach.
+    below, above = math.ceil(center - reach) - 1, math.floor(center + reach)
     power = 0.0
     if below >= 0:
         power += float(bdtr(below, n, proportion))

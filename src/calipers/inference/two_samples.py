@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from calipers.inference import intervals, paired_tests, policy, proportions
-from calipers.inference.clusters import two_parts_error
+from calipers.inference.clusters import subset_difference_error
 from calipers.inference.intervals import Interval
 from calipers.inference.method_limits import (
     FEW_DEGREES,
@@ -439,8 +439,8 @@ def _cluster_robust_result(
         ours.influence_values.any() and theirs.influence_values.any()
     ):
         return None
-    parts = (influence.space.cluster_sums(influence.column) for influence in (ours, theirs))
-    se, degrees = two_parts_error(*parts)
+    cluster_sums = (influence.space.cluster_sums(influence.column) for influence in (ours, theirs))
+    se, degrees = subset_difference_error(*cluster_sums)
     value, level, name = (
         first.value - second.value,
         first.settings.level,

@@ -486,7 +486,7 @@ def bias_variance(
     ...     LinearRegression(), generate=draw, test=(grid[:, None], grid**2),
     ...     exact=True, noise=0.01, sampled=False,
     ... )
-    >>> [(name, round(part.value, 4)) for name, part in found.rows_by_value[0].parts.items()]
+    >>> [(name, round(part.value, 4)) for name, part in found.rows_by_value[0].components.items()]
     [('error', 0.0179), ('bias²', 0.0058), ('variance', 0.0021), ('noise', 0.01)]
     """
     require_sklearn()

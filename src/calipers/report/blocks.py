@@ -64,11 +64,13 @@ def has_names(text: str) -> bool:
 
 
 def render_text(
-    text: str, of_name: Callable[[str], str] = str, of_rest: Callable[[str], str] = str
+    text: str, convert_name: Callable[[str], str] = str, convert_text: Callable[[str], str] = str
 ) -> str:
     """Return a text without its marks, with names and other parts converted to a format."""
-    parts = _NAME.split(text)  # every second one is a name
-    return "".join((of_name if i % 2 else of_rest)(part) for i, part in enumerate(parts))
+    segments = _NAME.split(text)  # every second one is a name
+    return "".join(
+        (convert_name if i % 2 else convert_text)(segment) for i, segment in enumerate(segments)
+    )
 
 
 @dataclass(frozen=True)

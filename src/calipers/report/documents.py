@@ -227,17 +227,17 @@ def evaluation(
     if result.costs is not None:
         yield from _costs(result, result.costs, look)
     if look.medium.has_sections:
-        by_class = any(table.of == "class" for table in result.label_tables)
+        by_class = any(table.row_kind == "class" for table in result.label_tables)
         if not look.is_in_browser:  # where they are drawn
             yield from _confusions(result.confusions, look.orientation, has_class_table=by_class)
         yield from _labels(result.label_tables, look)
-    parts = [
+    sections = [
         () if result.slices is None else slices(result.slices, look, result),
         () if result.thresholds is None else threshold_document(result.thresholds, look),
     ]
     if look.medium is not Medium.NOTEBOOK:
-        for part in parts if look.is_on_screen else reversed(parts):
-            yield from part
+        for section in sections if look.is_on_screen else reversed(sections):
+            yield from section
     if look.is_in_browser:
         yield from _chart_blocks(result, look.orientation)
         yield from _definitions(_all_definitions(result))
@@ -515,9 +515,9 @@ def _labels(label_tables: Sequence[LabelTable], look: DisplayOptions) -> Iterato
             yield from (Heading(title, anchor="labels"), table)
     if look.is_in_browser:
         for label_table in shown_tables:
-            if label_table.of not in captioned_kinds:
+            if label_table.row_kind not in captioned_kinds:
                 yield Lines([class_tables.label_caption(label_table)])
-            captioned_kinds.add(label_table.of)
+            captioned_kinds.add(label_table.row_kind)
 
 
 def _system_suffix(
@@ -786,16 +786,16 @@ def _charts_of_comparison(result: Comparison) -> Iterator[Block]:
     from calipers.report.figures.units import every_unit_figure
 
     of_units, missing = every_unit_figure(result)
-    parts = []
+    notes = []
     if len(result) > MOST_DIFFERENCES:
-        parts.append("Charts show only the first measures; the table has all of them.")
+        notes.append("Charts show only the first measures; the table has all of them.")
     if missing and result.per_unit is not None:
         unit = shorten_name(result.per_unit.unit.removesuffix("s"))
-        parts.append(
+        notes.append(
             f"{numbers.format_count(missing)} of {len(result):,} differences are not drawn {unit} "
             f"by {unit}; comparison.per_unit has the values."
         )
-    yield from _charts(assign_ids([*comparison_figures(result), *of_units]), " ".join(parts))
+    yield from _charts(assign_ids([*comparison_figures(result), *of_units]), " ".join(notes))
 
 
 def _splits(result: Comparison) -> Iterator[Block]:

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     "grade and optionally note.",
     type=InputFile(),
 )
-@text_option("--by", "NAME", "Adjudicator who decides; not one of the assessors.")
+@text_option("--by adjudicator", "NAME", "Adjudicator who decides; not one of the assessors.")
 @option_with_default(
-    "--apart",
+    "--apart min_difference",
     1,
     "Minimum difference between the highest and the lowest grade.",
     type=click.IntRange(1, 10**6),
@@ -38,7 +38,12 @@ if TYPE_CHECKING:
 @flag_option("--programs", "Treat the grades of programs like those of persons.")
 @written_options
 def command(
-    file: str, decide: str | None, by: str | None, apart: int, show_all: bool, **options: Any
+    file: str,
+    decide: str | None,
+    adjudicator: str | None,
+    min_difference: int,
+    show_all: bool,
+    **options: Any,
 ) -> None:
     """List the documents on which assessors disagree, or record decisions.
 
@@ -52,7 +57,7 @@ def command(
       calipers campaign adjudicate digits.campaign --decide decided.csv --by eve
     """
     kind, path = format_and_file(options, DATA, "the list")
-    if (decide is None) != (by is None):
+    if (decide is None) != (adjudicator is None):
         raise click.UsageError("--decide and --by go together")
     from calipers.campaign import operations
     from calipers.campaign.assessor_agreement import disagreements
@@ -60,12 +65,14 @@ def command(
     from calipers.report.numbers import format_count
 
     with Campaign.open(file, readonly=decide is None) as campaign:
-        if decide is not None and by is not None:
-            number = operations.decide(campaign, _decisions(decide), by)
-            write_stderr(f"{format_count(number, 'decisions')} of {by} recorded")
+        if decide is not None and adjudicator is not None:
+            number = operations.decide(campaign, _decisions(decide), adjudicator)
+            write_stderr(f"{format_count(number, 'decisions')} of {adjudicator} recorded")
         grades = operations.read_grades(campaign, programs=options["programs"])
         decided = operations.adjudicated_decisions(campaign)
-        disputed = disagreements(grades, decided, min_difference=apart, also_decided=show_all)
+        disputed = disagreements(
+            grades, decided, min_difference=min_difference, also_decided=show_all
+        )
         notes = {(e.assessor, e.topic, e.document): e.note for e in campaign.events() if e.note}
     rows = [
         asdict(disagreement) | {"notes": _notes(disagreement, notes)} for disagreement in disputed

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.files import Command, InputFile
-from calipers.cli.options import SHARE, option_with_default, text_option
+from calipers.cli.options import PROPORTION, option_with_default, text_option
 from calipers.cli.output import format_and_file, format_options, write_document, write_output
 from calipers.cli.process import EXIT_UNMET
 from calipers.cli.tables import read_input_table
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 @click.argument("table", type=InputFile())
 @text_option("--truth", "COL", "Column of the target; without it no model is scored.")
 @text_option("--part", "COL", "Column of the set of each row: train, validation or test.")
-@option_with_default("--test", 0.25, "Without --part: the proportion of test rows.", type=SHARE)
+@option_with_default(
+    "--test", 0.25, "Without --part: the proportion of test rows.", type=PROPORTION
+)
 @text_option("--features", "COL,…", "Columns of the features (default: all other columns).")
 @text_option("--group", "COL", "Column of the group of each row (user, patient).")
 @text_option("--time", "COL", "Column of the time of each row.")
@@ -66,13 +68,13 @@ def command(table: str, **options: Any) -> None:
         )
         for name in feature_names:
             column(rows, name, table)
-        part = column_by_role["part"]
-        if part is None:
+        subset = column_by_role["part"]
+        if subset is None:
             time = column_by_role["time"]
             group = column_by_role["group"] if time is None else None
-            part = split(rows, test=options["test"], group=group, time=time, seed=options["seed"])
+            subset = split(rows, test=options["test"], group=group, time=time, seed=options["seed"])
         result = check_split(
-            part,
+            subset,
             rows.select(feature_names),
             column_by_role["truth"],
             group=column_by_role["group"],

@@ -180,7 +180,7 @@ class _Section:
 
     title: str = ""
     anchor: str = ""
-    parts: list[Markup] = field(default_factory=list)
+    fragments: list[Markup] = field(default_factory=list)
 
 
 @dataclass
@@ -206,10 +206,10 @@ class _Page:
                     text = _sentence(block.text)
                     sections.append(_Section(text, self.anchor(block.anchor or text)))
                 case Provenance():
-                    parts = [self.render(block)]
-                    sections.append(_Section("Provenance", self.anchor("provenance"), parts))
+                    fragments = [self.render(block)]
+                    sections.append(_Section("Provenance", self.anchor("provenance"), fragments))
                 case _:
-                    sections[-1].parts.append(self.render(block))
+                    sections[-1].fragments.append(self.render(block))
         return title, sections
 
     @property
