@@ -11,7 +11,7 @@ import numpy as np
 from calipers.data.errors import InputError
 from calipers.data.frequency_weights import RowRepeats
 from calipers.evaluation.estimates import estimate_measure
-from calipers.findings.clusters import ENOUGH, Bisections, bisection_gain
+from calipers.findings.clusters import MIN_CLUSTER_SIZE, Bisections, bisection_gain
 from calipers.inference.method_limits import MOST_POINTS, SAMPLED_POINTS
 from calipers.report.numbers import format_count
 from calipers.report.safe_names import join_words
@@ -222,7 +222,7 @@ def bisect_clusters(system: Clustering) -> Bisections:
         if len(rows) > MOST_CUT:
             rows = rows[random.permutation(len(rows))[:MOST_CUT]]
         points[k] = len(rows)
-        if len(rows) >= ENOUGH:
+        if len(rows) >= MIN_CLUSTER_SIZE:
             centered_points = system.points[rows] - system.points[rows].mean(axis=0)
             centered_points = centered_points / max(float(np.abs(centered_points).max()), 1e-300)
             left_vectors = np.linalg.svd(centered_points, full_matrices=False)[0]

@@ -307,7 +307,7 @@ def from_quantiles(sample: Sample, results: EvaluationResults) -> tuple[Finding,
 
 
 #: Maximum number of points that are expanded from their counts to be permuted.
-MOST_DEALT = 10_000_000
+MAX_PERMUTED_POINTS = 10_000_000
 
 
 def from_clusterings(sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
@@ -319,7 +319,7 @@ def from_clusterings(sample: Sample, results: EvaluationResults) -> tuple[Findin
     distance_measures = [m.plain for m in sample.measures if m.definition.reads == "distances"]
     for name, s in systems.items():
         is_permutable = s.truth is not None and (
-            s.point_counts is None or s.point_counts.sum() <= MOST_DEALT
+            s.point_counts is None or s.point_counts.sum() <= MAX_PERMUTED_POINTS
         )
         known: list[object] = (
             [PermutationTest(cache(partial(_permutation_p, s)))] if is_permutable else []

@@ -20,7 +20,7 @@ MIN_NEGATIVE_PROPORTION = 0.1
 
 #: The smallest cluster that is tested for two groups; and √n times the standard deviation of the
 #: proportion of variance that splitting n uniformly distributed points in two removes.
-ENOUGH, SPREAD = 40, 0.28
+MIN_CLUSTER_SIZE, SPREAD = 40, 0.28
 
 #: A cluster is unstable below the first mean Jaccard index, stable above the second (Hennig 2007).
 UNSTABLE, STABLE = 0.6, 0.75
@@ -217,13 +217,13 @@ def _bias_note(descriptions: Iterable[str]) -> str:
 
 @rule("bimodal-cluster", "information", Bisections, cost="results", counts=True)
 def bimodal_cluster(subject: Subject, halves: Bisections) -> Iterator[Claim]:
-    """At least one cluster of {ENOUGH} or more points is bimodal along its longest axis.
+    """At least one cluster of {MIN_CLUSTER_SIZE} or more points is bimodal along its longest axis.
 
     Splitting it in two along the axis of largest variance removes a significantly larger proportion
     of this variance than splitting uniformly distributed points (corrected for the number of
     clusters).
     """
-    tested_mask = halves.points >= ENOUGH
+    tested_mask = halves.points >= MIN_CLUSTER_SIZE
     if not tested_mask.any():
         return
     p = np.ones(len(halves.points))

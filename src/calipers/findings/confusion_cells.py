@@ -153,7 +153,7 @@ class ConfusionCells:
                 return lambda level: _student(value, se, df, level)
             n: float = self.clusters  # clusters without any variation count as one row each
             return lambda level: IntervalNumber.within(
-                value, proportions.paired_shares(high, low, n, level)
+                value, proportions.paired_proportions(high, low, n, level)
             )
 
         # With weights, the effective number of rows, scaled from that of the rows in either set.
@@ -163,7 +163,7 @@ class ConfusionCells:
         weight = float(either(self.matrix))
         n = effective_size(weight, either(self.matrix.squared)) * total / weight
         return lambda level: IntervalNumber.within(
-            value, proportions.paired_shares(high, low, n, level)
+            value, proportions.paired_proportions(high, low, n, level)
         )
 
     def prediction_ratio(self, code: int) -> AtLevel:

@@ -92,7 +92,7 @@ class MultilabelRows:
                 proportion,
                 proportions.clopper_pearson(
                     proportion,
-                    clusters.share_size(proportion, error, cluster_weights, n, level),
+                    clusters.proportion_size(proportion, error, cluster_weights, n, level),
                     level,
                 ),
             )
@@ -122,7 +122,7 @@ class MultilabelRows:
             either_weight = float(weight[either].sum())
             n = effective_size_of(weight[either]) * total / either_weight
         return lambda level: IntervalNumber.within(
-            value, proportions.paired_shares(high, low, n, level)
+            value, proportions.paired_proportions(high, low, n, level)
         )
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
 
 #: The smallest number of rows (effective rows, or clusters) for findings on residuals.
-ENOUGH = 20
+MIN_ROWS = 20
 #: Relative rounding error of residuals.
 ROUNDING = 1e-12
 
@@ -82,7 +82,7 @@ class Residuals:
     @property
     def is_usable(self) -> bool:
         """Whether there are enough rows for findings, and residuals are not constant."""
-        return self.size >= ENOUGH and self._moments.m2 > ROUNDING**2 * self._moments.weight
+        return self.size >= MIN_ROWS and self._moments.m2 > ROUNDING**2 * self._moments.weight
 
     @cached_property
     def _moments(self) -> Moments:

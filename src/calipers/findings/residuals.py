@@ -11,7 +11,7 @@ import numpy as np
 
 from calipers.findings.formatting import IntervalNumber, format_first
 from calipers.findings.linear_trend import LinearTrend, fit_line
-from calipers.findings.regression import ENOUGH, NumericPredictions, Residuals
+from calipers.findings.regression import MIN_ROWS, NumericPredictions, Residuals
 from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_mean, rule
 from calipers.inference import intervals
 from calipers.report.numbers import format_count, format_number, format_percent
@@ -44,7 +44,7 @@ _MAX_LISTED_ROWS = 3
 def heavy_tails(subject: Subject, predictions: NumericPredictions) -> Iterator[Claim]:
     """Residuals have significantly heavier tails than normal residuals (Geary 1935).
 
-    With {ENOUGH} rows or more, their standard deviation is at least {HEAVY:g} times their mean
+    With {MIN_ROWS} rows or more, their standard deviation is at least {HEAVY:g} times their mean
     absolute deviation, significantly more than for normal ones.
     """
     residuals = predictions.residuals
@@ -77,8 +77,8 @@ def _heavy_tails(subject: Subject, ratio: float) -> FindingDraft:
 def skewed_residuals(subject: Subject, predictions: NumericPredictions) -> Iterator[Claim]:
     """Residuals are significantly skewed.
 
-    With {ENOUGH} rows or more, the interval of the proportion of residuals below their mean is more
-    than {UNEVEN:g} away from one half.
+    With {MIN_ROWS} rows or more, the interval of the proportion of residuals below their mean is
+    more than {UNEVEN:g} away from one half.
     """
     residuals = predictions.residuals
     if not residuals.is_usable:
@@ -127,16 +127,16 @@ def _skewness_message(subject: Subject, interval: IntervalNumber) -> FindingDraf
 def residual_trend(subject: Subject, predictions: NumericPredictions) -> Iterator[Claim]:
     """Residuals have a significant linear trend in the rank of the prediction.
 
-    With {ENOUGH} rows or more, the trend explains at least {NOTABLE:g} of the residual variance,
-    and the interval of its slope excludes 0 (HC3, with at least {ENOUGH} degrees of freedom or half
-    the number of rows).
+    With {MIN_ROWS} rows or more, the trend explains at least {NOTABLE:g} of the residual variance,
+    and the interval of its slope excludes 0 (HC3, with at least {MIN_ROWS} degrees of freedom or
+    half the number of rows).
     """
     residuals = predictions.residuals
     trend = residuals.line if residuals.is_usable else None
     if trend is None or math.isnan(trend.p):
         return
     # With few degrees of freedom a few rows in the tail determine the slope.
-    notable = trend.explained >= NOTABLE and trend.degrees >= min(ENOUGH, residuals.size / 2)
+    notable = trend.explained >= NOTABLE and trend.degrees >= min(MIN_ROWS, residuals.size / 2)
     yield Claim(trend.p if notable else 1.0, partial(_trend_message, subject, residuals, trend))
 
 
@@ -168,7 +168,7 @@ def _trend_message(subject: Subject, residuals: Residuals, trend: LinearTrend) -
 def heteroscedastic_errors(subject: Subject, predictions: NumericPredictions) -> Iterator[Claim]:
     """Absolute residuals depend significantly on the rank of the prediction.
 
-    With {ENOUGH} rows or more, their mean is {GROWN:g} times as large or larger in one extreme
+    With {MIN_ROWS} rows or more, their mean is {GROWN:g} times as large or larger in one extreme
     quintile of the predictions than in the other, and Glejser's test (corrected for skewness, HC3)
     is significant.
     """
@@ -223,11 +223,11 @@ def _heteroscedasticity_message(
 def rows_carry(subject: Subject, predictions: NumericPredictions) -> Iterator[FindingDraft]:
     """Few rows account for half of the squared error.
 
-    With {ENOUGH} rows or more, they are at most {MAX_PROPORTION:g} of the rows, or a single one (in
-    batches, at most {MOST_LARGEST:,} rows).
+    With {MIN_ROWS} rows or more, they are at most {MAX_PROPORTION:g} of the rows, or a single one
+    (in batches, at most {MOST_LARGEST:,} rows).
     """
     residuals = predictions.residuals
-    if residuals.size < ENOUGH:
+    if residuals.size < MIN_ROWS:
         return
     if predictions.row_name is not None:
         influential = _largest_rows(residuals, predictions.row_name)

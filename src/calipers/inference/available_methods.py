@@ -14,8 +14,8 @@ from calipers.inference import bayesian_bootstrap, intervals, paired_tests, prop
 from calipers.inference.intervals import ROUNDING, Interval
 from calipers.inference.method_limits import (
     ERROR_OF_ONE_ROW,
-    FEW_BESIDE_ONE_ROW,
     FEW_FOR_NORMAL,
+    MIN_ROWS_FOR_ONE_ROW_ERROR,
     n_randomizations,
 )
 from calipers.inference.point_estimate import Limits, PointEstimate, UnitGroups, UnitValues
@@ -107,7 +107,7 @@ def _transformed_interval(reading: PointEstimate, error: StandardError, level: f
         return intervals.no_interval(name, at_end if se >= 0 else "too_few_rows")
     se_factor = 1.0
     rows = (reading.sizes() or (effective_number(reading),))[0]
-    if reading.transform == "rest" and rows >= FEW_BESIDE_ONE_ROW:
+    if reading.transform == "rest" and rows >= MIN_ROWS_FOR_ONE_ROW_ERROR:
         se_factor = min(se_factor, ERROR_OF_ONE_ROW / (se * scale.slope(value)))
     if reading.clusters is not None:
         name = reading.clusters.annotate_method(name)
@@ -204,7 +204,7 @@ def _wilson_of_clusters(reading: PointEstimate, error: StandardError, level: flo
     scaled = error.se / length, error.degrees or 0.0
     rows = (reading.sizes() or (effective_number(reading),))[0]
     is_proportion = reading.kind in _PROPORTIONS
-    size = reading.clusters.share_size(
+    size = reading.clusters.proportion_size(
         proportion, scaled, denominator, rows if is_proportion else np.inf, level
     )
     interval = proportions.wilson(proportion, size, level)

@@ -377,7 +377,7 @@ class ClusterIndex:
         interval = intervals.normal_mean(value, wide, level)
         return replace(interval, method=self.annotate_method(method), se=se)
 
-    def share_error(
+    def proportion_error(
         self, value: float, proportions: FloatArray, margin: FloatArray
     ) -> ClusterError:
         """Return the standard error of a proportion of a margin, a ratio of sums over clusters.
@@ -388,7 +388,7 @@ class ClusterIndex:
         influence = np.where(margin > 0, margin * (np.nan_to_num(proportions) - value), 0.0)
         return cr2(influence / margin.sum(), margin)
 
-    def share_size(
+    def proportion_size(
         self,
         value: float,
         error: tuple[float, float],
@@ -419,12 +419,12 @@ class ClusterIndex:
     ) -> tuple[float, float]:
         """Return the effective size of a proportion of a margin and its degrees of freedom.
 
-        The size is that of :meth:`share_size`; it is NaN if there are fewer than two clusters.
+        The size is that of :meth:`proportion_size`; it is NaN if there are fewer than two clusters.
         ``matrix`` has the clusters as its leading axis, ``measure`` is the measure.
         """
         margin = np.asarray(getattr(matrix, measure.definition.proportion_of))
-        error = self.share_error(value, measure.apply(matrix), margin)
-        return self.share_size(value, error, margin, rows, level), error.degrees
+        error = self.proportion_error(value, measure.apply(matrix), margin)
+        return self.proportion_size(value, error, margin, rows, level), error.degrees
 
     def separated_interval(
         self, area: float, positive: npt.NDArray[np.bool_], level: float

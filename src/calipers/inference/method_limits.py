@@ -43,7 +43,7 @@ HEAVY_KURTOSIS = 2.0
 #: normal, uneven, skewed, t with 3 and 5 degrees of freedom and with outliers this covered the
 #: truth as often, to 0.1 of 100, as the error itself; with 4 and 6 rows up to 1 of 100 less often.
 ERROR_OF_ONE_ROW = 1.0
-FEW_BESIDE_ONE_ROW = 10
+MIN_ROWS_FOR_ONE_ROW_ERROR = 10
 
 #: With fewer positives, influence values underestimate the variance of differences of areas: with
 #: 45 positives the test of a PR-AUC erred 6.5 times of 100 (the bootstrap's 5.2, and that of an AP
@@ -138,11 +138,11 @@ FLOOR = 0.1
 #: With more units than the first, or more steps than the second (units × pairs × measures ×
 #: randomizations), values are not randomized: with so large samples the distribution of the largest
 #: |t| from influence values is as good.
-MOST_DEALT_UNITS = 2_000
-MOST_DEALS = 10_000_000_000
+MAX_RANDOMIZED_UNITS = 2_000
+MAX_RANDOMIZATION_STEPS = 10_000_000_000
 
 #: With more units, values are not permuted for one measure, which would take too long.
-MOST_DEALT = 100_000
+MAX_PERMUTED_UNITS = 100_000
 
 #: Influences on the differences of a family are stored until all are known: up to the first number
 #: in double precision, up to the second (80 MB) in single precision, which changes their
@@ -189,7 +189,7 @@ def n_for_adjusted_p(tests: int, settings: Settings) -> int:
 
 
 #: With fewer training sets, bias and variance cannot be estimated.
-FEWEST_SETS = 3
+MIN_TRAINING_SETS = 3
 #: With fewer, the interval of a bias has a caution: with 20 it covered the truth 90 to 95 times of
 #: 100.
 FEW_SETS = 50

@@ -264,7 +264,7 @@ def _quadrature_nodes() -> tuple[FloatArray, FloatArray]:
 # --- Proportions and areas -----------------------------------------------------------------------
 
 
-def share_power(proportion: float, reference: float, n: float, level: float = 0.95) -> float:
+def proportion_power(proportion: float, reference: float, n: float, level: float = 0.95) -> float:
     """Return the power to show that a proportion differs from a known reference.
 
     The test is whether Wilson's interval excludes the reference, which is the score test. The power
@@ -288,7 +288,7 @@ def share_power(proportion: float, reference: float, n: float, level: float = 0.
 
     Examples
     --------
-    >>> round(share_power(0.9, 0.8, 107), 4), round(share_power(0.9, 0.8, 108), 4)
+    >>> round(proportion_power(0.9, 0.8, 107), 4), round(proportion_power(0.9, 0.8, 108), 4)
     (0.8191, 0.8101)
     """
     from scipy.special import bdtr, bdtrc
@@ -353,7 +353,7 @@ def mcnemar_power(first_only: float, second_only: float, n: float, level: float 
     return float(np.sum(np.where(k >= 0, reject, 0.0) * binom.pmf(rows, n, discordant)))
 
 
-def two_shares_power(first: float, second: float, n: float, level: float = 0.95) -> float:
+def two_proportions_power(first: float, second: float, n: float, level: float = 0.95) -> float:
     """Return the power of the score test of two independent proportions.
 
     Parameters
@@ -378,7 +378,7 @@ def two_shares_power(first: float, second: float, n: float, level: float = 0.95)
 
     Examples
     --------
-    >>> round(two_shares_power(0.9, 0.85, 686), 3)
+    >>> round(two_proportions_power(0.9, 0.85, 686), 3)
     0.8
     """
     from scipy.special import ndtr

@@ -180,7 +180,7 @@ def agresti_coull(proportion: float, n: float, level: float) -> Interval:
     return interval.clip(0.0, 1.0)
 
 
-def paired_shares(first: float, second: float, n: float, level: float) -> Interval:
+def paired_proportions(first: float, second: float, n: float, level: float) -> Interval:
     """Return Bonett and Price's (2012) interval of a difference between two disjoint proportions.
 
     It is Wald's after adding a row to each of two disjoint sets of rows. It is the difference
@@ -203,7 +203,7 @@ def paired_shares(first: float, second: float, n: float, level: float) -> Interv
 
     Examples
     --------
-    >>> interval = paired_shares(12 / 100, 4 / 100, 100, 0.95)
+    >>> interval = paired_proportions(12 / 100, 4 / 100, 100, 0.95)
     >>> round(interval.low, 4), round(interval.high, 4)
     (-0.0017, 0.1585)
     """

@@ -37,7 +37,7 @@ AREAS = USUAL_AREAS
 COARSE_AT_A_TIME = 100_000
 
 #: A coarse curve has a point every 64 rows, or every 2^k times as many in a longer table.
-FEWEST_ROWS = 64
+MIN_ROWS_PER_POINT = 64
 
 #: How many numbers of either class the replicates held at a time may have, per thread.
 AT_A_TIME = 1_000_000
@@ -160,7 +160,7 @@ class ScoreReplicates:
 
         settings, rows = self.settings, len(self.ranked_rows.last_mask)
         # So a curve has about as many points as a part of it that is taken apart has rows.
-        step = max(FEWEST_ROWS, 2 ** int(np.log2(max(rows, 1)) / 2 - 1))
+        step = max(MIN_ROWS_PER_POINT, 2 ** int(np.log2(max(rows, 1)) / 2 - 1))
         areas, curve = _core.bootstrap_coarse(
             *self.ranked_rows, settings.seed, settings.n_resamples, step
         )

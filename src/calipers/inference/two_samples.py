@@ -231,7 +231,7 @@ def _two_sample_result(
     of_second: Callable[[], PointEstimate],
     permuted_difference: Callable[[int], PermutedDifference | None],
 ) -> tuple[Interval, TestResult]:
-    exact = _exact_shares(first, second)
+    exact = _exact_proportions(first, second)
     if exact is not None:
         return exact
     permuted = permuted_difference(max_permuted(first, second))
@@ -271,7 +271,7 @@ def _two_sample_result(
     return independent_interval, test
 
 
-def _exact_shares(
+def _exact_proportions(
     first: PointEstimate, second: PointEstimate
 ) -> tuple[Interval, TestResult] | None:
     """Return Newcombe's interval and Fisher's exact test of two proportions, one of them small.

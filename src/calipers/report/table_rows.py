@@ -249,7 +249,7 @@ def severity_prefix(finding: Finding) -> str:
 
 
 #: The largest number of similar findings on pairs of systems that are reported separately.
-MOST_ALIKE = 3
+MAX_SIMILAR = 3
 #: The largest number of findings of a kind, about different aspects, with a sentence each.
 MOST_OF_A_KIND = 6
 
@@ -265,12 +265,12 @@ def deduplicate_findings(findings: Sequence[Finding]) -> list[tuple[Finding, lis
         groups: list[tuple[Finding, list[Finding]]] = []
         for similar in group_by(kind, lambda f: f.aspect).values():
             n_systems = len(similar[0].systems)
-            if n_systems == 1 or (n_systems and len(similar) > MOST_ALIKE):
+            if n_systems == 1 or (n_systems and len(similar) > MAX_SIMILAR):
                 groups.append((similar[0], similar[1:]))
             else:
                 groups += [(finding, []) for finding in similar]
         if kind[0].systems and kind[0].aspect and len(groups) > MOST_OF_A_KIND:
-            groups, others = groups[:MOST_ALIKE], groups[MOST_ALIKE:]
+            groups, others = groups[:MAX_SIMILAR], groups[MAX_SIMILAR:]
             groups[-1][1].extend(
                 finding for first, similar in others for finding in (first, *similar)
             )
