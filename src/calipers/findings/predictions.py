@@ -247,8 +247,8 @@ def _overprediction_message(
 
 
 @dataclass(frozen=True, eq=False)
-class TunedThreshold:
-    """Threshold that optimises a measure on the rows that it is evaluated on.
+class OptimizedThreshold:
+    """Threshold that optimizes a measure on the rows that it is evaluated on.
 
     ``out_of_bag`` returns the out-of-bag value of a measure of counts, and ``note`` reports both
     values.
@@ -260,9 +260,9 @@ class TunedThreshold:
     note: Callable[[ScoreTable], str]
 
 
-@rule("tuned-threshold", "warning", ScoreTable, TunedThreshold, cost="replicates", counts=True)
+@rule("tuned-threshold", "warning", ScoreTable, OptimizedThreshold, cost="replicates", counts=True)
 def tuned_threshold(
-    subject: Subject, table: ScoreTable, tuned: TunedThreshold
+    subject: Subject, table: ScoreTable, tuned: OptimizedThreshold
 ) -> Iterator[FindingDraft]:
     """Thresholds were optimised on the rows that they are evaluated on."""
     values, measure = {"threshold": tuned.threshold}, tuned.measure

@@ -88,11 +88,11 @@ def conditional_miscoverage(subject: Subject, predictions: QuantilePredictions) 
         notable = abs(extreme_means[1].value - extreme_means[0].value) >= MIN_DIFFERENCE
         yield Claim(
             trend.p if notable else 1.0,
-            partial(_miscoverage_message, subject, nominal, extreme_means, trend.p),
+            partial(_conditional_miscoverage_message, subject, nominal, extreme_means, trend.p),
         )
 
 
-def _miscoverage_message(
+def _conditional_miscoverage_message(
     subject: Subject, nominal: float, extreme_means: tuple[IntervalNumber, IntervalNumber], p: float
 ) -> FindingDraft:
     low, high = extreme_means
