@@ -195,7 +195,7 @@ def decomposed(sets: int, tested: int, dear: int) -> World:
                 param_name="degree", param_range=degrees, noise=NOISE**2, exact=not tested,
                 sampled=bool(tested), seed=seed,
             )  # fmt: skip
-            return {f"{p}, {row.value}": row.parts[p] for row in made for p in PARTS}
+            return {f"{p}, {row.value}": row.components[p] for row in made for p in PARTS}
 
         return evaluate
 
@@ -265,7 +265,7 @@ def classes(sets: int, rows: int, bins: int, dear: int) -> World:
                 Bins(bins), x[:, None], y, test=(at[:, None], truth), training_sets=sets,
                 n_resamples=n_resamples, seed=seed,
             )  # fmt: skip
-            return {name: made.rows_by_value[0].parts[name] for name in OF_LABELS}
+            return {name: made.rows_by_value[0].components[name] for name in OF_LABELS}
 
         return evaluate
 

@@ -258,7 +258,7 @@ def test_small_matrices_stand_below_the_table(folder: Path, capsys: Capsys) -> N
 
 def test_the_choices_are_those_of_a_confusion_matrix() -> None:
     assert command.ORIENTATIONS == results.ORIENTATIONS
-    assert tuple(results.NORMALISED) == command.NORMALISED
+    assert tuple(results.NORMALIZATIONS) == command.NORMALIZATIONS
 
 
 USAGE = {

@@ -87,7 +87,7 @@ def test_a_threshold_is_chosen_on_the_validation_rows(scored, tmp_path):
     [found] = made.tuned_thresholds
     validation, test = part == "validation", part == "test"
     right = [(score[validation] >= t) == truth[validation] for t in score[validation]]
-    assert found.tuned_there == max(of.mean() for of in right)
+    assert found.apparent_tuned == max(of.mean() for of in right)
     [threshold] = found.thresholds
     assert made["accuracy"].value == ((score[test] >= threshold) == truth[test]).mean()
     assert found.sentence in made.notes

@@ -90,7 +90,7 @@ def test_what_is_not_known_is_not_drawn() -> None:
 def test_the_table_of_clusters_is_counted() -> None:
     label = np.where(KIND == 2, 1, KIND)
     (table,) = cal.clustering(None, label, KIND, interval="none").label_tables
-    assert table.of == "cluster"
+    assert table.row_kind == "cluster"
     of_class = np.bincount(KIND)
     rows = table.rows()
     assert rows[1] == {

@@ -343,7 +343,7 @@ def three(items: int = 120) -> dict[str, Any]:
 def test_tables_of_pairs_and_raters() -> None:
     said = three()
     pairs, each = cal.agreement(said).label_tables
-    assert (pairs.of, pairs.labels[0], each.of, each.labels) == (
+    assert (pairs.row_kind, pairs.labels[0], each.row_kind, each.labels) == (
         "pair",
         "a ~ b",
         "rater",
@@ -704,7 +704,11 @@ def test_who_said_what_in_batches(more: dict[str, Any], monkeypatch: pytest.Monk
     ours, theirs = (cal.agreement(data=table, engine=of, **asked) for of in ("stream", "memory"))
     assert len(ours.label_tables) == len(theirs.label_tables) == 4
     for one, other in zip(ours.label_tables, theirs.label_tables, strict=True):
-        assert (one.system, one.of, one.labels) == (other.system, other.of, other.labels)
+        assert (one.system, one.row_kind, one.labels) == (
+            other.system,
+            other.row_kind,
+            other.labels,
+        )
         np.testing.assert_array_equal(one.truth, other.truth)
         assert set(one.counts) == set(other.counts)
         for name in one.counts:

@@ -534,11 +534,11 @@ def test_orientation_and_shares() -> None:
     ev = cal.classification(["a", "a", "b", "c"], ["a", "b", "b", "b"])
     own = ev.confusion
     np.testing.assert_array_equal(own.table("predicted-rows"), own.counts.T)
-    np.testing.assert_array_equal(own.table(normalise="truth").sum(axis=1), [1, 1, 1])
-    np.testing.assert_array_equal(own.table(normalise="all"), own.counts / 4)
-    np.testing.assert_array_equal(own.table(normalise="prediction")[:, 2], [np.nan] * 3)
-    with pytest.raises(ValueError, match="normalise is 'rows'"):
-        own.table(normalise="rows")
+    np.testing.assert_array_equal(own.table(normalize="truth").sum(axis=1), [1, 1, 1])
+    np.testing.assert_array_equal(own.table(normalize="all"), own.counts / 4)
+    np.testing.assert_array_equal(own.table(normalize="prediction")[:, 2], [np.nan] * 3)
+    with pytest.raises(ValueError, match="normalize is 'rows'"):
+        own.table(normalize="rows")
     assert own.to_markdown().splitlines()[2] == "| **a** | 1 | 1 | 0 |"
 
 

@@ -168,8 +168,8 @@ def test_difference_of_accuracies() -> None:
 
 def test_a_share_against_a_known_one() -> None:
     made = cal.plan("accuracy", value=0.9, reference=0.8)
-    assert made.power == power.share_power(0.9, 0.8, made.n)
-    assert min(power.share_power(0.9, 0.8, n) for n in range(made.n, 1000)) >= 0.8
+    assert made.power == power.proportion_power(0.9, 0.8, made.n)
+    assert min(power.proportion_power(0.9, 0.8, n) for n in range(made.n, 1000)) >= 0.8
     mean = cal.plan("RMSE", value=3, sd=2, reference=2.5)
     assert mean.n == math.ceil(TTestPower().solve_power(0.25, None, 0.05, 0.8))
 

@@ -26,7 +26,7 @@ def test_each_row_is_what_an_evaluation_at_that_threshold_is(beside: str) -> Non
         "count": {"count": np.arange(90) % 4},
         "cluster": {"cluster": np.arange(90) // 2},
     }[beside]
-    made = cal.threshold_table(SICK, MARKER, at=[0.5, 1.5], **columns, **FEW)
+    made = cal.threshold_table(SICK, MARKER, thresholds=[0.5, 1.5], **columns, **FEW)
     for row in made.rows():
         ev = cal.classification(
             SICK, score=MARKER, threshold=row["cutoff"], measures=[*DEFAULT_MEASURES, "TP", "detection-prevalence"],
@@ -58,22 +58,22 @@ def test_of_very_many_scores_some_are_taken_and_a_note_says_so() -> None:
 
 def test_several_systems_of_an_evaluation() -> None:
     ev = cal.classification(SICK, score={"a": MARKER, "b": -MARKER}, level=0.9, **FEW)
-    made = cal.threshold_table(ev, at=0.5)
+    made = cal.threshold_table(ev, thresholds=0.5)
     assert [table.system for table in made] == ["a", "b"]
     assert made.level == 0.9
-    assert len(cal.threshold_table(ev, at=0.5, system="b")) == 1
+    assert len(cal.threshold_table(ev, thresholds=0.5, system="b")) == 1
     assert "Thresholds of a" in str(made)
     assert cal.from_json(made.to_json()).rows() == made.rows()
 
 
 def test_at_the_prevalence_of_use() -> None:
-    made = cal.threshold_table(SICK, MARKER, at=[1.0], prevalence=0.01, interval="none")
+    made = cal.threshold_table(SICK, MARKER, thresholds=[1.0], prevalence=0.01, interval="none")
     ev = cal.classification(
         SICK, score=MARKER, threshold=1.0, measures=["precision@prevalence=0.01"]
     )
     assert made.rows()[0]["PPV@prevalence=0.01"] == ev["PPV@prevalence=0.01"].value
     other = cal.threshold_table(
-        SICK, MARKER, at=[1.0], prevalence=0.01, measures=["LR+"], interval="none"
+        SICK, MARKER, thresholds=[1.0], prevalence=0.01, measures=["LR+"], interval="none"
     )
     assert other.measures == ("LR+", "precision@prevalence=0.01", "NPV@prevalence=0.01")
 
@@ -81,9 +81,9 @@ def test_at_the_prevalence_of_use() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"at": "some"}, "at is 'some', expected 'all' or numbers"),
-        ({"at": []}, "at: an empty list, expected thresholds"),
-        ({"at": [float("nan")]}, "at is nan, expected 'all' or finite numbers"),
+        ({"thresholds": "some"}, "thresholds is 'some', expected 'all' or numbers"),
+        ({"thresholds": []}, "thresholds: an empty list, expected thresholds"),
+        ({"thresholds": [float("nan")]}, "thresholds is nan, expected 'all' or finite numbers"),
         ({"measures": ["AUC"]}, "AUC is not a measure at a threshold"),
         ({"system": "b"}, "there is no system 'b'"),
     ],
@@ -151,19 +151,19 @@ def test_words_of_the_field_are_shown_and_spellings_of_tools_are_not(text: str, 
 def test_the_prevalence_of_use_reaches_measures_that_are_named() -> None:
     truth, score = [0, 0, 0, 1, 0, 1, 1, 1], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
     made = cal.threshold_table(
-        truth, score, at=[4], prevalence=0.1, measures=["PPV", "sensitivity"]
+        truth, score, thresholds=[4], prevalence=0.1, measures=["PPV", "sensitivity"]
     )
     [row] = made.rows()
     # Bayes' rule: sensitivity 1, a false positive rate of 1/4.
     assert row["PPV@prevalence=0.1"] == pytest.approx(0.1 / (0.1 + 0.9 / 4))
     assert row["sensitivity"] == 1
     with pytest.raises(cal.InputError, match=r"prevalence is 1\.5, expected a proportion"):
-        cal.threshold_table(truth, score, at=[4], prevalence=1.5, measures=["LR+"])
+        cal.threshold_table(truth, score, thresholds=[4], prevalence=1.5, measures=["LR+"])
 
 
 def test_what_has_no_value_is_said_to_have_none() -> None:
     made = cal.threshold_table(
-        [0, 0, 1, 1], [0.1, 0.4, 0.5, 0.8], at=[0.5], measures=["LR+", "PPV"]
+        [0, 0, 1, 1], [0.1, 0.4, 0.5, 0.8], thresholds=[0.5], measures=["LR+", "PPV"]
     )
     (row,) = [line for line in str(made).splitlines() if line.startswith("0.5")]
     assert row.split()[2] == "undefined"

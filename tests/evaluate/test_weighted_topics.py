@@ -497,7 +497,7 @@ def test_slices_of_many_topics_have_welchs_test_of_kishs_numbers() -> None:
 
 def test_curves_are_weighted() -> None:
     ev, (qrels, runs) = evaluated(), data()
-    [curve, *_] = cal.averaged_curves(ev, at="ranks", points=[1, 3])
+    [curve, *_] = cal.averaged_curves(ev, axis="ranks", points=[1, 3])
     each = cal.retrieval(qrels, runs["a"], measures=["P@1", "P@3"]).per_unit
     assert each is not None
     w = np.array([WEIGHT[t] for t in each.ids])

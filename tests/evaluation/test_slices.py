@@ -725,7 +725,7 @@ def test_tables_have_a_row_for_each_measure_of_each_slice() -> None:
 def test_a_scarce_label_leaves_an_average_its_test(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many rows by the errors of both parts, of which the bootstrap says nothing for a macro
     average."""
-    monkeypatch.setattr(limits, "FEW_DEALT_OF_LABEL", 0)
+    monkeypatch.setattr(limits, "MAX_PERMUTED_ROWS_OF_LABELS", 0)
     random = np.random.default_rng(0)
     truth = random.random((1200, 3)) < [0.4, 0.3, 0.012]
     said = np.where(random.random((1200, 3)) < 0.85, truth, ~truth)

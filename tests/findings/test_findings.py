@@ -629,7 +629,7 @@ def claims(kind: str) -> None:
         """A p-value is small."""
         for p in of.p.get(kind, []):
             told = (
-                findings.FindingDraft(text, {}, about=kind) for text in (f"{kind}: {p}", "nothing")
+                findings.FindingDraft(text, {}, aspect=kind) for text in (f"{kind}: {p}", "nothing")
             )
             yield findings.Claim(p, *(lambda one=one: one for one in told))
 
@@ -743,7 +743,7 @@ def test_what_is_said_of_several_systems_is_said_once_of_the_same() -> None:
     systems = {f"s{j}": np.where(wrong, [sees[j % 2][t] for t in truth], truth) for j in range(4)}
     ev = cal.classification(truth, systems, measures="accuracy")
     weak = [f for f in ev.findings if f.kind == "low-recall-class"]
-    assert [(f.systems[0], f.about) for f in weak] == [
+    assert [(f.systems[0], f.aspect) for f in weak] == [
         ("s0", "a"), ("s1", "b"), ("s2", "a"), ("s3", "b")
     ]  # fmt: skip
     lines = [line for line in ev.to_markdown().splitlines() if "has low recall" in line]

@@ -545,7 +545,7 @@ def test_the_standard_error_of_a_share() -> None:
 
 def test_two_shares_differ_by_one_at_most() -> None:
     for first, second in ((1.0, 0.0), (0.0, 1.0)):
-        made = proportions.paired_shares(first, second, 1, 0.95)
+        made = proportions.paired_proportions(first, second, 1, 0.95)
         low, high = 1 / 3 - stats.norm.ppf(0.975) * math.sqrt(8 / 27), 1.0  # a, b = 2/3, 1/3
         expected = (low, high) if first else (-high, -low)
         assert (made.low, made.high) == pytest.approx(expected, rel=1e-12)

@@ -23,9 +23,9 @@ from calipers.estimation.top_k import RankedClasses
 from calipers.estimation.topics import TopicRows, estimate_over_topics
 from calipers.inference import method_selection, paired_tests, two_samples
 from calipers.inference import two_samples as unpaired
-from calipers.inference.clusters import ClusterIndex, two_parts_error
+from calipers.inference.clusters import ClusterIndex, subset_difference_error
 from calipers.inference.intervals import Interval
-from calipers.inference.method_limits import FEW_DEALT_OF_CELLS
+from calipers.inference.method_limits import MAX_PERMUTED_ROWS_OF_COUNTS
 from calipers.inference.settings import Settings
 from calipers.statistics import Moments
 
@@ -262,7 +262,7 @@ def test_the_larger_p_value_of_two_counts(p: float) -> None:
         for said in (np.repeat([0.9, 0.1], 50), np.tile([0.9, 0.1], 50))
     )
     assert compared(right, wrong)[1].p == pytest.approx(2 / (DRAWS + 1))
-    few = replace(right, n=FEW_DEALT_OF_CELLS)
+    few = replace(right, n=MAX_PERMUTED_ROWS_OF_COUNTS)
     assert beside(few, wrong, p)[1].p == p
 
 
@@ -345,7 +345,7 @@ def test_few_clusters_in_both(shared: int) -> None:
     f, g = np.zeros((2, 6))
     f[:3], g[3 - shared : 6 - shared] = (1.0, -2.0, 1.0), (0.5, 1.5, -2.0)
     of_f, of_g = (f != 0) * 1.0, (g != 0) * np.array([1.0, 2, 3, 4, 5, 6])
-    found = two_parts_error((f, of_f), (g, of_g))
+    found = subset_difference_error((f, of_f), (g, of_g))
     expected = by_hand.cr2(np.array([f, -g]), np.array([of_f, of_g]))
     assert tuple(found) == pytest.approx(expected, rel=1e-12)
 

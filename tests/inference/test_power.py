@@ -158,14 +158,14 @@ def test_power_of_a_share_by_enumeration(share: float, reference: float, n: int)
     low, high = proportions.wilson_limits(k / n, np.float64(n), 0.95)
     out = (low > reference) | (high < reference)
     known = stats.binom.pmf(k, n, share)[out].sum()
-    assert power.share_power(share, reference, n) == pytest.approx(known, abs=1e-12)
+    assert power.proportion_power(share, reference, n) == pytest.approx(known, abs=1e-12)
 
 
 def test_from_the_size_of_a_share_on_the_power_stays() -> None:
-    n = sample_size.smallest_stable_n(lambda n: power.share_power(0.9, 0.8, n), 0.8)
+    n = sample_size.smallest_stable_n(lambda n: power.proportion_power(0.9, 0.8, n), 0.8)
     assert n is not None
-    assert power.share_power(0.9, 0.8, n - 1) < 0.8
-    assert min(power.share_power(0.9, 0.8, m) for m in range(n, 2000)) >= 0.8
+    assert power.proportion_power(0.9, 0.8, n - 1) < 0.8
+    assert min(power.proportion_power(0.9, 0.8, m) for m in range(n, 2000)) >= 0.8
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_power_of_mcnemar_by_simulation_and_rising() -> None:
 
 def test_half_width_of_a_paired_difference_by_simulation() -> None:
     drawn = np.random.default_rng(8).multinomial(700, [0.06, 0.06, 0.88], 2000)
-    made = [proportions.paired_shares(b / 700, c / 700, 700, 0.95) for b, c, _ in drawn]
+    made = [proportions.paired_proportions(b / 700, c / 700, 700, 0.95) for b, c, _ in drawn]
     mean = np.mean([(i.high - i.low) / 2 for i in made])
     assert ProportionVarianceModel(0.9, 0.12, is_difference=True).half_width(
         700, 0.95
@@ -204,17 +204,17 @@ def test_half_width_of_a_paired_difference_by_simulation() -> None:
 @pytest.mark.parametrize(("first", "second", "n"), [(0.9, 0.85, 686), (0.3, 0.5, 80)])
 def test_power_of_two_independent_shares(first: float, second: float, n: int) -> None:
     known = power_proportions_2indep(first - second, second, n, alpha=0.05, return_results=False)
-    assert power.two_shares_power(first, second, n) == pytest.approx(float(known), abs=1e-6)
+    assert power.two_proportions_power(first, second, n) == pytest.approx(float(known), abs=1e-6)
     a, b = np.random.default_rng(9).binomial(n, [[first], [second]], (2, 40_000)) / n
     pooled = (a + b) / 2
     found = np.abs(a - b) > 1.96 * np.sqrt(2 * pooled * (1 - pooled) / n)
     # The formula itself is normal; counts are not.
-    assert found.mean() == pytest.approx(power.two_shares_power(first, second, n), abs=0.015)
+    assert found.mean() == pytest.approx(power.two_proportions_power(first, second, n), abs=0.015)
 
 
 def test_sizes_of_two_independent_shares_that_are_in_print() -> None:
     # 90% against 85% at 5% and 80%: 686 each (Fleiss, Levin and Paik, without correction).
-    assert sample_size.smallest_n(lambda n: power.two_shares_power(0.9, 0.85, n) >= 0.8) == 686
+    assert sample_size.smallest_n(lambda n: power.two_proportions_power(0.9, 0.85, n) >= 0.8) == 686
 
 
 # ------------------------------------------------------------------------------- areas

@@ -13,7 +13,7 @@ from scipy import integrate, stats
 import calipers as cal
 from calipers.inference import sample_size, sample_size_models
 from calipers.inference.intervals import logit_normal, normal_quantile
-from calipers.inference.proportions import paired_shares, wilson
+from calipers.inference.proportions import paired_proportions, wilson
 
 
 def half(made: object) -> float:
@@ -37,7 +37,7 @@ def test_paired_shares_by_every_table(width: float) -> None:
     n, discordant = 60, 0.12
     exact = 0.0
     for up, down in product(range(n + 1), repeat=2):
-        if up + down <= n and half(paired_shares(up / n, down / n, n, 0.95)) <= width:
+        if up + down <= n and half(paired_proportions(up / n, down / n, n, 0.95)) <= width:
             parts, chances = [up, down, n - up - down], [discordant / 2] * 2 + [1 - discordant]
             exact += float(stats.multinomial.pmf(parts, n, chances))
     assert sample_size_models.paired_proportion_assurance(

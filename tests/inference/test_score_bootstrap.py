@@ -64,7 +64,7 @@ BY_THE_CORE = [
 def test_parts_of_a_curve_are_enough(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Areas, and values at one threshold sought where a coarse curve says, are those of the whole
     table: tied scores, useless, good and perfect ones, few of a class, weights of 0, clusters."""
-    monkeypatch.setattr(score_bootstrap, "FEWEST_ROWS", 8)
+    monkeypatch.setattr(score_bootstrap, "MIN_ROWS_PER_POINT", 8)
     random = np.random.default_rng(seed)
     n = int(random.integers(2, 3000))
     truth = random.random(n) < random.choice([0.02, 0.4, 0.9])

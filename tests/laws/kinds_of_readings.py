@@ -17,7 +17,7 @@ from calipers.inference.settings import Settings
 from calipers.measures import parse
 from calipers.statistics import ClassScoreRows, FloatArray
 from calipers.systems.binary import BinaryOutput as Binary
-from calipers.systems.multiclass import ClassificationProblem, MulticlassOutput
+from calipers.systems.multiclass import MulticlassOutput, MulticlassRows
 from calipers.systems.multilabel import MultilabelOutput
 from calipers.systems.multioutput import MultioutputRegression
 from calipers.systems.quantiles import QuantileOutput
@@ -76,7 +76,7 @@ def two_classes(d: Data, system: int) -> Any:
 
 
 def classes(d: Data, system: int) -> Any:
-    problem = ClassificationProblem(ClassLabels(NAMES, d.code), d.weight, d.clusters, FEW)
+    problem = MulticlassRows(ClassLabels(NAMES, d.code), d.weight, d.clusters, FEW)
     said = d.said[system]
     rows = ClassScoreRows.from_scores(d.code, said)
     return MulticlassOutput("s", problem, said.argmax(axis=1), rows, is_probability=True)

@@ -123,7 +123,7 @@ MADE: dict[str, Callable[[], Any]] = {
         TRUTH, 1 - SCORES["fine"], rule="max-accuracy", **FEW
     ),
     "regions": lambda: cal.rule_in_rule_out(TRUTH, SCORES["fine"], ppv=0.8, npv=0.8, **FEW),
-    "cut-offs": lambda: cal.threshold_table(TRUTH, SCORES["fine"], at=[0.3, 0.6], **FEW),
+    "cut-offs": lambda: cal.threshold_table(TRUTH, SCORES["fine"], thresholds=[0.3, 0.6], **FEW),
     "compared": _compared(_scored, margin={"AUC": 0.1}),
     "compared topics": _compared(_retrieved, baseline="rough"),
     "curve": lambda: cal.curve(result("scores"), "ROC", "fine"),

@@ -293,7 +293,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         cal.operating_point,
         {"truth": two_classes, "system": "p", **QUICK},
     ),
-    "cutoffs": (cal.threshold_table, {"truth": TRUTH, "score": SCORE, "at": [0.5], **QUICK}),
+    "cutoffs": (
+        cal.threshold_table,
+        {"truth": TRUTH, "score": SCORE, "thresholds": [0.5], **QUICK},
+    ),
     "rule_in_rule_out": (
         cal.rule_in_rule_out,
         {"truth": TRUTH, "score": SCORE, "ppv": 0.6, "npv": 0.6, **QUICK},
@@ -302,7 +305,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         cal.system_rank_correlation,
         {"evaluation": ranked, "reference": "AP", "measure": "nDCG@2", "n_resamples": 100},
     ),
-    "rank_correlation": (cal.rank_correlation, {"reference": SCORE, "other": OTHER}),
+    "rank_correlation": (cal.rank_correlation, {"reference": SCORE, "values": OTHER}),
     "agreement": (cal.agreement, {"ratings": {"a": CLASSES, "b": CLASSES[::-1]}}),
     "plan": (cal.plan, {"measure": "nDCG@10", "sd": 0.1, "difference": 0.02}),
     "plan of a pilot": (cal.plan, {"measure": "AP", "pilot": ranked, "half_width": 0.3}),

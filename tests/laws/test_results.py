@@ -234,7 +234,7 @@ def test_no_number_is_lost(kind: str, numbers: list[float]) -> None:
     kept += ("p", "p_adjusted", "p_noninferiority", "p_equivalence", "friedman_p", "anova_p")
     made = replace(sample, **{
         f.name: filled(getattr(sample, f.name)) for f in fields(sample)
-        if f.name not in kept and str(f.type) != "Share" and "Between" not in str(f.type)
+        if f.name not in kept and str(f.type) != "Proportion" and "Between" not in str(f.type)
     })  # fmt: skip
     for low, high in (("low", "high"), ("lower_bound", "upper_bound")):
         if (

@@ -39,12 +39,12 @@ def polynomial() -> cal.BiasVariance:
 
 def test_over_capacity(polynomial: cal.BiasVariance) -> None:
     simple, _, rich = polynomial
-    assert simple.parts["bias²"].value > 10 * simple.parts["variance"].value * 0.5
-    assert rich.parts["bias²"].high < simple.parts["bias²"].low
-    errors = [row.parts["error"].value for row in polynomial]
+    assert simple.components["bias²"].value > 10 * simple.components["variance"].value * 0.5
+    assert rich.components["bias²"].high < simple.components["bias²"].low
+    errors = [row.components["error"].value for row in polynomial]
     assert min(errors) == errors[1]
     for row in polynomial:
-        v = {name: part.value for name, part in row.parts.items()}
+        v = {name: part.value for name, part in row.components.items()}
         assert v["error"] == pytest.approx(v["bias²"] + v["variance"] + v["noise"])
     assert (polynomial.source, polynomial.training_sets, polynomial.trained_on) == (
         "generator", 40, 30,
@@ -57,7 +57,9 @@ def test_training_sets_are_those_of_the_function(polynomial: cal.BiasVariance) -
         [np.polyval(np.polyfit(x[:, 0], y, 3), GRID) for x, y in (draw(random) for _ in range(40))]
     )
     row = polynomial[3]
-    assert row.parts["variance"].value == pytest.approx(said.var(axis=0, ddof=1).mean(), rel=1e-6)
+    assert row.components["variance"].value == pytest.approx(
+        said.var(axis=0, ddof=1).mean(), rel=1e-6
+    )
 
 
 def test_what_results_do(polynomial: cal.BiasVariance) -> None:
@@ -89,7 +91,7 @@ def test_disjoint_subsets() -> None:
         "disjoint subsets", "0-1", 25, 100,
     )  # fmt: skip
     assert len(set.union(*seen)) == 8 * 25
-    v = {name: part.value for name, part in found.rows_by_value[0].parts.items()}
+    v = {name: part.value for name, part in found.rows_by_value[0].components.items()}
     assert v["error"] == pytest.approx(v["bias"] + v["unbiased variance"] - v["biased variance"])
 
 
@@ -107,13 +109,13 @@ def test_models_that_do_not_learn_have_no_variance() -> None:
     numbers = cal.bias_variance(
         DummyRegressor(strategy="constant", constant=1.0), x, x[:, 0], test=(x[:50], x[:50, 0])
     )
-    parts = numbers.rows_by_value[0].parts
+    parts = numbers.rows_by_value[0].components
     assert parts["variance"].value == 0
     assert parts["bias² + noise"].value == pytest.approx(np.mean((1 - x[:50, 0]) ** 2))
     labels = cal.bias_variance(
         DummyClassifier(strategy="constant", constant=1), x, y, n_resamples=100
     )
-    assert labels.rows_by_value[0].parts["variance"].value == 0
+    assert labels.rows_by_value[0].components["variance"].value == 0
 
 
 def test_frames_and_named_classes() -> None:

@@ -64,10 +64,10 @@ def test_within_the_rows_trained_on() -> None:
     [found] = made.tuned_thresholds
     assert found.thresholds == pytest.approx(known["t"], rel=1e-9)
     for name, value in (
-        ("tuned_there", "there"), ("usual_there", "before"), ("tuned", "own"), ("usual", "usual")
+        ("apparent_tuned", "there"), ("apparent_default", "before"), ("tuned", "own"), ("default", "usual")
     ):  # fmt: skip
         assert getattr(found, name) == pytest.approx(np.mean(known[value]), rel=1e-12)
-    assert found.seemed == pytest.approx(np.mean(known["there"]) - np.mean(known["before"]))
+    assert found.apparent_gain == pytest.approx(np.mean(known["there"]) - np.mean(known["before"]))
     apart = np.array(known["own"]) - np.array(known["usual"])
     t = corrected_t(apart, 3.0, 1.0)
     assert (found.gain.value, found.gain.low) == pytest.approx((t.value, t.interval.low))
@@ -79,7 +79,7 @@ def test_within_the_rows_trained_on() -> None:
         MODEL, X, NAMES, cv=4, seed=5, positive="ill", measures=["F1", "AUC"]
     )
     assert made["AUC"].value == plain["AUC"].value
-    assert found.usual == pytest.approx(plain["F1"].value, rel=1e-12)
+    assert found.default == pytest.approx(plain["F1"].value, rel=1e-12)
     assert found.sentence in made.notes
 
 
@@ -92,7 +92,7 @@ def test_on_the_validation_rows_as_scikit_learn_tunes() -> None:
         model, scoring="accuracy", cv="prefit", refit=False,
         thresholds=np.unique(score[PARTS.validation]),
     ).fit(X[PARTS.validation], Y[PARTS.validation])  # fmt: skip
-    assert found.tuned_there == pytest.approx(theirs.best_score_, rel=1e-12)
+    assert found.apparent_tuned == pytest.approx(theirs.best_score_, rel=1e-12)
     [threshold] = found.thresholds
     assert threshold == best(Y[PARTS.validation], score[PARTS.validation], accuracy_score)
     test = PARTS.test
@@ -134,7 +134,7 @@ def test_what_it_seems_to_gain_flatters() -> None:
         made = cal.cross_validate(
             GaussianNB(), noise, truth, cv=4, threshold="accuracy", measures="accuracy"
         )
-        seemed.append(made.tuned_thresholds[0].seemed)
+        seemed.append(made.tuned_thresholds[0].apparent_gain)
         gained.append(made.tuned_thresholds[0].gain.value)
     assert min(seemed) > 0.02
     assert np.mean(gained) < np.mean(seemed) / 2
@@ -155,13 +155,13 @@ def test_predictions_made_elsewhere_by_the_other_folds() -> None:
     [found] = made.tuned_thresholds
     assert found.thresholds == pytest.approx(thresholds)
     assert made["F1"].value == pytest.approx(np.mean(own), rel=1e-12)
-    assert found.usual == pytest.approx(
+    assert found.default == pytest.approx(
         np.mean([f1(Y[fold == k], score[fold == k] >= 0.5) for k in range(3)])
     )
     of_scores = cal.cross_validate(
         truth=Y, score=score, fold=fold, threshold="F1", measures=["F1"]
     ).tuned_thresholds[0]
-    assert (of_scores.tuned, math.isnan(of_scores.usual)) == (found.tuned, True)
+    assert (of_scores.tuned, math.isnan(of_scores.default)) == (found.tuned, True)
     assert "by" not in of_scores.sentence.split("There")[1]
 
 
@@ -186,8 +186,8 @@ def test_a_rule_with_a_bound_is_told_by_both_measures() -> None:
     )
     recall, specificity = made.tuned_thresholds
     assert (recall.measure, specificity.measure) == ("recall", "specificity")
-    assert specificity.tuned_there >= 0.9
-    assert recall.usual == pytest.approx(
+    assert specificity.apparent_tuned >= 0.9
+    assert recall.default == pytest.approx(
         np.mean([
             recall_score(Y[b], RidgeClassifier().fit(X[a], Y[a]).predict(X[b]))
             for a, b in StratifiedKFold(3, shuffle=True, random_state=0).split(X, Y)

@@ -119,8 +119,8 @@ def averages_of_curves() -> Values:
     }
     qrels = {query: dict.fromkeys(relevant, 1) for query in run}
     evaluation = cal.retrieval(qrels, run, measures=["AP"])
-    (ranks,) = cal.averaged_curves(evaluation, at="ranks", points=[5, 10])
-    (recalls,) = cal.averaged_curves(evaluation, at="recalls", points=[0.2, 0.4, 0.6, 0.8, 1.0])
+    (ranks,) = cal.averaged_curves(evaluation, axis="ranks", points=[5, 10])
+    (recalls,) = cal.averaged_curves(evaluation, axis="recalls", points=[0.2, 0.4, 0.6, 0.8, 1.0])
     return {
         "first 5, 10 results: r": ranks.x.tolist(),
         "first 5, 10 results: p": ranks.y.tolist(),

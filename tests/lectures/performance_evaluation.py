@@ -211,7 +211,7 @@ def table_of_thresholds() -> Values:
     score = [0.90, 0.80, 0.70, 0.60, 0.55, 0.54, 0.53, 0.52, 0.51, 0.50]
     score += [0.40, 0.39, 0.38, 0.37, 0.36, 0.35, 0.34, 0.33, 0.30, 0.10]
     table = cal.threshold_table(
-        truth, score, positive="P", at="all", measures=["TPR", "FPR", "accuracy"]
+        truth, score, positive="P", thresholds="all", measures=["TPR", "FPR", "accuracy"]
     )
     columns = table.to_frame().to_dict("list")
     return {

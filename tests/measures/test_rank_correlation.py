@@ -166,10 +166,10 @@ def test_mappings_are_aligned_by_name() -> None:
 @pytest.mark.parametrize(
     ("given", "method", "message"),
     [
-        (([1, 2], [1, 2, 3]), "kendall", "reference has 2 values and other 3"),
+        (([1, 2], [1, 2, 3]), "kendall", "reference has 2 values and values 3"),
         (({"a": 1}, {"b": 1}), "kendall", "'a' is in one of them only"),
         (({"a": 1}, [1]), "kendall", "two mappings or two sequences"),
-        (([1, 2], [1, float("nan")]), "kendall", "other: is NaN in row 1"),
+        (([1, 2], [1, float("nan")]), "kendall", "values: is NaN in row 1"),
         (([1, "x"], [1, 2]), "kendall", "reference: holds 'x' in row 1, expected numbers"),
         (([1, 2], [1, 2]), "tau", "expected one of kendall"),
     ],
@@ -217,7 +217,7 @@ def test_where_lower_is_better_the_lowest_comes_first() -> None:
 
 def test_two_evaluations_of_the_same_systems() -> None:
     strict, kind = evaluation(rel=2, measures=["AP"]), evaluation(rel=1, measures=["AP"])
-    both = cal.system_rank_correlation(strict, "AP(rel=2)", "AP", other=kind)
+    both = cal.system_rank_correlation(strict, "AP(rel=2)", "AP", second_evaluation=kind)
     values = [[ev[s, ev.measures[0]].value for s in ev.systems] for ev in (strict, kind)]
     assert both.value == pytest.approx(cal.rank_correlation(*values).value)
 
@@ -235,7 +235,7 @@ def test_what_cannot_be_compared(
 ) -> None:
     second = None if other is None else evaluation(topics=other["topics"])
     with pytest.raises(cal.InputError, match=message):
-        cal.system_rank_correlation(evaluation(**ev), *measures, other=second)
+        cal.system_rank_correlation(evaluation(**ev), *measures, second_evaluation=second)
     one = cal.retrieval({"1": {"a": 1}}, {"1": {"a": 1.0}})
     with pytest.raises(cal.InputError, match="one system only"):
         cal.system_rank_correlation(one, "AP", "RR")

@@ -554,7 +554,7 @@ def test_classifications_are_asked_for_in_words() -> None:
     assert ev["area under the curve"].value == pytest.approx(8 / 9)
     assert cal.measure("F measure", family="counts").scorer().measure.definition.name == "F"
     at = cal.threshold_table(
-        truth, score, at=[0.5], measures=["positive predictive value"], prevalence=0.1
+        truth, score, thresholds=[0.5], measures=["positive predictive value"], prevalence=0.1
     )
     assert "precision@prevalence=0.1" in at.rows()[0]
 

@@ -22,7 +22,7 @@ register_chart(
         name="KS",
         title="Distance of the classes",
         explanation="The highest point is the statistic of Kolmogorov and Smirnov.",
-        of="scores",
+        source="scores",
         curve=distance,
         x_is_threshold=True,
     )

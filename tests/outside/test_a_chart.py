@@ -93,7 +93,9 @@ def test_of_numbers_and_of_what_else_an_evaluation_holds() -> None:
         return Figure(title, title, "", spec, ("n",), ((str(rows),),))
 
     register_chart(
-        CurveChart(name="sorted", title="Sorted residuals", of="numbers", curve=sorted_residuals),
+        CurveChart(
+            name="sorted", title="Sorted residuals", source="numbers", curve=sorted_residuals
+        ),
         EvaluationChart(
             name="rows", title="Rows", draw=lambda ev: [bare("Rows", ev.estimates[0].n)]
         ),
@@ -114,16 +116,16 @@ def test_what_is_refused() -> None:
     with pytest.raises(NameTakenError, match="the chart 'ROC' is taken by Calipers"):
         register_chart(CurveChart(name="ROC", title="Another"), replace=True)
     with pytest.raises(
-        ValueError, match="X: of is 'score', expected one of scores, probabilities,"
+        ValueError, match="X: source is 'score', expected one of scores, probabilities,"
     ):
-        CurveChart(name="X", title="X", of="score")
+        CurveChart(name="X", title="X", source="score")
     with pytest.raises(TypeError, match="'X' is not a chart; expected a ChartDefinition"):
         register_chart("X")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="X: section is 'top', expected one of evaluation, "):
         register_chart(EvaluationChart(name="X", title="X", draw=lambda _: [], section="top"))
     other = CHARTS["lift"]
     assert isinstance(other, CurveChart)
-    register_chart(CurveChart(name="X", title="X", of="scores", curve=other.curve))
+    register_chart(CurveChart(name="X", title="X", source="scores", curve=other.curve))
     ev = cal.classification(TRUE, score=SCORES, measures=["AUC"], interval="none")
     with pytest.raises(ValueError, match="the chart 'X' has a curve of the kind 'lift', expected"):
         cal.curve(ev, "X")
@@ -138,7 +140,7 @@ def test_what_curves_are_of_is_said_where_they_are_asked_for() -> None:
     """Charts of Calipers whose curves are computed are in the docstring of `calipers.curve`."""
     said = cal.curve.__doc__ or ""
     of = ("scores", "probabilities", "numbers", "quantiles")
-    own = [c.name for c in CHARTS.values() if isinstance(c, CurveChart) and c.of in of]
+    own = [c.name for c in CHARTS.values() if isinstance(c, CurveChart) and c.source in of]
     assert len(own) > 20
     assert [name for name in own if f'"{name}"' not in said] == []
 

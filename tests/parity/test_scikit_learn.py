@@ -471,9 +471,9 @@ def test_tables_of_confusion() -> None:
             expected = metrics.confusion_matrix(
                 truth, predicted, labels=range(k), sample_weight=weight, normalize=theirs
             )
-            table = ev.confusion.table(normalise=ours)
+            table = ev.confusion.table(normalize=ours)
             np.testing.assert_allclose(np.nan_to_num(table), expected, rtol=1e-12)
-            turned = ev.confusion.table("predicted-rows", normalise=ours)
+            turned = ev.confusion.table("predicted-rows", normalize=ours)
             np.testing.assert_array_equal(turned, table.T)
 
 

@@ -59,7 +59,7 @@ def _two_classes() -> cal.Evaluation:
     )
     from dataclasses import replace
 
-    return replace(ev, thresholds=cal.threshold_table(ev, at=[0.3, 0.6]))
+    return replace(ev, thresholds=cal.threshold_table(ev, thresholds=[0.3, 0.6]))
 
 
 #: A page of every verb.

@@ -74,7 +74,7 @@ def test_cutoffs_as_latex(tmp_path: Path) -> None:
     invoke = CliRunner().invoke
     made = invoke(cli, ["classification", str(table), *options, "--format", "latex"]).stdout
     assert r"threshold & rows above & PPV \\" in made
-    own = cal.threshold_table(TRUTH, NEW, at=[0.35, 0.65], measures=["PPV"])
+    own = cal.threshold_table(TRUTH, NEW, thresholds=[0.35, 0.65], measures=["PPV"])
     assert made == own.to_latex()
     rows = re.findall(r"^(0\.\d+) & (\d+) & (\d\.\d+) ", made, re.MULTILINE)
     assert rows == [("0.65", "24", "1.000"), ("0.35", "36", "0.83")]

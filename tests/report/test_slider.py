@@ -45,7 +45,7 @@ NAMES = {
 
 def _agrees(seen: dict[str, Any], ev: cal.Evaluation) -> None:
     """That what the page shows at a threshold is what a table of cut-offs has there."""
-    made = cal.threshold_table(ev, at=[float(seen["at"])], measures=list(NAMES.values()))
+    made = cal.threshold_table(ev, thresholds=[float(seen["at"])], measures=list(NAMES.values()))
     (row,) = made.rows()
     (_, tp, fn), (_, fp, tn) = seen["cells"]
     assert [float(x) for x in (tp, fn, fp, tn)] == [row[c] for c in ("TP", "FN", "FP", "TN")]

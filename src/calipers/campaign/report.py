@@ -412,7 +412,7 @@ def _agreement(campaign: Campaign, measures: Sequence[str], level: float) -> lis
             + " Values depend on the depth of the pool.",
         )
     ]  # fmt: skip
-    pairs = next((t for t in evaluation.label_tables if t.of == "pair"), None)
+    pairs = next((t for t in evaluation.label_tables if t.row_kind == "pair"), None)
     if pairs is not None:
         names = list(pairs.values)
         tables.append(

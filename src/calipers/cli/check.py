@@ -187,9 +187,10 @@ def _line(location: str, command: click.Command, settings: Mapping[str, Any]) ->
             reason = refusal_of_flag(task, key)
             if reason is not None:
                 raise _error(f"{location}: {task} has no {key}{reason}")
-            known = [*arguments, *options]
+            valid_names = [*arguments, *options]
             raise _error(
-                f"{location}: {key!r} is not an argument or option; {did_you_mean(key, known)}"
+                f"{location}: {key!r} is not an argument or option; "
+                f"{did_you_mean(key, valid_names)}"
             )
         for item in value if isinstance(value, list) else [value]:
             yield from _option(location, key, option, item)

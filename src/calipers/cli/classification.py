@@ -42,7 +42,7 @@ MOST_CLASSES, MOST_SHOWN = 10, 3
 #: Orientations of a confusion matrix, kinds of its rows, and what its cells can be proportions of.
 ORIENTATIONS = ("truth-rows", "predicted-rows")
 ROWS = ("truth", "predicted")
-NORMALISED = ("truth", "prediction", "all")
+NORMALIZATIONS = ("truth", "prediction", "all")
 
 #: Maximum size of the file of a confusion matrix, in bytes.
 _LARGEST = 64 << 20
@@ -103,7 +103,7 @@ class ClassificationCommand(TaskCommand):
             click.option(
                 "--show-confusion",
                 "confusion",
-                type=click.Choice(["counts", *NORMALISED]),
+                type=click.Choice(["counts", *NORMALIZATIONS]),
                 help="Values of the confusion matrix: counts, or proportions of the true class, "
                 "of the predicted class, or of all rows. Shows it for many classes, too.",
             ),
@@ -193,7 +193,7 @@ class ClassificationCommand(TaskCommand):
             }
             return {
                 **arguments,
-                "confusion": _cells(confusion_matrix, table_rows, table, labelled=has_row_classes)
+                "confusion": _cells(confusion_matrix, table_rows, table, has_labels=has_row_classes)
                 or None,
             }
 
@@ -290,13 +290,18 @@ def _add_threshold_table(
     from calipers.evaluate.threshold_tables import ALL, threshold_table
 
     try:
-        thresholds: Any = text if text == ALL else [float(part) for part in text.split(",")]
+        thresholds: Any = (
+            text if text == ALL else [float(threshold) for threshold in text.split(",")]
+        )
     except ValueError:
         raise click.UsageError(
             f"--threshold-table {text!r}: expected all, or numbers as 0.2,0.5"
         ) from None
     table = threshold_table(
-        evaluation, at=thresholds, measures=_count_measures(measures) or None, prevalence=prevalence
+        evaluation,
+        thresholds=thresholds,
+        measures=_count_measures(measures) or None,
+        prevalence=prevalence,
     )
     return replace(evaluation, thresholds=table)
 
@@ -391,7 +396,7 @@ def _threshold(
         raise InputError(message) from None
 
 
-def _cells(specs: Sequence[str], rows: pa.Table, path: str, *, labelled: bool) -> dict[str, Any]:
+def _cells(specs: Sequence[str], rows: pa.Table, path: str, *, has_labels: bool) -> dict[str, Any]:
     """Return the confusion matrix of each system by name, with one column of counts per class.
 
     The column that names the classes of the rows is included, unless they are named otherwise.
@@ -400,16 +405,18 @@ def _cells(specs: Sequence[str], rows: pa.Table, path: str, *, labelled: bool) -
     from calipers.data.confusion_matrices import parse_header
     from calipers.results.estimate import UNNAMED
 
-    label = [] if labelled else [n for n in rows.column_names[:1] if parse_header(n) is not None]
+    label = [] if has_labels else [n for n in rows.column_names[:1] if parse_header(n) is not None]
     matrices = {}
     for spec in specs:
         name, _, columns = spec.rpartition("=")
         if spec in rows.column_names:
             name, columns = "", spec
-        parts = columns.split(",")
-        column_by_class = select_columns(rows, columns, path) if len(parts) == 1 else None
+        column_names = columns.split(",")
+        column_by_class = select_columns(rows, columns, path) if len(column_names) == 1 else None
         if not isinstance(column_by_class, dict):
-            column_by_class = {part: select_columns(rows, part, path) for part in parts}
+            column_by_class = {
+                column_name: select_columns(rows, column_name, path) for column_name in column_names
+            }
         if (name or UNNAMED) in matrices:
             raise click.UsageError(
                 f"--confusion-matrix: the system {name or UNNAMED!r} is given twice"

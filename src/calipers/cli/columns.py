@@ -123,21 +123,23 @@ class Columns:
                 arguments[column.role] = {name: name for name in matches} or None
             else:
                 arguments[column.role] = resolve(column, specs[0], names) if specs else None
-        parts = self._parts(arguments, names)
+        target_names = self._target_names(arguments, names)
         for column in self.task.per_system:
             specs = self.specs[column.role]
             if self.tables and opened is not None:
-                arguments[column.role] = self._of_tables(column, parts, opened)
+                arguments[column.role] = self._table_columns(column, target_names, opened)
             else:
                 pairs = (parse_spec(column, spec, names) for spec in specs)
-                columns = {name: resolve(column, text, names, parts) for name, text in pairs}
+                columns = {name: resolve(column, text, names, target_names) for name, text in pairs}
                 arguments[column.role] = columns or None
         if self.costs:
             is_joined = self.tables and opened is not None
             arguments["cost"] = read_costs(self.costs, self._cost_of if is_joined else str)
         return arguments
 
-    def _parts(self, arguments: Mapping[str, Any], names: Sequence[str]) -> Sequence[str] | None:
+    def _target_names(
+        self, arguments: Mapping[str, Any], names: Sequence[str]
+    ) -> Sequence[str] | None:
         """Return the classes or outputs that the listed columns of a system refer to."""
         from calipers.data.columns import match_prefix
 
@@ -148,8 +150,8 @@ class Columns:
             return tuple(name[len(truth) - 1 :] for name in matches) if len(matches) > 1 else None
         return self.labels
 
-    def _of_tables(
-        self, column: Column, parts: Sequence[str] | None, opened: Callable[[str], pa.Table]
+    def _table_columns(
+        self, column: Column, target_names: Sequence[str] | None, opened: Callable[[str], pa.Table]
     ) -> dict[str, Any] | None:
         """Return the columns of systems with tables of their own, with their ids."""
         import pyarrow as pa
@@ -165,11 +167,11 @@ class Columns:
         id_column = self.id_column or ""
         for name, path in self.tables.items() if specs else ():
             rows = opened(path)
-            resolved = resolve(column, specs[0], rows.column_names, parts)
+            resolved = resolve(column, specs[0], rows.column_names, target_names)
             values = (
                 {
-                    part: select_columns(rows, column_name, path)
-                    for part, column_name in resolved.items()
+                    target_name: select_columns(rows, column_name, path)
+                    for target_name, column_name in resolved.items()
                 }
                 if isinstance(resolved, Mapping)
                 else select_columns(rows, resolved, path)
@@ -202,7 +204,7 @@ class Columns:
 
 
 def resolve(
-    column: Column, text: str, names: Sequence[str], parts: Sequence[str] | None = None
+    column: Column, text: str, names: Sequence[str], target_names: Sequence[str] | None = None
 ) -> Any:
     """Resolve a text to columns: one name, a pattern, or a dict by class, output or level.
 
@@ -217,22 +219,23 @@ def resolve(
         return text
     column_names = text.split(",")
     if column.wide == "levels" and ":" in text:
-        levels = (part.partition(":") for part in column_names)
+        levels = (pair.partition(":") for pair in column_names)
         return {level: name for level, _, name in levels}
     if len(column_names) == 1:
         return text
     if column.wide == "labels":
-        if parts is None or len(parts) != len(column_names):
-            count = "are not given" if parts is None else f"are {len(parts)}"
+        if target_names is None or len(target_names) != len(column_names):
+            count = "are not given" if target_names is None else f"are {len(target_names)}"
             raise click.UsageError(
                 f"{column.option} {text}: {len(column_names)} columns for the classes of --labels, "
                 f"which {count}"
             )
-    elif parts is not None and len(parts) != len(column_names):
+    elif target_names is not None and len(target_names) != len(column_names):
         raise click.UsageError(
-            f"{text!r}: {len(column_names)} columns for {len(parts)} outputs: {', '.join(parts)}"
+            f"{text!r}: {len(column_names)} columns for {len(target_names)} outputs: "
+            f"{', '.join(target_names)}"
         )
-    return dict(zip(parts or column_names, column_names, strict=True))
+    return dict(zip(target_names or column_names, column_names, strict=True))
 
 
 def parse_spec(column: Column, spec: str, names: Sequence[str]) -> tuple[str, str]:
@@ -258,4 +261,4 @@ def _parse_crossing(text: str, names: Sequence[str]) -> Any:
     """Return the column that defines slices, or those of a crossing ``age*site``."""
     if text in names or "*" not in text:
         return text
-    return tuple(part.strip() for part in text.split("*"))
+    return tuple(column.strip() for column in text.split("*"))

@@ -100,7 +100,7 @@ def _complete_name(name: str, spellings: tuple[str, ...], begun: str) -> Iterato
     if name.lower().startswith(begun):
         yield name
     elif begun:
-        yield from (other for other in spellings if other.lower().startswith(begun))
+        yield from (alias for alias in spellings if alias.lower().startswith(begun))
 
 
 def column_names(

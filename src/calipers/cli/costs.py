@@ -33,11 +33,11 @@ def read_costs(specs: Sequence[str], get_column: Callable[[str], Any]) -> dict[s
 
 def _parse_costs(spec: str, text: str, get_column: Callable[[str], Any]) -> dict[str, Any]:
     cost_by_system: dict[str, Any] = {}
-    for part in text.split(","):
-        system, colon, cost = part.partition(":")
+    for item in text.split(","):
+        system, colon, cost = item.partition(":")
         if not (system and colon and cost):
             raise click.UsageError(
-                f"--cost {spec!r}: {part!r} is not the cost of a system, as in old:ms_old"
+                f"--cost {spec!r}: {item!r} is not the cost of a system, as in old:ms_old"
             )
         if system in cost_by_system:
             raise click.UsageError(f"--cost {spec!r}: {system!r} is given twice")

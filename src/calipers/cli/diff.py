@@ -42,7 +42,7 @@ def command(before: str, after: str, *, every: bool, **options: Any) -> None:
         changes, notes = diff_evaluations(first, second)
     except InputError as error:
         raise FileError(f"{before}, {after}: {error}") from None
-    listed = [change for change in changes if every or change.differs]
+    listed = [change for change in changes if every or change.is_different]
     if kind == "json":
         data = {"changes": [change.row() for change in listed], "notes": notes}
         write_output(json.dumps(data, indent=2, ensure_ascii=False), path)

@@ -78,7 +78,12 @@ def command(
         from calipers.report.text_columns import terminal_width, wrap_line
 
         room = terminal_width(sys.stdout) if path is None else None
-        write_output("".join(f"{part}\n" for line in lines for part in wrap_line(line, room)), path)
+        write_output(
+            "".join(
+                f"{wrapped_line}\n" for line in lines for wrapped_line in wrap_line(line, room)
+            ),
+            path,
+        )
     else:
         write_document(blocks, kind, path)
 
@@ -117,8 +122,8 @@ def _select_measures(
     from calipers.measures import TASKS, definitions
 
     all_definitions = list(definitions())
-    _check_known("--task", task, TASKS)
-    _check_known("--statistic", statistic, {d.statistic.__name__ for d in all_definitions})
+    _check_choice("--task", task, TASKS)
+    _check_choice("--statistic", statistic, {d.statistic.__name__ for d in all_definitions})
     chosen = [
         d
         for d in all_definitions
@@ -157,11 +162,11 @@ def _list_document(tasks: Mapping[str, Sequence[Definition]]) -> Iterator[Block]
         )
 
 
-def _check_known(option: str, value: str | None, known: object) -> None:
+def _check_choice(option: str, value: str | None, choices: object) -> None:
     """Check that the value of an option exists."""
     from calipers.data.errors import did_you_mean
 
-    names = sorted(map(str, known))  # type: ignore[call-overload]
+    names = sorted(map(str, choices))  # type: ignore[call-overload]
     if value is not None and value not in names:
         raise click.UsageError(f"{option}: there is no {value!r}; {did_you_mean(value, names)}")
 

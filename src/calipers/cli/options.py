@@ -16,7 +16,7 @@ from calipers.evaluation.tasks import OPTIONS
 Command = Callable[..., Any]
 Option = Callable[[Command], Command]
 
-SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
+PROPORTION = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
 def combine_options(*options: Option) -> Option:
@@ -133,7 +133,7 @@ def argument_option(argument: Argument) -> Option:
 
 _KINDS: Mapping[str, Any] = {
     "number": click.FLOAT,
-    "share": SHARE,
+    "share": PROPORTION,
     "file": InputFile(),
     "earlier": BaselineName(),
 }

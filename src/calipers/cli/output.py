@@ -163,8 +163,8 @@ def format_and_file(
     if kind is None:
         suffix = "" if path is None else os.path.splitext(path)[1].lower()  # noqa: PTH122
         data_format = suffix[1:] if suffix[1:] in UNIT_DATA else None
-        other = suffix[1:] if suffix in _OTHERS else "table"
-        kind = data_format or writers.format_for_suffix(suffix) or other
+        fallback = suffix[1:] if suffix in _OTHERS else "table"
+        kind = data_format or writers.format_for_suffix(suffix) or fallback
     check_format(kind, data, label)
     if kind == "parquet" and path is None:
         raise click.UsageError("Parquet needs a file to be written to: -o FILE.parquet")

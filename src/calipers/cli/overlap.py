@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from calipers.cli.files import Command, InputFile
-from calipers.cli.options import SHARE, choice_option, option_with_default, text_option
+from calipers.cli.options import PROPORTION, choice_option, option_with_default, text_option
 from calipers.cli.shared_options import OutputOptions, inference_options, output_options
 from calipers.evaluation.task import MAX_INT
 
@@ -18,7 +18,7 @@ from calipers.evaluation.task import MAX_INT
     "-p --p",
     0.9,
     "Persistence p of RBO: the probability of examining the next document.",
-    type=SHARE,
+    type=PROPORTION,
 )
 @text_option(
     "--depth", "K", "Evaluate the first K documents only.", type=click.IntRange(1, MAX_INT)

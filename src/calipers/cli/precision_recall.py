@@ -95,6 +95,6 @@ def command(
 def _parse_numbers(option: str, text: str) -> list[float]:
     """Parse comma-separated numbers."""
     try:
-        return [float(part) for part in text.split(",")]
+        return [float(number) for number in text.split(",")]
     except ValueError:
         raise click.UsageError(f"{option} {text!r}: expected numbers, as in 0.5,0.67,1") from None

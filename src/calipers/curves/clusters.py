@@ -171,7 +171,7 @@ class _ClusterChart(CurveChart):
 
 
 def _tables(evaluation: Evaluation) -> list[LabelTable]:
-    return [table for table in evaluation.label_tables if table.of == "cluster"]
+    return [table for table in evaluation.label_tables if table.row_kind == "cluster"]
 
 
 def size_figures(evaluation: Evaluation) -> Iterator[Figure]:
@@ -541,9 +541,9 @@ def _line(
 
 
 register_chart(
-    _ClusterChart(name=SILHOUETTES, title="Silhouettes", of="clusters"),
+    _ClusterChart(name=SILHOUETTES, title="Silhouettes", source="clusters"),
     EvaluationChart(name="sizes", title="Sizes of the clusters", draw=size_figures),
-    _ClusterChart(name=PROJECTION, title="Points in a plane", of="clusters"),
+    _ClusterChart(name=PROJECTION, title="Points in a plane", source="clusters"),
     EvaluationChart(
         name="classes and clusters", title="Classes and clusters", draw=meeting_figures
     ),

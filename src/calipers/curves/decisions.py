@@ -164,26 +164,28 @@ def _act_on_all(scored: ScoreData, bottom: float) -> tuple[tuple[float, float], 
 
 
 register_chart(
-    CurveChart(name="lift", title="Lift", of="scores", curve=lift_curve, more=True),
-    CurveChart(name="gain", title="Cumulative gain", of="scores", curve=gain_curve, more=True),
+    CurveChart(name="lift", title="Lift", source="scores", curve=lift_curve, on_request=True),
+    CurveChart(
+        name="gain", title="Cumulative gain", source="scores", curve=gain_curve, on_request=True
+    ),
     CurveChart(
         name="cost",
         title="Cost curve",
         explanation="Lowest expected cost over all thresholds, chosen on these rows, against the "
         "proportion of the total cost that positives would cause if all rows were misclassified.",
-        of="scores",
+        source="scores",
         curve=cost_curve,
         band_note="of the thresholds chosen on these rows",
-        more=True,
+        on_request=True,
     ),
     CurveChart(
         name="net benefit",
         title="Net benefit",
         explanation="True positives per row minus weighted false positives: with a threshold "
         "probability p, one false positive costs as much as p/(1 − p) true positives.",
-        of="probabilities",
+        source="probabilities",
         curve=net_benefit_curve,
         x_is_threshold=True,
-        more=True,
+        on_request=True,
     ),
 )

@@ -122,14 +122,14 @@ register_chart(
         title="Coverage of quantiles",
         explanation="Below the line the truth exceeds the quantile more often than nominal, above "
         "it less often.",
-        of="quantiles",
+        source="quantiles",
         curve=level_curve,
     ),
     CurveChart(
         name="coverage given prediction",
         title="Coverage of intervals by prediction",
         explanation=f"{_PROPORTIONS} They should be on the line for every prediction.",
-        of="quantiles",
+        source="quantiles",
         plan=partial(_coverage_curves, "coverage given prediction"),
         series_name="interval",
     ),
@@ -138,7 +138,7 @@ register_chart(
         title="Coverage of intervals by truth",
         explanation=f"{_PROPORTIONS} Even the best intervals cover the smallest and the largest "
         "values less often than others.",
-        of="quantiles",
+        source="quantiles",
         plan=partial(_coverage_curves, "coverage given truth"),
         series_name="interval",
     ),

@@ -37,13 +37,13 @@ class _RankChart(CurveChart):
 
 
 register_chart(
-    CurveChart(name=MEANS["recalls"], title="Precision at recall levels", of="rankings"),
-    _RankChart(name=MEANS["ranks"], title="Precision and recall at ranks", of="rankings"),
+    CurveChart(name=MEANS["recalls"], title="Precision at recall levels", source="rankings"),
+    _RankChart(name=MEANS["ranks"], title="Precision and recall at ranks", source="rankings"),
     _RankChart(
         name="interpolated PR",
         title="Interpolated precision",
         explanation="At each recall the largest precision of the points there or further on.",
-        of="rankings",
+        source="rankings",
     ),
 )
 
@@ -127,14 +127,14 @@ register_chart(
         title="Precision and recall on a topic",
         explanation="Precision and recall of the documents down to each rank, drawn at the corners "
         f"of the line, {MAX_POINTS} at most.",
-        of="rankings",
+        source="rankings",
     ),
     _TopicChart(
         name=OF_TOPICS["interpolated PR"],
         title="Interpolated precision on a topic",
         explanation="Highest precision at this or any higher recall; 0 beyond the largest recall "
         "of the run.",
-        of="rankings",
+        source="rankings",
     ),
     _TopicChart(
         name=OF_TOPICS["ROC"],
@@ -142,6 +142,6 @@ register_chart(
         explanation="From nothing retrieved to the whole collection, drawn at the corners of the "
         f"line, {MAX_POINTS} at most; beyond the last document retrieved, a random order is "
         "assumed.",
-        of="rankings",
+        source="rankings",
     ),
 )

@@ -83,11 +83,11 @@ def precision_recall_curve(scored: ScoreData) -> Curve:
 
 
 register_chart(
-    CurveChart(name="ROC", title="ROC curve", of="scores", curve=roc_curve, by_class=True),
+    CurveChart(name="ROC", title="ROC curve", source="scores", curve=roc_curve, by_class=True),
     CurveChart(
         name="PR",
         title="Precision-recall curve",
-        of="scores",
+        source="scores",
         curve=precision_recall_curve,
         by_class=True,
     ),
@@ -125,8 +125,8 @@ register_chart(
         name="DET",
         title="Detection error tradeoff",
         explanation="Both axes in normal deviates, in which normal scores give a straight line.",
-        of="scores",
+        source="scores",
         curve=det_curve,
-        more=True,
+        on_request=True,
     )
 )

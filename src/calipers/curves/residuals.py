@@ -361,7 +361,7 @@ def _given_chart(name: str, title: str, explanation: str) -> CurveChart:
         name=name,
         title=title,
         explanation=f"Means of bins with equal numbers of rows. {explanation}",
-        of="numbers",
+        source="numbers",
         curve=partial(binned_means, kind=name),
         needs=(VALUES,),
     )
@@ -374,17 +374,19 @@ register_chart(
         explanation="Sorted residuals in standard deviations; their mean is not subtracted. On the "
         "line they are normal with mean 0, on a parallel to it normal and biased; where they are "
         "steeper than the line at either end, large errors are more frequent than normal ones.",
-        of="numbers",
+        source="numbers",
         curve=normal_quantiles,
     ),
     _ResidualChart(
         name=RESIDUALS,
         title="Residuals",
         explanation="Residual: prediction minus truth.",
-        of="numbers",
+        source="numbers",
         plan=_plan_residuals,
     ),
-    _ResidualChart(name=VALUES, title="True and predicted values", of="numbers", plan=_plan_values),
+    _ResidualChart(
+        name=VALUES, title="True and predicted values", source="numbers", plan=_plan_values
+    ),
     _given_chart(
         "prediction given truth",
         "Prediction by truth",

@@ -73,7 +73,7 @@ class ScoreCurves(LazyCurves):
             if chart.curve is not None
             for scored in selected
             if (chart.by_class or not scored.series)
-            and (chart.of == "scores" or scored.probabilities)
+            and (chart.source == "scores" or scored.probabilities)
             for options in chart.variants(scored)
         ]
         # Points come after the ROC curves, which are first.

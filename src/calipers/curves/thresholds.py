@@ -199,7 +199,7 @@ register_chart(
         name="threshold",
         title="Measures against the threshold",
         explanation="Volume: the proportion predicted positive.",
-        of="scores",
+        source="scores",
         curve=threshold_curve,
         variants=lambda _: [{"measure": name} for name in OF_THRESHOLD],
         by_measure=True,
@@ -210,7 +210,7 @@ register_chart(
         title="Scores of the classes",
         explanation="Histogram of the scores of each class with an area of 1, whatever its "
         "frequency.",
-        of="scores",
+        source="scores",
         curve=density_curve,
         variants=lambda scored: [{"series": name} for name in scored.names],
         draw=_density_spec,

@@ -18,7 +18,7 @@ from calipers.inference.intervals import Interval
 from calipers.inference.point_estimate import Limits, PointEstimate
 from calipers.inference.resampling import poisson_weights, row_means
 from calipers.inference.transformations import SCALES
-from calipers.inference.variance_estimators import Influence, MeanVariance, OutOfBagSelection
+from calipers.inference.variance_estimators import Influence, JackknifeVariance, MeanVariance
 from calipers.measures import parse
 from calipers.statistics import (
     FitMoments,
@@ -258,7 +258,7 @@ class MomentRows(NumericSample):
                 with np.errstate(divide="ignore", invalid="ignore"):
                     others = scale.forward(measure.apply(moments.leave_out(row_moments)))
                     column[block] = (scale.forward(value) - others) / scale.slope(value)
-        space = OutOfBagSelection(self.weight, self.clusters, size=moments.effective_size)
+        space = JackknifeVariance(self.weight, self.clusters, size=moments.effective_size)
         return Influence(column, space, "jackknife")
 
     def _replicates(self, measure: MeasureLike) -> FloatArray:

@@ -406,8 +406,8 @@ class AgreementProblem(Problem):
         codes = np.column_stack(list(columns.values()))
         return RatingRows.from_rows(codes, len(first.categories), first.weight)
 
-    def known(self, sample: Any) -> Mapping[str, Raters]:
-        """Return the sets of raters with the ratings that are known.
+    def available_ratings(self, sample: Any) -> Mapping[str, Raters]:
+        """Return the sets of raters with the ratings that are available.
 
         These are the ratings of all items in memory; or those of a stream, if items have few
         distinct combinations of ratings and do not come in clusters.
@@ -474,11 +474,11 @@ class AgreementProblem(Problem):
 
     def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
         """Return the findings on the raters."""
-        return from_raters(sample, results, self.known(sample))
+        return from_raters(sample, results, self.available_ratings(sample))
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Return the tables of pairs of raters and of single raters."""
-        systems = self.known(sample).values()
+        systems = self.available_ratings(sample).values()
         return {"label_tables": tuple(_tables(systems, sample.measures, self.scale))}
 
     def statistic(self, system: Any, kind: type) -> Any:
@@ -587,14 +587,14 @@ def _table(
     estimates_by_row: Sequence[Mapping[str, PointEstimate]],
     counts: Mapping[str, Any] | None = None,
 ) -> LabelTable:
-    parts: dict[str, dict[str, Any]] = {"values": {}, "low": {}, "high": {}}
+    columns: dict[str, dict[str, Any]] = {"values": {}, "low": {}, "high": {}}
     for name in estimates_by_row[0]:
         estimates = [to_estimate(each[name], name, system.name) for each in estimates_by_row]
-        for part, column in parts.items():
-            field = "value" if part == "values" else part
-            column[name] = np.array([getattr(e, field) for e in estimates])
+        for field, column in columns.items():
+            attribute = "value" if field == "values" else field
+            column[name] = np.array([getattr(e, attribute) for e in estimates])
     sizes = np.asarray(sizes, np.float64)
     level = system.settings.level
     return LabelTable(
-        system.name, tuple(names), sizes, counts or {}, **parts, level=level, of=row_kind
+        system.name, tuple(names), sizes, counts or {}, **columns, level=level, row_kind=row_kind
     )

@@ -11,8 +11,8 @@ from calipers.inference import sample_size
 from calipers.inference.sample_size_models import (
     NAN,
     AreaVarianceModel,
-    DesignEffect,
     MeanVarianceModel,
+    MeasureVarianceModel,
     MultiSystemVarianceModel,
     ProportionVarianceModel,
     VarianceModel,
@@ -40,7 +40,7 @@ def design_from_assumptions(
     test: str,
     systems: int,
     goal: str,
-) -> DesignEffect:
+) -> MeasureVarianceModel:
     """Return the design that follows from assumed numbers."""
     parsed_measure = parse_measure(
         measure, prefer="retrieval" if "sd" in assumed else "classification"
@@ -58,7 +58,7 @@ def design_from_assumptions(
             parsed_measure, assumed, of_differences="correlation" not in assumed and compared
         )
         mean = _mean_design(assumed, compared or goal == "size", paired, test, systems)
-        return DesignEffect(name, mean, unit, 1.0, assumed)
+        return MeasureVarianceModel(name, mean, unit, 1.0, assumed)
     if test != "t" or systems != 2:
         raise InputError(f"test={test!r} with {systems} systems is a test of means: give sd=")
     margin = None if parsed_measure.average in ("macro", "weighted") else definition.proportion_of
@@ -76,7 +76,7 @@ def design_from_assumptions(
     unit, proportion = (unit, 1.0) if margin is None else _count_unit(margin, unit, assumed)
     assumes_independence = compared and paired and unknown not in assumed
     notes = (INDEPENDENT.format(unknown),) if assumes_independence else ()
-    return DesignEffect(name, design, unit, proportion, assumed, notes=notes)
+    return MeasureVarianceModel(name, design, unit, proportion, assumed, notes=notes)
 
 
 def _check(

@@ -19,7 +19,7 @@ from calipers.results.learning import Candidate, Selection
 from calipers.statistics import FloatArray
 
 #: Proportion of units in the bag: that of distinct units in a bootstrap sample, 1 − 1/e.
-SHARE = 0.632
+IN_BAG_PROPORTION = 0.632
 METHOD = "percentiles of the choice on units left out"
 
 
@@ -58,7 +58,7 @@ def out_of_bag_value(
     """
     random = np.random.Generator(np.random.Philox(seed))
     out_of_bag, chosen = [], []
-    n_in_bag = min(max(round(SHARE * units), 1), units - 1)
+    n_in_bag = min(max(round(IN_BAG_PROPORTION * units), 1), units - 1)
     for _ in range(draws):
         mask = np.zeros(units, np.bool_)
         mask[random.permutation(units)[:n_in_bag]] = True

@@ -180,7 +180,7 @@ def _score_curve(
             repr(candidate.name) for candidate in charts.values() if "bins" in candidate.options
         )
         raise InputError(f"bins= and binning= apply to {supported}, not to {chart.name!r}")
-    if chart.of == "probabilities" and not score_data.probabilities:
+    if chart.source == "probabilities" and not score_data.probabilities:
         raise InputError(f"{score_data.system}: {chart.name} needs probabilities, not scores")
     return chart.compute(score_data, **options)
 
@@ -220,7 +220,7 @@ def _bin_options(bins: int | None, binning: str | None) -> dict[str, Any]:
 @validate_arguments
 def averaged_curves(
     evaluation: Evaluation,
-    at: str = "recalls",
+    axis: str = "recalls",
     *,
     interpolated: bool | None = None,
     points: Sequence[float] | None = None,
@@ -231,7 +231,7 @@ def averaged_curves(
     ----------
     evaluation : Evaluation
         Result of :func:`calipers.retrieval`.
-    at : {'recalls', 'ranks'}, default='recalls'
+    axis : {'recalls', 'ranks'}, default='recalls'
         ``"recalls"``: the mean precision at fixed levels of recall. ``"ranks"``: the mean precision
         against the mean recall at fixed ranks.
     interpolated : bool, optional
@@ -274,10 +274,10 @@ def averaged_curves(
         )
     if points is not None and not len(points):
         raise InputError("points: an empty list, expected recalls or ranks")
-    if at not in ("recalls", "ranks"):
-        raise InputError(f"at is {at!r}, expected 'recalls' or 'ranks'")
-    raw = at != "recalls" if interpolated is None else not interpolated
-    return Curves(evaluation.curves.averaged(at, interpolated=not raw, points=points))
+    if axis not in ("recalls", "ranks"):
+        raise InputError(f"axis is {axis!r}, expected 'recalls' or 'ranks'")
+    raw = axis != "recalls" if interpolated is None else not interpolated
+    return Curves(evaluation.curves.averaged(axis, interpolated=not raw, points=points))
 
 
 @validate_arguments

@@ -59,7 +59,7 @@ class MeasureChange:
         return d.p if math.isnan(d.p_adjusted) else d.p_adjusted
 
     @property
-    def differs(self) -> bool:
+    def is_different(self) -> bool:
         """Whether the two values differ."""
         before, after = self.before.value, self.after.value
         return not (before == after or (math.isnan(before) and math.isnan(after)))

@@ -46,20 +46,20 @@ class FullRun:
     tied_from: Any
     tied_to: Any
 
-    def shared_with(self, other: FullRun) -> dict[str, Any]:
+    def shared_with(self, second: FullRun) -> dict[str, Any]:
         """Return the arrays of ``SharedRankings``, with this run as a and the other as b."""
-        other_ranks = self.numbered.rank_columns(*other.rows)
+        second_ranks = self.numbered.rank_columns(*second.rows)
         return {
             "topics": self.topics,
             "length_a": self.length,
-            "length_b": other_ranks.retrieved,
-            "offsets": other_ranks.offsets,
-            "rank_a": self.rank[other_ranks.grade],
-            "from_a": self.tied_from[other_ranks.grade],
-            "to_a": self.tied_to[other_ranks.grade],
-            "rank_b": other_ranks.rank,
-            "from_b": other_ranks.tied_from,
-            "to_b": other_ranks.tied_to,
+            "length_b": second_ranks.retrieved,
+            "offsets": second_ranks.offsets,
+            "rank_a": self.rank[second_ranks.grade],
+            "from_a": self.tied_from[second_ranks.grade],
+            "to_a": self.tied_to[second_ranks.grade],
+            "rank_b": second_ranks.rank,
+            "from_b": second_ranks.tied_from,
+            "to_b": second_ranks.tied_to,
         }
 
 

@@ -20,8 +20,8 @@ from calipers.inference.proportions import wilson
 from calipers.inference.sample_size_models import (
     NAN,
     AreaVarianceModel,
-    DesignEffect,
     MeanVarianceModel,
+    MeasureVarianceModel,
     MultiSystemVarianceModel,
     ProportionVarianceModel,
     interval_half_width,
@@ -39,14 +39,14 @@ MOST_RESAMPLED = 10_000
 
 @dataclass(frozen=True)
 class PlanTarget:
-    """Target of a plan, given the known design.
+    """Target of a plan, given a variance model.
 
     ``goal`` is the kind of target and ``targets`` are its numbers by name; ``wanted_power`` is the
     requested power, ``level`` the level of each comparison, ``effect`` the design effect, and
     ``assurance`` the probability with which a half-width is to be reached.
     """
 
-    known: DesignEffect
+    variance_model: MeasureVarianceModel
     goal: str
     targets: Mapping[str, float]
     wanted_power: float
@@ -62,7 +62,7 @@ class PlanTarget:
 
     def check(self) -> None:
         """Check that the target can be reached with some number of units."""
-        design, name = self.known.design, self.known.measure
+        design, name = self.variance_model.design, self.variance_model.measure
         if self.goal == "difference":
             largest = design.largest(self.difference)
             if abs(self.difference) > largest:
@@ -93,16 +93,16 @@ class PlanTarget:
 
     def _units(self, n: float) -> float:
         """Return the number of independent units of the design among ``n`` units of the user."""
-        return n * self.known.unit_ratio / self.effect
+        return n * self.variance_model.unit_ratio / self.effect
 
     def half_width(self, n: float) -> float:
         """Return the expected half-width with ``n`` units."""
         units = self._units(n)
-        return self.known.design.half_width(units, self.level) if units >= 2 else NAN
+        return self.variance_model.design.half_width(units, self.level) if units >= 2 else NAN
 
     def power(self, n: float) -> float:
         """Return the power for the target with ``n`` units."""
-        design, units = self.known.design, self._units(n)
+        design, units = self.variance_model.design, self._units(n)
         if units < 2:
             return NAN
         if self.goal == "difference":
@@ -119,7 +119,7 @@ class PlanTarget:
 
     def detectable(self, n: float) -> float:
         """Return the minimum detectable difference at the requested power."""
-        design, units = self.known.design, self._units(n)
+        design, units = self.variance_model.design, self._units(n)
         if units < 2 or not design.is_difference or self.goal == "margin":
             return NAN
         sign = -1.0 if self.difference < 0 else 1.0
@@ -142,19 +142,21 @@ class PlanTarget:
             size = sample_size.smallest_n(
                 lambda n: self.half_width(n) <= self.targets["half_width"]
             )
-        elif self.goal == "reference" and isinstance(self.known.design, ProportionVarianceModel):
+        elif self.goal == "reference" and isinstance(
+            self.variance_model.design, ProportionVarianceModel
+        ):
             size = sample_size.smallest_stable_n(self.power, self.wanted_power)
         else:
             size = sample_size.smallest_n(lambda n: self.power(n) >= self.wanted_power)
         if size is None:
             raise InputError(
-                f"more than {sample_size.MAX_UNITS:.0e} {self.known.unit} would be needed"
+                f"more than {sample_size.MAX_UNITS:.0e} {self.variance_model.unit} would be needed"
             )
         return size
 
     def assured(self) -> int | None:
         """Find the number of units that reaches the half-width with the requested assurance."""
-        width, design = self.targets["half_width"], self.known.design
+        width, design = self.targets["half_width"], self.variance_model.design
 
         def assurance(n: int) -> float:
             units = self._units(n)
@@ -169,8 +171,8 @@ class PlanTarget:
     def planned(self, n: int | None, *, level: float, n_resamples: int, seed: int) -> Plan:
         """Return the plan for ``n`` units, or for the required number of units."""
         self.check()
-        known, design = self.known, self.known.design
-        n = known.pilot if n is None and self.goal == "size" else n
+        variance_model, design = self.variance_model, self.variance_model.design
+        n = variance_model.pilot if n is None and self.goal == "size" else n
         if n is None and self.goal == "size":
             raise InputError(
                 "no target is given; expected half_width=, difference=, margin= or reference=, or "
@@ -186,9 +188,9 @@ class PlanTarget:
             question = "half_width"
         subject = "the difference" if design.is_difference else "the value"
         return Plan(
-            measure=known.measure,
+            measure=variance_model.measure,
             n=n,
-            unit=known.unit,
+            unit=variance_model.unit,
             targets=self._requested_targets(),
             half_width=rows[n].half_width,
             power=rows[n].power,
@@ -197,13 +199,13 @@ class PlanTarget:
             level_each=self.level,
             half_width_of=f"{subject}, {design.method('half_width')}",
             method=design.method(question),
-            assumed=known.assumptions,
+            assumed=variance_model.assumptions,
             table=tuple(rows[size] for size in sorted(rows)),
-            pilot=known.pilot,
+            pilot=variance_model.pilot,
             n_assured=self.assured() if searched and self.goal == "half_width" else None,
             n_conservative=self._cautious() if searched else None,
             simulated=_resample_power(self, n, n_resamples, seed),
-            notes=(*known.notes, *self._notes(n)),
+            notes=(*variance_model.notes, *self._notes(n)),
         )
 
     def _requested_targets(self) -> dict[str, float]:
@@ -217,19 +219,25 @@ class PlanTarget:
 
     def _cautious(self) -> int | None:
         """Find the size if the standard deviation were at its upper confidence limit."""
-        known = self.known
-        if not isinstance(known.design, MeanVarianceModel) or known.values is None:
+        variance_model = self.variance_model
+        if (
+            not isinstance(variance_model.design, MeanVarianceModel)
+            or variance_model.values is None
+        ):
             return None
-        wide = replace(known.design, sd=sample_size.upper_sd(known.design.sd, len(known.values)))
-        return replace(self, known=replace(known, design=wide)).search()
+        wide = replace(
+            variance_model.design,
+            sd=sample_size.upper_sd(variance_model.design.sd, len(variance_model.values)),
+        )
+        return replace(self, variance_model=replace(variance_model, design=wide)).search()
 
     def _notes(self, n: int) -> Iterator[str]:
         if self.effect != 1:
             yield f"Clusters reduce the effective sample size: design effect {self.effect:.4g}."
-        if self.known.unit_ratio != 1 and self.known.pilot is None:
-            counted = round(n * self.known.unit_ratio)
-            yield f"About {counted:,} of them count for {self.known.measure}."
-        design = self.known.design
+        if self.variance_model.unit_ratio != 1 and self.variance_model.pilot is None:
+            counted = round(n * self.variance_model.unit_ratio)
+            yield f"About {counted:,} of them count for {self.variance_model.measure}."
+        design = self.variance_model.design
         widths = self.goal in ("half_width", "size") and self._units(n) >= 2
         if widths and isinstance(design, AreaVarianceModel) and design.normal_at is not None:
             normal = replace(design, error_at=design.normal_at)
@@ -246,10 +254,13 @@ def _resample_power(target: PlanTarget, n: int, n_resamples: int, seed: int) -> 
     Units are resampled with replacement, and their mean is shifted to the target difference, so no
     normal distribution is assumed.
     """
-    values = target.known.values
+    values = target.variance_model.values
     if values is None or n > MOST_RESAMPLED or target.goal not in ("half_width", "difference"):
         return {}
-    if not isinstance(target.known.design, MeanVarianceModel) or target.known.design.test != "t":
+    if (
+        not isinstance(target.variance_model.design, MeanVarianceModel)
+        or target.variance_model.design.test != "t"
+    ):
         return {}
     from scipy.special import stdtrit
 
@@ -275,7 +286,7 @@ def design_from_pilot(
     goal: str,
     test: str,
     systems: int,
-) -> DesignEffect:
+) -> MeasureVarianceModel:
     """Return the design that a pilot evaluation implies."""
     name = _find_pilot_measure(measure, pilot)
     for requested in (system, baseline):
@@ -358,7 +369,9 @@ def _per_unit(pilot: Evaluation, name: str, system: str) -> FloatArray | None:
     return np.asarray(values, np.float64) if same else None
 
 
-def _difference_design(name: str, pilot: Evaluation, system: str, baseline: str) -> DesignEffect:
+def _difference_design(
+    name: str, pilot: Evaluation, system: str, baseline: str
+) -> MeasureVarianceModel:
     """Return the design of the difference of two systems."""
     difference = _difference(name, pilot, system, baseline)
     first, second = (_per_unit(pilot, name, s) for s in (system, baseline))
@@ -378,7 +391,7 @@ def _difference_design(name: str, pilot: Evaluation, system: str, baseline: str)
                 f"{system} and {baseline} are right on the same rows, so no row is discordant"
             )
         design = ProportionVarianceModel(NAN, discordant, is_difference=True)
-        return DesignEffect(
+        return MeasureVarianceModel(
             name, design, difference.unit, 1.0, {"discordant": discordant}, difference.n
         )
     return _scaled_design(name, difference, pair=True)
@@ -409,13 +422,13 @@ def _difference(name: str, pilot: Evaluation, system: str, baseline: str) -> Dif
     raise InputError(f"the pilot has no difference of {system} and {baseline} in {name}")
 
 
-def _value_design(name: str, pilot: Evaluation, system: str) -> DesignEffect:
+def _value_design(name: str, pilot: Evaluation, system: str) -> MeasureVarianceModel:
     """Return the design of the value of one system."""
     estimate = pilot.exact(system, name)
     definition = parse_measure(name, prefer=pilot.task).definition
     if estimate.method.startswith("Wilson") and estimate.has_interval:
         proportion = _effective_rows(estimate) / estimate.n
-        return DesignEffect(
+        return MeasureVarianceModel(
             name,
             ProportionVarianceModel(estimate.value),
             estimate.unit,
@@ -435,11 +448,13 @@ def _value_design(name: str, pilot: Evaluation, system: str) -> DesignEffect:
             _scaled_name(estimate.method),
             is_scaled=True,
         )
-        return DesignEffect(name, area, estimate.unit, 1.0, {"value": estimate.value}, estimate.n)
+        return MeasureVarianceModel(
+            name, area, estimate.unit, 1.0, {"value": estimate.value}, estimate.n
+        )
     return _scaled_design(name, estimate, pair=False)
 
 
-def _unit_design(name: str, values: FloatArray, unit: str, *, pair: bool) -> DesignEffect:
+def _unit_design(name: str, values: FloatArray, unit: str, *, pair: bool) -> MeasureVarianceModel:
     """Return the design of Student's t on values per unit."""
     if len(values) < 2:
         raise InputError(
@@ -452,10 +467,12 @@ def _unit_design(name: str, values: FloatArray, unit: str, *, pair: bool) -> Des
         )
     key = "sd of differences" if pair else "sd"
     design = MeanVarianceModel(sd, pair, value=NAN if pair else float(values.mean()))
-    return DesignEffect(name, design, unit, 1.0, {key: sd}, len(values), values)
+    return MeasureVarianceModel(name, design, unit, 1.0, {key: sd}, len(values), values)
 
 
-def _scaled_design(name: str, estimate: Difference | Estimate, *, pair: bool) -> DesignEffect:
+def _scaled_design(
+    name: str, estimate: Difference | Estimate, *, pair: bool
+) -> MeasureVarianceModel:
     """Return the design whose standard error is scaled by 1/√n."""
     if not estimate.has_interval or not estimate.standard_error > 0:
         reason = f" ({estimate.interval_reason})" if estimate.interval_reason else ""
@@ -465,7 +482,9 @@ def _scaled_design(name: str, estimate: Difference | Estimate, *, pair: bool) ->
     design = MeanVarianceModel(
         se * math.sqrt(estimate.n), pair, is_student=False, value=value, source=source
     )
-    return DesignEffect(name, design, estimate.unit, 1.0, {"standard error": se}, estimate.n)
+    return MeasureVarianceModel(
+        name, design, estimate.unit, 1.0, {"standard error": se}, estimate.n
+    )
 
 
 def _effective_rows(estimate: Estimate) -> float:

@@ -22,15 +22,15 @@ from calipers.statistics import FloatArray
 
 
 @validate_arguments
-def rank_correlation(reference: Any, other: Any, *, method: str = "kendall") -> Estimate:
+def rank_correlation(reference: Any, values: Any, *, method: str = "kendall") -> Estimate:
     """Compute the rank correlation of two lists of values of the same items.
 
     Parameters
     ----------
-    reference, other : array-like of shape (n,), or dict of float
+    reference, values : array-like of shape (n,), or dict of float
         Values, where higher values rank first: two sequences in the same order of items, or two
         dicts from names of items to values. Only ``"tau-AP"`` is asymmetric: errors at the top of
-        ``other`` have the largest weight, and ``reference`` is taken to be correct.
+        ``values`` have the largest weight, and ``reference`` is taken to be correct.
     method : {'kendall', 'tau-b', 'tau-AP', 'tau-AP-b', 'spearman'}, default='kendall'
         Coefficient: ``"kendall"`` (τ_a), ``"tau-b"``, ``"tau-AP"`` (with ties, its expected value
         over all ways to break them), ``"tau-AP-b"`` (symmetric, with ties) or ``"spearman"``.
@@ -72,7 +72,7 @@ def rank_correlation(reference: Any, other: Any, *, method: str = "kendall") -> 
     0.5
     """
     correlation = _correlation(method)
-    x, y = _align(reference, other)
+    x, y = _align(reference, values)
     value = float(correlation(x, y))
     undefined = {"all_tied" if len(x) > 1 else "too_few_items": len(x)} if np.isnan(value) else {}
     return Estimate(
@@ -92,7 +92,7 @@ def system_rank_correlation(
     reference: str,
     measure: str,
     *,
-    other: Evaluation | None = None,
+    second_evaluation: Evaluation | None = None,
     method: str = "kendall",
     level: float | None = None,
     n_resamples: int = 2000,
@@ -110,9 +110,9 @@ def system_rank_correlation(
     reference : str
         Measure in ``evaluation`` whose ranking of systems is the reference.
     measure : str
-        Measure whose ranking is compared with the reference, in ``other`` if given, else in
-        ``evaluation``. If lower is better, the lowest value ranks first.
-    other : Evaluation, optional
+        Measure whose ranking is compared with the reference, in ``second_evaluation`` if given,
+        else in ``evaluation``. If lower is better, the lowest value ranks first.
+    second_evaluation : Evaluation, optional
         Second evaluation of the same systems on the same topics.
     method : {'kendall', 'tau-b', 'tau-AP', 'tau-AP-b', 'spearman'}, default='kendall'
         Coefficient; see :func:`calipers.rank_correlation`.
@@ -161,7 +161,7 @@ def system_rank_correlation(
     settings = make_settings(
         "auto", evaluation.level if level is None else level, n_resamples, seed
     )
-    second = evaluation if other is None else other
+    second = evaluation if second_evaluation is None else second_evaluation
     _check_comparable(evaluation, second)
     columns = [_columns(evaluation, reference), _columns(second, measure)]
     x, y = (_values(column) for column in columns)
@@ -213,20 +213,22 @@ def _correlation(method: str) -> Any:
     return CORRELATIONS[method]
 
 
-def _align(reference: Any, other: Any) -> tuple[FloatArray, FloatArray]:
+def _align(reference: Any, values: Any) -> tuple[FloatArray, FloatArray]:
     """Return the values of both lists, item by item."""
-    if isinstance(reference, Mapping) != isinstance(other, Mapping):
-        raise InputError("reference and other: expected two mappings or two sequences")
+    if isinstance(reference, Mapping) != isinstance(values, Mapping):
+        raise InputError("reference and values: expected two mappings or two sequences")
     if isinstance(reference, Mapping):
-        unmatched = sorted(map(str, set(reference) ^ set(other)))
+        unmatched = sorted(map(str, set(reference) ^ set(values)))
         if unmatched:
-            raise InputError(f"reference and other: {unmatched[0]!r} is in one of them only")
-        other = [other[name] for name in reference]
+            raise InputError(f"reference and values: {unmatched[0]!r} is in one of them only")
+        values = [values[name] for name in reference]
         reference = list(reference.values())
     x = to_quantities(reference, "reference")
-    y = to_quantities(other, "other")
+    y = to_quantities(values, "values")
     if len(x) != len(y):
-        raise InputError(f"reference has {len(x)} values and other {len(y)}, expected equally many")
+        raise InputError(
+            f"reference has {len(x)} values and values {len(y)}, expected equally many"
+        )
     return x, y
 
 

@@ -318,10 +318,10 @@ def _group_columns(rows: RankingRows, cut_by: Any, source: TopicScores) -> Any:
     )
     return {
         name: {
-            part: take_rows(rows.of_groups(column, f"slice {part!r}"), group_indices)
-            for part, column in parts.items()
+            column_name: take_rows(rows.of_groups(column, f"slice {column_name!r}"), group_indices)
+            for column_name, column in columns.items()
         }
-        for name, parts in (cut_by or {}).items()
+        for name, columns in (cut_by or {}).items()
     }
 
 

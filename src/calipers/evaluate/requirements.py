@@ -24,7 +24,7 @@ _OF_VALUE = re.compile(
     rf"\s*(?P<relation>>=|<=|>|<|≥|≤)\s*(?P<bound>{_NUMBER})\s*"
 )
 _OF_DIFFERENCE = re.compile(
-    rf"\s*(?P<measure>.+?)\s+(?P<how>not\s+worse|better)\s+than\s+(?P<other>.+?)"
+    rf"\s*(?P<measure>.+?)\s+(?P<how>not\s+worse|better)\s+than\s+(?P<reference>.+?)"
     rf"(?:\s+by\s+(?P<margin>{_NUMBER}))?\s*"
 )
 _RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
@@ -114,7 +114,7 @@ class DifferenceRequirement:
         Name of the measure.
     better : bool
         Whether the system has to be better, rather than not worse.
-    other : str
+    reference : str
         Name of the reference system.
     margin : float or None
         Margin of the difference, or of non-inferiority.
@@ -123,7 +123,7 @@ class DifferenceRequirement:
     text: str
     measure: str
     better: bool
-    other: str
+    reference: str
     margin: float | None
 
     def is_met(self, difference: Difference) -> bool:
@@ -154,7 +154,7 @@ class DifferenceRequirement:
     ) -> Iterator[RequirementResult]:
         """Yield the result for each system except the reference."""
         margin = None if self.better or self.margin is None else (self.measure, self.margin)
-        differences = compared(self.other, margin)
+        differences = compared(self.reference, margin)
         measure_differences = [
             difference for difference in differences if difference.measure == self.measure
         ]
@@ -206,7 +206,9 @@ def parse_requirement(text: str) -> Rule:
         if margin is not None and not (margin > 0 and math.isfinite(margin)):
             raise InputError(f"{text!r}: the margin is {match['margin']}, expected more than 0")
         better = match["how"] == "better"
-        return DifferenceRequirement(text.strip(), match["measure"], better, match["other"], margin)
+        return DifferenceRequirement(
+            text.strip(), match["measure"], better, match["reference"], margin
+        )
     match = _OF_VALUE.fullmatch(text)
     if match is None:
         raise InputError(
@@ -228,16 +230,16 @@ def _resolve_names(rule: Rule, evaluation: Evaluation, baseline: str | None) -> 
         raise InputError(f"{rule.text!r}: {rule.measure!r} is not among the measures; {suggestion}")
     if isinstance(rule, ValueRequirement):
         return replace(rule, measure=measure)
-    other = rule.other
-    if other == BASELINE and other not in evaluation.systems:
+    reference = rule.reference
+    if reference == BASELINE and reference not in evaluation.systems:
         compared = evaluation.comparison
-        other = baseline or (compared.baseline if compared is not None else None) or BASELINE
-    if other not in evaluation.systems:
-        suggestion = did_you_mean(other, evaluation.systems)
-        raise InputError(f"{rule.text!r}: {other!r} is not a system; {suggestion}")
+        reference = baseline or (compared.baseline if compared is not None else None) or BASELINE
+    if reference not in evaluation.systems:
+        suggestion = did_you_mean(reference, evaluation.systems)
+        raise InputError(f"{rule.text!r}: {reference!r} is not a system; {suggestion}")
     if len(evaluation.systems) < 2:
         raise InputError(f"{rule.text!r}: there is no other system")
-    return replace(rule, measure=measure, other=other)
+    return replace(rule, measure=measure, reference=reference)
 
 
 @validate_arguments
@@ -294,15 +296,17 @@ def check_requirements(
     parsed_rules = [
         _resolve_names(parse_requirement(text), evaluation, baseline) for text in rule_texts
     ]
-    references = {rule.other for rule in parsed_rules if isinstance(rule, DifferenceRequirement)}
+    references = {
+        rule.reference for rule in parsed_rules if isinstance(rule, DifferenceRequirement)
+    }
     compared = evaluation.comparison.baseline if evaluation.comparison is not None else None
     references |= {name for name in (baseline, compared) if name is not None}
     systems = [name for name in evaluation.systems if name not in references]
     systems = systems or list(evaluation.systems)
 
     @cache
-    def differences(other: str, margin: tuple[str, float] | None) -> Comparison:
-        return evaluation.compare(other, margin=None if margin is None else dict([margin]))
+    def differences(reference: str, margin: tuple[str, float] | None) -> Comparison:
+        return evaluation.compare(reference, margin=None if margin is None else dict([margin]))
 
     return tuple(
         result for rule in parsed_rules for result in rule.results(evaluation, systems, differences)

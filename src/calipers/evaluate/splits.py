@@ -417,12 +417,15 @@ def _split_values(
     better = {str(m): bool(m.definition.higher_is_better) for m in source.directed_measures}
     notes = []
     for system, output in source.by_name.items():
-        parts = {
+        output_by_split = {
             name: output.with_settings(plain).take_rows(codes == k) for k, name in enumerate(names)
         }
         for measure_index, measure in enumerate(source.directed_measures):
             try:
-                column = [_value_on(part, measure, name) for name, part in parts.items()]
+                column = [
+                    _value_on(split_output, measure, name)
+                    for name, split_output in output_by_split.items()
+                ]
             except InputError as error:
                 if measure_index == 0:
                     raise
@@ -459,13 +462,13 @@ def _splits(
     return codes, names, repetitions
 
 
-def _value_on(part: Any, measure: Measure, split: str) -> float:
+def _value_on(output: Any, measure: Measure, split: str) -> float:
     """Return the value on a split; raise an error if it is undefined."""
-    estimate = part.point_estimate(measure)
+    estimate = output.point_estimate(measure)
     if math.isnan(estimate.value):
         reasons = ", ".join(measure.meanings.get(reason, reason) for reason in estimate.undefined)
         raise InputError(
-            f"{measure} of {part.name!r} is undefined on split {split!r}"
+            f"{measure} of {output.name!r} is undefined on split {split!r}"
             + (f" ({reasons})" if reasons else "")
             + "; every split needs a value, so make other splits or leave the measure out"
         )

@@ -32,7 +32,7 @@ def threshold_table(
     truth: Any,
     score: Any = None,
     *,
-    at: str | float | Sequence[float] = ALL,
+    thresholds: str | float | Sequence[float] = ALL,
     measures: MeasureNames | None = None,
     prevalence: float | None = None,
     system: str | None = None,
@@ -59,7 +59,7 @@ def threshold_table(
     score : array-like of shape (n,), or dict of such, optional
         Scores, higher for the positive class; for several systems a dict from their names to
         columns. Required unless ``truth`` is an evaluation.
-    at : float, list of float, or 'all', default='all'
+    thresholds : float, list of float, or 'all', default='all'
         Thresholds, or ``"all"`` for every distinct score in descending order. Of more than 200
         distinct scores 200 are selected, with equal numbers of rows between them as far as ties
         permit.
@@ -106,7 +106,7 @@ def threshold_table(
     --------
     >>> import calipers as cal
     >>> sick, marker = [0, 0, 0, 1, 0, 1, 1, 1], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
-    >>> made = cal.threshold_table(sick, marker, at=[4, 6], measures=["sensitivity", "PPV"])
+    >>> made = cal.threshold_table(sick, marker, thresholds=[4, 6], measures=["sensitivity", "PPV"])
     >>> print(*str(made).splitlines()[:4], sep=chr(10))
     threshold   rows above         sensitivity                 PPV
     ──────────────────────────────────────────────────────────────
@@ -136,7 +136,11 @@ def threshold_table(
     notes: list[str] = []
     selected = {n: s for n, s in systems.items() if system in (None, n)}
     tables = [
-        _table(replace(output, settings=settings), _select_thresholds(output, at, notes), chosen)
+        _table(
+            replace(output, settings=settings),
+            _select_thresholds(output, thresholds, notes),
+            chosen,
+        )
         for output in selected.values()
     ]
     return ThresholdTables(tuple(tables), settings.level, requested_names(chosen), tuple(notes))
@@ -173,7 +177,8 @@ def _select_thresholds(system: BinaryOutput, thresholds: Any, notes: list[str]) 
     if isinstance(thresholds, str):
         if thresholds != ALL:
             raise InputError(
-                f"at is {format_value(thresholds)}, expected 'all' or numbers such as [0.2, 0.5]"
+                f"thresholds is {format_value(thresholds)}, expected 'all' or numbers such as "
+                "[0.2, 0.5]"
             )
         table = system.table
         if len(table.scores) <= MAX_THRESHOLDS:
@@ -183,15 +188,16 @@ def _select_thresholds(system: BinaryOutput, thresholds: Any, notes: list[str]) 
         indices = np.unique(spread.clip(max=len(table.scores) - 1))
         notes.append(
             f"{system.name}: {len(indices)} of {len(table.scores):,} distinct scores are shown, "
-            "with equal numbers of rows between them; give other thresholds with at=."
+            "with equal numbers of rows between them; give other thresholds with thresholds=."
         )
         return np.asarray(table.scores[indices], np.float64)
     requested = thresholds if isinstance(thresholds, Sequence | np.ndarray) else [thresholds]
     unique_thresholds = {
-        check_finite(x, "at", "'all' or finite numbers such as [0.2, 0.5]") for x in requested
+        check_finite(x, "thresholds", "'all' or finite numbers such as [0.2, 0.5]")
+        for x in requested
     }
     if not unique_thresholds:
-        raise InputError("at: an empty list, expected thresholds")
+        raise InputError("thresholds: an empty list, expected thresholds")
     return np.array(sorted(unique_thresholds, reverse=True))
 
 
@@ -203,9 +209,9 @@ def _table(
     assert score is not None
     cells = {name: np.zeros(len(thresholds)) for name in ("TP", "FP", "FN", "TN")}
     names = list(map(str, chosen))
-    parts = ("values", "low", "high")
-    columns_by_part = {
-        part: {name: np.full(len(thresholds), np.nan) for name in names} for part in parts
+    fields = ("values", "low", "high")
+    columns_by_field = {
+        field: {name: np.full(len(thresholds), np.nan) for name in names} for field in fields
     }
     methods: dict[str, str] = {}
     for i, threshold in enumerate(thresholds):
@@ -222,18 +228,18 @@ def _table(
         for name, measure in zip(names, chosen, strict=True):
             estimate = thresholded.point_estimate(measure)
             interval = method_selection.interval(estimate)
-            for part, value in zip(
-                parts, (estimate.value, interval.low, interval.high), strict=True
+            for field, value in zip(
+                fields, (estimate.value, interval.low, interval.high), strict=True
             ):
-                columns_by_part[part][name][i] = value
+                columns_by_field[field][name][i] = value
             if not np.isnan(interval.low):
                 methods.setdefault(name, interval.method)
     return ThresholdTable(
         system.name,
         thresholds,
         cells,
-        columns_by_part["values"],
-        columns_by_part["low"],
-        columns_by_part["high"],
+        columns_by_field["values"],
+        columns_by_field["low"],
+        columns_by_field["high"],
         methods,
     )

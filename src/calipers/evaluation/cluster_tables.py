@@ -11,7 +11,7 @@ import numpy as np
 from calipers.data.errors import InputError
 from calipers.data.frequency_weights import RowRepeats
 from calipers.evaluation.estimates import estimate_measure
-from calipers.findings.clusters import ENOUGH, Bisections, bisection_gain
+from calipers.findings.clusters import MIN_CLUSTER_SIZE, Bisections, bisection_gain
 from calipers.inference.method_limits import MOST_POINTS, SAMPLED_POINTS
 from calipers.report.numbers import format_count
 from calipers.report.safe_names import join_words
@@ -173,7 +173,13 @@ def _table(system: Clustering, silhouette_measures: Sequence[Measure]) -> LabelT
             columns_by_name["Jaccard"] = column
     level, name = system.settings.level, system.name
     return LabelTable(
-        name, system.names, system.sizes, counts, **columns_by_field, level=level, of="cluster"
+        name,
+        system.names,
+        system.sizes,
+        counts,
+        **columns_by_field,
+        level=level,
+        row_kind="cluster",
     )
 
 
@@ -222,7 +228,7 @@ def bisect_clusters(system: Clustering) -> Bisections:
         if len(rows) > MAX_BISECTED_POINTS:
             rows = rows[random.permutation(len(rows))[:MAX_BISECTED_POINTS]]
         points[k] = len(rows)
-        if len(rows) >= ENOUGH:
+        if len(rows) >= MIN_CLUSTER_SIZE:
             centered_points = system.points[rows] - system.points[rows].mean(axis=0)
             centered_points = centered_points / max(float(np.abs(centered_points).max()), 1e-300)
             left_vectors = np.linalg.svd(centered_points, full_matrices=False)[0]

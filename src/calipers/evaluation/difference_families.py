@@ -17,9 +17,9 @@ from calipers.inference import hypotheses, max_statistic, omnibus
 from calipers.inference.intervals import ROUNDING, Interval, no_interval
 from calipers.inference.max_statistic import MaxStatistic, MaxTProcedure
 from calipers.inference.method_limits import (
-    MOST_DEALS,
-    MOST_DEALT,
-    MOST_DEALT_UNITS,
+    MAX_PERMUTED_UNITS,
+    MAX_RANDOMIZATION_STEPS,
+    MAX_RANDOMIZED_UNITS,
     n_for_adjusted_p,
     n_randomizations,
 )
@@ -274,7 +274,10 @@ class TestFamily:
             vectors = [entry.vector for entry in self.all]
         else:
             units, replicates = len(oriented_tables[0]), n_randomizations(settings)
-            if units <= MOST_DEALT_UNITS and units * len(self.all) * replicates <= MOST_DEALS:
+            if (
+                units <= MAX_RANDOMIZED_UNITS
+                and units * len(self.all) * replicates <= MAX_RANDOMIZATION_STEPS
+            ):
                 index = None if self.baseline is None else source.systems.index(self.baseline)
                 table, weight = np.stack(oriented_tables, axis=2), self._importance(units)
                 return max_statistic.permuted_maxima(
@@ -392,10 +395,10 @@ class TestFamily:
             if table is not None and len(table) and values is not None and weight is not None:
                 current = weight[~np.isnan(values).any(axis=1)]
                 table = table * (current / current.mean())[:, None]  # whose means are weighted
-            if table is None or not 0 < len(table) <= MOST_DEALT:
+            if table is None or not 0 < len(table) <= MAX_PERMUTED_UNITS:
                 self.notes.append(
                     f"{measure} is adjusted by Holm: the randomized Tukey HSD takes values per "
-                    f"unit, up to {MOST_DEALT:,} of them."
+                    f"unit, up to {MAX_PERMUTED_UNITS:,} of them."
                 )
                 adjusted += (
                     measure_family._adjust_by_name("holm")

@@ -23,7 +23,7 @@ from calipers.findings.confusion_cells import UNKNOWN, BinaryCells, ConfusionCel
 from calipers.findings.duplicates import RowOutputs
 from calipers.findings.multilabel import MultilabelPredictions, MultilabelRows
 from calipers.findings.order import UnorderedInfluence
-from calipers.findings.predictions import TunedThreshold
+from calipers.findings.predictions import OptimizedThreshold
 from calipers.findings.quantiles import QuantilePredictions
 from calipers.findings.rankings import (
     TOP,
@@ -84,7 +84,7 @@ def from_binary(sample: Sample, results: EvaluationResults) -> tuple[Finding, ..
         tuned = (
             None
             if chosen is None
-            else TunedThreshold(
+            else OptimizedThreshold(
                 chosen.threshold, chosen.rule.measure, chosen.out_of_bag, chosen.note
             )
         )

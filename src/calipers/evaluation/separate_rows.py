@@ -165,14 +165,14 @@ def restore_systems(
     from calipers.data.binary_labels import BinaryLabels
     from calipers.data.class_labels import ClassLabels
     from calipers.systems.binary import BinaryOutput
-    from calipers.systems.multiclass import ClassificationProblem, MulticlassOutput
+    from calipers.systems.multiclass import MulticlassOutput, MulticlassRows
 
     [(_, _, first), *_] = stored_systems
     names = tuple(map(str, first.common.get("classes") or ()))
     like: Any
     if positive is None:
         nobody = ClassLabels(names, np.zeros(0, np.intp))
-        like = MulticlassOutput("", ClassificationProblem(nobody, None, None, settings))
+        like = MulticlassOutput("", MulticlassRows(nobody, None, None, settings))
     else:
         if len(names) != 2:
             raise FileError("stored predictions are damaged; expected two classes")

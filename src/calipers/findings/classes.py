@@ -65,7 +65,7 @@ def _weak_class(
             **precision,
         },
         subject.shown_among(f"recall[{label}]", f"precision[{label}]"),
-        about=label,
+        aspect=label,
     )
 
 
@@ -77,16 +77,18 @@ def confused_class(subject: Subject, cells: MulticlassCells) -> Iterator[Claim]:
     both by the entire interval (exact, corrected for two candidate classes).
     """
     m = cells.matrix
-    largest = {code: (other, weight) for code, other, weight in _largest_confusions(m)}
+    largest = {
+        code: (predicted_code, weight) for code, predicted_code, weight in _largest_confusions(m)
+    }
     for code in range(m.classes):
-        other, weight = largest.get(code, (code, 0.0))
+        predicted_code, weight = largest.get(code, (code, 0.0))
         if not weight > max((m.truth[code] - m.hits[code]) / 2, m.truth[code] * CONFUSED):
             yield Claim(1.0)
             continue
 
         of_errors, of_rows = (
-            cells.proportion(single_cell(code, other), part, exact=True)
-            for part in (ClassCellCounts(code).missed, ClassCellCounts(code).true)
+            cells.proportion(single_cell(code, predicted_code), denominator, exact=True)
+            for denominator in (ClassCellCounts(code).missed, ClassCellCounts(code).true)
         )
 
         # At most two classes can be predicted for half of the errors on a class.
@@ -96,7 +98,7 @@ def confused_class(subject: Subject, cells: MulticlassCells) -> Iterator[Claim]:
         )
         yield Claim(
             min(1.0, 2 * p),
-            partial(_confused_class, subject, cells, code, other, of_errors, of_rows),
+            partial(_confused_class, subject, cells, code, predicted_code, of_errors, of_rows),
         )
 
 
@@ -104,18 +106,18 @@ def _confused_class(
     subject: Subject,
     cells: MulticlassCells,
     code: int,
-    other: int,
+    predicted_code: int,
     of_errors: AtLevel,
     of_rows: AtLevel,
 ) -> FindingDraft:
-    m, label, confused = cells.matrix, cells.label(code), cells.label(other)
+    m, label, confused = cells.matrix, cells.label(code), cells.label(predicted_code)
     values: dict[str, float | IntervalNumber] = {
         "proportion of the rows": of_rows(subject.level),
         "proportion of the errors": of_errors(subject.level),
     }
     also = ""
-    if m.truth[other]:
-        back = float(m.cell(other, code)) / float(m.truth[other])
+    if m.truth[predicted_code]:
+        back = float(m.cell(predicted_code, code)) / float(m.truth[predicted_code])
         values["converse proportion"] = back
         also = f" Conversely, it predicts {label} for {format_number(back)} of the {confused} rows."
     return FindingDraft(
@@ -123,8 +125,8 @@ def _confused_class(
         f"{label} rows, which is {values['proportion of the errors']} of the errors on "
         f"{label}.{also}",
         values,
-        subject.shown_among(f"recall[{m.labels[code]}]", f"precision[{m.labels[other]}]"),
-        about=f"{m.labels[code]}, {m.labels[other]}",
+        subject.shown_among(f"recall[{m.labels[code]}]", f"precision[{m.labels[predicted_code]}]"),
+        aspect=f"{m.labels[code]}, {m.labels[predicted_code]}",
     )
 
 

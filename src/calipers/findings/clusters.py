@@ -16,11 +16,11 @@ from calipers.report.safe_names import join_words
 from calipers.statistics import FloatArray, IntArray
 
 #: Negative silhouettes are reported from this proportion of the points.
-SHARE = 0.1
+MIN_NEGATIVE_PROPORTION = 0.1
 
 #: The smallest cluster that is tested for two groups; and √n times the standard deviation of the
 #: proportion of variance that splitting n uniformly distributed points in two removes.
-ENOUGH, SPREAD = 40, 0.28
+MIN_CLUSTER_SIZE, SPREAD = 40, 0.28
 
 #: A cluster is unstable below the first mean Jaccard index, stable above the second (Hennig 2007).
 UNSTABLE, STABLE = 0.6, 0.75
@@ -104,12 +104,12 @@ class ClusterCounts:
     """Numbers of clusters of several clusterings of the same points, with internal measures.
 
     ``values`` has for each measure whether higher is better, and the value of each clustering.
-    ``favours`` describes the biases of the measures.
+    ``biases`` describes the biases of the measures.
     """
 
     clusters: Mapping[str, int]
     values: Mapping[str, tuple[bool, Mapping[str, float]]]
-    favours: Mapping[str, str]
+    biases: Mapping[str, str]
 
 
 @rule("clusters-not-above-chance", "caution", PermutationTest, cost="replicates")
@@ -151,9 +151,9 @@ def negative_mean_silhouette(
 
 @rule("negative-silhouettes", "information", PointSilhouettes, cost="rows", counts=True)
 def negative_silhouettes(subject: Subject, clustering: PointSilhouettes) -> Iterator[FindingDraft]:
-    """At least {SHARE} of the points have a negative silhouette."""
+    """At least {MIN_NEGATIVE_PROPORTION} of the points have a negative silhouette."""
     proportion = float((clustering.silhouettes < 0).mean())
-    if proportion >= SHARE:
+    if proportion >= MIN_NEGATIVE_PROPORTION:
         first, second, points = clustering.most_overlapping_pair
         yield FindingDraft(
             f"{subject.title}: {proportion:.0%} of the points have a negative silhouette, that is, "
@@ -195,7 +195,7 @@ def disagreement_on_k(subject: Subject, numbers: ClusterCounts) -> Iterator[Find
     if len({numbers.clusters[name] for name in best}) > 1:
         listed = "; ".join(
             f"{system_subject(name)} with {format_count(numbers.clusters[name], 'clusters')} by "
-            f"{join_words(measures)}" + _bias_note(numbers.favours[m] for m in measures)
+            f"{join_words(measures)}" + _bias_note(numbers.biases[m] for m in measures)
             for name, measures in best.items()
         )
         measures = [measure for measure_names in best.values() for measure in measure_names]
@@ -217,13 +217,13 @@ def _bias_note(descriptions: Iterable[str]) -> str:
 
 @rule("bimodal-cluster", "information", Bisections, cost="results", counts=True)
 def bimodal_cluster(subject: Subject, halves: Bisections) -> Iterator[Claim]:
-    """At least one cluster of {ENOUGH} or more points is bimodal along its longest axis.
+    """At least one cluster of {MIN_CLUSTER_SIZE} or more points is bimodal along its longest axis.
 
     Splitting it in two along the axis of largest variance removes a significantly larger proportion
     of this variance than splitting uniformly distributed points (corrected for the number of
     clusters).
     """
-    tested_mask = halves.points >= ENOUGH
+    tested_mask = halves.points >= MIN_CLUSTER_SIZE
     if not tested_mask.any():
         return
     p = np.ones(len(halves.points))

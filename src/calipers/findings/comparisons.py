@@ -95,7 +95,7 @@ def _slices_differ(system: str, column: str, differing: Sequence[SliceEstimate])
         values,
         (measure,),
         systems=(system,),
-        about=column,
+        aspect=column,
     )
 
 
@@ -193,7 +193,7 @@ def _reversal_message(
         {"difference": overall, "mean difference within slices": mean_difference},
         (difference.measure,),
         systems=(difference.system, difference.baseline),
-        about=column,
+        aspect=column,
     )
 
 

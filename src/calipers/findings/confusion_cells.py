@@ -108,13 +108,13 @@ class ConfusionCells:
         return quote(self.matrix.labels[code])
 
     def proportion(
-        self, part: CellSelection, denominator: CellSelection, *, exact: bool = False
+        self, numerator: CellSelection, denominator: CellSelection, *, exact: bool = False
     ) -> AtLevel:
-        """Return the proportion of the rows in the cells ``denominator`` that are in ``part``."""
+        """Return the proportion of the rows in ``denominator`` that are in ``numerator``."""
         rows = float(denominator(self.matrix))
         if not rows > 0:
             return lambda level: UNDEFINED
-        proportion = float(part(self.matrix)) / rows
+        proportion = float(numerator(self.matrix)) / rows
         size = effective_size(rows, denominator(self.matrix.squared))
         method = proportions.clopper_pearson if exact else proportions.wilson
         if not self.clusters:
@@ -124,7 +124,7 @@ class ConfusionCells:
             fewer = min(size, self.clusters)
             return lambda level: IntervalNumber.within(proportion, method(proportion, fewer, level))
         se, df = self.error(
-            lambda: (self._inside(part) - proportion * self._inside(denominator)) / rows
+            lambda: (self._inside(numerator) - proportion * self._inside(denominator)) / rows
         )
         if not se > 0:
             return lambda level: IntervalNumber(proportion, math.nan, math.nan)
@@ -143,7 +143,7 @@ class ConfusionCells:
         No cell is in both.
         """
         total = float(self.matrix.total)
-        high, low = (float(part(self.matrix)) / total for part in (first, second))
+        high, low = (float(cells(self.matrix)) / total for cells in (first, second))
         value = high - low
         if self.clusters:
             se, df = self.error(
@@ -153,7 +153,7 @@ class ConfusionCells:
                 return lambda level: _student(value, se, df, level)
             n: float = self.clusters  # clusters without any variation count as one row each
             return lambda level: IntervalNumber.within(
-                value, proportions.paired_shares(high, low, n, level)
+                value, proportions.paired_proportions(high, low, n, level)
             )
 
         # With weights, the effective number of rows, scaled from that of the rows in either set.
@@ -163,7 +163,7 @@ class ConfusionCells:
         weight = float(either(self.matrix))
         n = effective_size(weight, either(self.matrix.squared)) * total / weight
         return lambda level: IntervalNumber.within(
-            value, proportions.paired_shares(high, low, n, level)
+            value, proportions.paired_proportions(high, low, n, level)
         )
 
     def prediction_ratio(self, code: int) -> AtLevel:
@@ -174,13 +174,18 @@ class ConfusionCells:
         """
         return self.ratio([predicted_as(code)], [class_cells(code)])
 
-    def ratio(self, over: Sequence[CellSelection], under: Sequence[CellSelection]) -> AtLevel:
+    def ratio(
+        self, numerators: Sequence[CellSelection], denominators: Sequence[CellSelection]
+    ) -> AtLevel:
         """Return the product of the rows in some cells over the product of those in others.
 
         Its interval is normal for the logarithm, by the delta method. The ratio is undefined if a
         product in the denominator is 0.
         """
-        sizes = [[float(part(self.matrix)) for part in parts] for parts in (over, under)]
+        sizes = [
+            [float(cells(self.matrix)) for cells in selections]
+            for selections in (numerators, denominators)
+        ]
         if not math.prod(sizes[1]) > 0:
             return lambda level: UNDEFINED
         value = math.prod(sizes[0]) / math.prod(sizes[1])
@@ -188,9 +193,12 @@ class ConfusionCells:
             return lambda level: IntervalNumber(value, math.nan, math.nan)
         influence = sum(
             (
-                sign * self._inside(part) / size
-                for sign, parts, part_sizes in ((1, over, sizes[0]), (-1, under, sizes[1]))
-                for part, size in zip(parts, part_sizes, strict=True)
+                sign * self._inside(cells) / size
+                for sign, selections, selection_sizes in (
+                    (1, numerators, sizes[0]),
+                    (-1, denominators, sizes[1]),
+                )
+                for cells, size in zip(selections, selection_sizes, strict=True)
             ),
             np.zeros(self.matrix.counts.shape),
         )
@@ -209,9 +217,9 @@ class ConfusionCells:
 
         return interval_at
 
-    def _inside(self, part: CellSelection) -> FloatArray:
+    def _inside(self, cells: CellSelection) -> FloatArray:
         """Return 1 for each cell that is in a part, and 0 for others, shape (K, K)."""
-        return part.mask(self.matrix.classes)
+        return cells.mask(self.matrix.classes)
 
 
 def _student(value: float, se: float, df: float, level: float) -> IntervalNumber:

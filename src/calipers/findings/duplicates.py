@@ -21,7 +21,7 @@ from calipers.statistics import IntArray, ScoreTable, effective_size, effective_
 Column = npt.NDArray[Any]
 
 #: This number of distinct scores, errors or judged documents is not identical by chance.
-ENOUGH = 20
+MIN_DISTINCT = 20
 #: Number of leading rows to compare before comparing whole columns.
 _AT_FIRST = 100
 #: Perfect results are reported if the lower limit of the proportion correct exceeds this.
@@ -50,15 +50,16 @@ class RowOutputs:
     def is_distinctive(self, name: str) -> bool:
         """Return whether identical outputs of another system cannot be due to chance."""
         if name in self.errors_by_name:
-            return int(self.errors_by_name[name].sum()) >= ENOUGH
-        return any(len(np.unique(x[:10_000])) >= ENOUGH for x in self.columns_by_name[name])
+            return int(self.errors_by_name[name].sum()) >= MIN_DISTINCT
+        return any(len(np.unique(x[:10_000])) >= MIN_DISTINCT for x in self.columns_by_name[name])
 
 
 @rule("identical-systems", "warning", RowOutputs, cost="rows", counts=True)
 def identical_columns(subject: Subject, outputs: RowOutputs) -> Iterator[FindingDraft]:
     """Two systems have identical outputs on every row or topic.
 
-    There are at least {ENOUGH} distinct scores, errors, or judged documents below the first rank.
+    There are at least {MIN_DISTINCT} distinct scores, errors, or judged documents below the first
+    rank.
     """
     yield from _identical_systems(
         subject,
@@ -75,13 +76,14 @@ def identical_columns(subject: Subject, outputs: RowOutputs) -> Iterator[Finding
 def identical_runs(subject: Subject, runs: RunStatisticsByName) -> Iterator[FindingDraft]:
     """Two systems have identical outputs on every row or topic.
 
-    There are at least {ENOUGH} distinct scores, errors, or judged documents below the first rank.
+    There are at least {MIN_DISTINCT} distinct scores, errors, or judged documents below the first
+    rank.
     """
     rankings = {name: run.rankings for name, run in runs.by_name.items()}
     distinctive = {
         name: (r.retrieved, r.offsets, r.rank, r.grade)
         for name, r in rankings.items()
-        if int((r.rank > 1).sum()) >= ENOUGH
+        if int((r.rank > 1).sum()) >= MIN_DISTINCT
     }
     yield from _identical_systems(subject, distinctive, "topics")
 
@@ -123,14 +125,14 @@ def _is_equal(first: Sequence[Column], second: Sequence[Column]) -> bool:
 def perfect_scores(subject: Subject, table: ScoreTable) -> Iterator[FindingDraft]:
     """All predictions are correct, or every positive row scores above every negative one.
 
-    There are at least {ENOUGH} rows of each of two classes, and the lower limit of the exact
+    There are at least {MIN_DISTINCT} rows of each of two classes, and the lower limit of the exact
     interval of the proportion correct exceeds {PERFECT:g}.
     """
     sizes = table.total_positive, table.total_negative
     squares = float(table.positive_squares.sum()), float(table.negative_squares.sum())
     rows = [effective_size(w, q) for w, q in zip(sizes, squares, strict=True)]
     positive, negative = np.flatnonzero(table.positive), np.flatnonzero(table.negative)
-    if min(rows) >= ENOUGH and positive[-1] < negative[0]:
+    if min(rows) >= MIN_DISTINCT and positive[-1] < negative[0]:
         yield from _perfect_score(subject, sum(rows), "separates the classes without error")
 
 
@@ -138,14 +140,14 @@ def perfect_scores(subject: Subject, table: ScoreTable) -> Iterator[FindingDraft
 def perfect_answers(subject: Subject, cells: ConfusionCells) -> Iterator[FindingDraft]:
     """All predictions are correct, or every positive row scores above every negative one.
 
-    There are at least {ENOUGH} rows of each of two classes, and the lower limit of the exact
+    There are at least {MIN_DISTINCT} rows of each of two classes, and the lower limit of the exact
     interval of the proportion correct exceeds {PERFECT:g}.
     """
     m = cells.matrix
     sizes = [effective_size(w, q) for w, q in zip(m.truth, m.squared.truth, strict=True)]
     if (
         m.correct == m.total > 0
-        and sum(n >= ENOUGH for n in sizes) >= 2
+        and sum(n >= MIN_DISTINCT for n in sizes) >= 2
         and not subject.get(ScoreTable)
     ):
         yield from _perfect_score(
@@ -157,14 +159,15 @@ def perfect_answers(subject: Subject, cells: ConfusionCells) -> Iterator[Finding
 def perfect_sets(subject: Subject, predictions: MultilabelPredictions) -> Iterator[FindingDraft]:
     """All predictions are correct, or every positive row scores above every negative one.
 
-    There are at least {ENOUGH} rows of each of two classes, and the lower limit of the exact
+    There are at least {MIN_DISTINCT} rows of each of two classes, and the lower limit of the exact
     interval of the proportion correct exceeds {PERFECT:g}.
     """
     rows = predictions.rows
     if rows.is_complete and np.array_equal(predictions.predicted, rows.truth):
         n = effective_size_of(rows.weights)
         varied = sum(
-            ENOUGH <= n * proportion <= n - ENOUGH for proportion in rows.label_proportions.tolist()
+            MIN_DISTINCT <= n * proportion <= n - MIN_DISTINCT
+            for proportion in rows.label_proportions.tolist()
         )
         if varied:
             clusters = None if rows.clusters is None else rows.clusters.n_clusters

@@ -72,13 +72,13 @@ class MultilabelRows:
         numbers = {f"{name} of {label}": value for label, value in items[:MOST_LISTED]}
         return {**numbers, count_name: len(items), "labels": len(self.labels)}
 
-    def proportion(self, part: Rows, denominator: Rows | None = None) -> AtLevel:
-        """Return the proportion of (some of) the rows that are in ``part``, with an exact interval.
+    def proportion(self, numerator: Rows, denominator: Rows | None = None) -> AtLevel:
+        """Return the proportion of (some of) the rows that are in ``numerator``.
 
-        For clustered rows the interval has an effective sample size.
+        Its interval is exact; for clustered rows it has an effective sample size.
         """
-        denominator = np.ones(len(part), bool) if denominator is None else denominator
-        weight, inside = self.weights[denominator], part[denominator].astype(np.float64)
+        denominator = np.ones(len(numerator), bool) if denominator is None else denominator
+        weight, inside = self.weights[denominator], numerator[denominator].astype(np.float64)
         total = float(weight.sum())
         if not total > 0:
             return lambda level: UNDEFINED
@@ -92,7 +92,7 @@ class MultilabelRows:
                 proportion,
                 proportions.clopper_pearson(
                     proportion,
-                    clusters.share_size(proportion, error, cluster_weights, n, level),
+                    clusters.proportion_size(proportion, error, cluster_weights, n, level),
                     level,
                 ),
             )
@@ -122,7 +122,7 @@ class MultilabelRows:
             either_weight = float(weight[either].sum())
             n = effective_size_of(weight[either]) * total / either_weight
         return lambda level: IntervalNumber.within(
-            value, proportions.paired_shares(high, low, n, level)
+            value, proportions.paired_proportions(high, low, n, level)
         )
 
 
@@ -295,41 +295,45 @@ def confused_labels(subject: Subject, predictions: MultilabelPredictions) -> Ite
         weighted.sum(axis=0) / 2, rows.label_proportions * float(rows.weights.sum()) * CONFUSED
     )
     for code in range(len(rows.labels)):
-        other = int(confusions[code].argmax())
-        if not confusions[code, other] > min_weights[code]:
+        predicted_code = int(confusions[code].argmax())
+        if not confusions[code, predicted_code] > min_weights[code]:
             yield Claim(1.0)
             continue
-        instead = missed[:, code] & false_positives[:, other]
+        instead = missed[:, code] & false_positives[:, predicted_code]
         of_errors = rows.proportion(instead, missed[:, code])
         of_all = rows.proportion(instead, truth[:, code])
         # A label that is predicted everywhere does not replace this one in particular.
-        lacks_other = ~truth[:, other]
-        missed_rate = rows.proportion(false_positives[:, other], lacks_other & missed[:, code])
-        other_rate = rows.proportion(false_positives[:, other], lacks_other & ~missed[:, code])
+        lacks_predicted = ~truth[:, predicted_code]
+        missed_rate = rows.proportion(
+            false_positives[:, predicted_code], lacks_predicted & missed[:, code]
+        )
+        other_rate = rows.proportion(
+            false_positives[:, predicted_code], lacks_predicted & ~missed[:, code]
+        )
         p = max(
             p_of_level(is_above(of_errors, 0.5), subject.level),
             p_of_level(is_above(of_all, CONFUSED), subject.level),
             p_of_level(is_above(subtract(missed_rate, other_rate), 0.0), subject.level),
         )
         estimates = of_all, of_errors, other_rate
-        yield Claim(p, partial(_confused_labels, subject, rows, (code, other), estimates))
+        yield Claim(p, partial(_confused_labels, subject, rows, (code, predicted_code), estimates))
 
 
 def _confused_labels(
     subject: Subject, rows: MultilabelRows, codes: tuple[int, int], estimates: tuple[AtLevel, ...]
 ) -> FindingDraft:
-    label, other = map(rows.label, codes)
+    label, predicted_label = map(rows.label, codes)
     names = [rows.labels[code] for code in codes]
     of_all, of_errors, other_rate = (estimate(subject.level) for estimate in estimates)
     return FindingDraft(
-        f"{subject.title} predicts {other} instead of {label} for {of_all} of the {label} rows, "
-        f"which is {of_errors} of those that miss {label}. Of all other rows without {other}, "
-        f"{other_rate} are predicted as {other}.",
+        f"{subject.title} predicts {predicted_label} instead of {label} for {of_all} of the "
+        f"{label} rows, which is {of_errors} of those that miss {label}. Of all other rows without "
+        f"{predicted_label}, {other_rate} are predicted as {predicted_label}.",
         {
             "proportion of the rows": of_all,
             "proportion of the rows that miss it": of_errors,
             "proportion of all other rows": other_rate,
         },
         tuple(str(m) for m in subject.measures if m.label in names),
-        about=", ".join(names),
+        aspect=", ".join(names),
     )

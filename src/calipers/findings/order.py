@@ -10,7 +10,7 @@ from calipers.findings.rules import Claim, FindingDraft, Subject, rule
 from calipers.statistics import FloatArray
 
 #: The smallest number of rows, and the smallest lag-1 autocorrelation, that are reported.
-ENOUGH, MIN_AUTOCORRELATION = 50, 0.2
+MIN_ROWS, MIN_AUTOCORRELATION = 50, 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,15 +23,15 @@ class UnorderedInfluence:
 
 
 @rule("neighbors-alike", "caution", UnorderedInfluence, cost="some rows")
-def neighbouring_rows(subject: Subject, data: UnorderedInfluence) -> Iterator[Claim]:
+def neighboring_rows(subject: Subject, data: UnorderedInfluence) -> Iterator[Claim]:
     """Rows next to each other are correlated, and neither times nor clusters of rows are given.
 
     The influence of rows on the first measure has a lag-1 autocorrelation of
-    {MIN_AUTOCORRELATION:g} or more, with at least {ENOUGH} rows (tests of the lag-1 autocorrelation
-    and of the sum of the first ten).
+    {MIN_AUTOCORRELATION:g} or more, with at least {MIN_ROWS} rows (tests of the lag-1
+    autocorrelation and of the sum of the first ten).
     """
     influence = data.influence()
-    if influence is None or len(influence) < ENOUGH:
+    if influence is None or len(influence) < MIN_ROWS:
         return
     from calipers.inference import serial
 

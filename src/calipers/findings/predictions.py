@@ -95,7 +95,7 @@ def _miscalibration_message(
         "Recalibrate the probabilities on other rows.",
         {"AUC": area, **values},
         subject.shown_among("AUC", *RECALIBRATION, "ECE", "Brier", "log-loss"),
-        about=", ".join(aspects),
+        aspect=", ".join(aspects),
     )
 
 
@@ -242,13 +242,13 @@ def _overprediction_message(
             "proportion of the rows": occurs,
         },
         subject.shown_among("precision", "recall", "specificity", "NPV"),
-        about=label,
+        aspect=label,
     )
 
 
 @dataclass(frozen=True, eq=False)
-class TunedThreshold:
-    """Threshold that optimises a measure on the rows that it is evaluated on.
+class OptimizedThreshold:
+    """Threshold that optimizes a measure on the rows that it is evaluated on.
 
     ``out_of_bag`` returns the out-of-bag value of a measure of counts, and ``note`` reports both
     values.
@@ -260,9 +260,9 @@ class TunedThreshold:
     note: Callable[[ScoreTable], str]
 
 
-@rule("tuned-threshold", "warning", ScoreTable, TunedThreshold, cost="replicates", counts=True)
+@rule("tuned-threshold", "warning", ScoreTable, OptimizedThreshold, cost="replicates", counts=True)
 def tuned_threshold(
-    subject: Subject, table: ScoreTable, tuned: TunedThreshold
+    subject: Subject, table: ScoreTable, tuned: OptimizedThreshold
 ) -> Iterator[FindingDraft]:
     """Thresholds were optimised on the rows that they are evaluated on."""
     values, measure = {"threshold": tuned.threshold}, tuned.measure

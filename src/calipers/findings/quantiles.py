@@ -12,7 +12,7 @@ import numpy as np
 
 from calipers.findings.formatting import IntervalNumber
 from calipers.findings.linear_trend import fit_line
-from calipers.findings.regression import ENOUGH, quintile_means
+from calipers.findings.regression import MIN_ROWS, quintile_means
 from calipers.findings.rules import Claim, FindingDraft, Subject, rule
 from calipers.measures.quantiles import covered_rows
 from calipers.report.numbers import format_count, format_percent
@@ -42,14 +42,14 @@ class QuantilePredictions:
 
 
 @rule("miscoverage", "caution", QuantilePredictions, cost="rows")
-def coverage_off(subject: Subject, predictions: QuantilePredictions) -> Iterator[Claim]:
+def miscoverage(subject: Subject, predictions: QuantilePredictions) -> Iterator[Claim]:
     """Coverage of a central prediction interval is not nominal: its interval excludes the level."""
     for nominal in interval_levels(predictions.quantiles.levels):
         name = f"interval-coverage@{nominal:.10g}"
-        yield Claim(subject.p(name, nominal), partial(_coverage_off, subject, name, nominal))
+        yield Claim(subject.p(name, nominal), partial(_miscoverage_message, subject, name, nominal))
 
 
-def _coverage_off(subject: Subject, name: str, nominal: float) -> FindingDraft:
+def _miscoverage_message(subject: Subject, name: str, nominal: float) -> FindingDraft:
     coverage = subject.estimate_of(name)
     side, mend = ("more", "narrower") if coverage.value > nominal else ("less", "wider")
     return FindingDraft(
@@ -58,7 +58,7 @@ def _coverage_off(subject: Subject, name: str, nominal: float) -> FindingDraft:
         "conformal prediction.",
         {"coverage": coverage, "nominal coverage": nominal},
         subject.shown_among(name, f"interval-score@{nominal:.10g}", f"mean-width@{nominal:.10g}"),
-        about=f"{nominal:.10g}, {mend}",
+        aspect=f"{nominal:.10g}, {mend}",
     )
 
 
@@ -66,8 +66,8 @@ def _coverage_off(subject: Subject, name: str, nominal: float) -> FindingDraft:
 def conditional_miscoverage(subject: Subject, predictions: QuantilePredictions) -> Iterator[Claim]:
     """Coverage of the widest central prediction interval depends on the prediction.
 
-    With {ENOUGH} rows or more, it differs by {MIN_DIFFERENCE:g} or more between the lowest and the
-    highest quintile of the midpoints, and depends significantly on the rank of the midpoint
+    With {MIN_ROWS} rows or more, it differs by {MIN_DIFFERENCE:g} or more between the lowest and
+    the highest quintile of the midpoints, and depends significantly on the rank of the midpoint
     (linear trend, HC3).
     """
     for nominal in interval_levels(predictions.quantiles.levels)[:1]:
@@ -77,7 +77,7 @@ def conditional_miscoverage(subject: Subject, predictions: QuantilePredictions) 
         clusters = None if predictions.clusters is None else predictions.clusters.take_rows(rows)
         w = np.ones(len(rows)) if weight is None else weight
         size = Moments.from_rows(np.zeros(len(rows)), weight).effective_size
-        if min(size, np.inf if clusters is None else clusters.effective_number) < ENOUGH:
+        if min(size, np.inf if clusters is None else clusters.effective_number) < MIN_ROWS:
             return
         hits = covered_rows(predictions.truth, predictions.quantiles, nominal)[used]
         ranks = midranks(np.mean(predictions.quantiles.interval_limits(nominal), axis=0)[used], w)
@@ -88,11 +88,11 @@ def conditional_miscoverage(subject: Subject, predictions: QuantilePredictions) 
         notable = abs(extreme_means[1].value - extreme_means[0].value) >= MIN_DIFFERENCE
         yield Claim(
             trend.p if notable else 1.0,
-            partial(_miscoverage_message, subject, nominal, extreme_means, trend.p),
+            partial(_conditional_miscoverage_message, subject, nominal, extreme_means, trend.p),
         )
 
 
-def _miscoverage_message(
+def _conditional_miscoverage_message(
     subject: Subject, nominal: float, extreme_means: tuple[IntervalNumber, IntervalNumber], p: float
 ) -> FindingDraft:
     low, high = extreme_means
@@ -107,7 +107,7 @@ def _miscoverage_message(
             "p": p,
         },
         subject.shown_among(f"interval-coverage@{nominal:.10g}", f"interval-score@{nominal:.10g}"),
-        about="higher" if high.value > low.value else "lower",
+        aspect="higher" if high.value > low.value else "lower",
     )
 
 

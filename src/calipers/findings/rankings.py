@@ -28,11 +28,11 @@ FEW_JUDGED = 0.5
 #: The smallest proportion of topics without retrieved documents that is reported.
 MISSING = 0.05
 #: The smallest proportion of tied documents that is reported.
-MOST_TIED = 0.5
+MIN_TIED = 0.5
 #: The smallest proportion of groups of a single grade that is reported.
 NOTHING_TO_ORDER = 0.05
 #: The smallest proportion of tied topics that is reported.
-MOST_ALIKE = 0.75
+MIN_TIED_TOPICS = 0.75
 #: With fewer topics, an influential topic is to be expected.
 FEW_TO_COMPARE = 10
 
@@ -161,13 +161,13 @@ def low_judged_fraction(subject: Subject, runs: RunStatisticsByName) -> Iterator
 
 @rule("tied-scores", "caution", RunStatistics, cost="sorted rows", counts=True)
 def tied_scores(subject: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
-    """At least {MOST_TIED:g} of the judged documents that a run retrieves have tied scores.
+    """At least {MIN_TIED:g} of the judged documents that a run retrieves have tied scores.
 
     Their score is that of another document of the topic.
     """
     rankings = run.rankings
     tied = float(np.mean(rankings.tied_to > rankings.tied_from)) if len(rankings.rank) else 0.0
-    if tied < MOST_TIED or not run.by_id:
+    if tied < MIN_TIED or not run.by_id:
         return
     values, also = {"tied proportion": tied}, ""
     if (bounds := run.bounds()) is not None:
@@ -243,7 +243,7 @@ def topic_carries(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
             },
             (table.measure,),
             systems=(name,),
-            about=table.topics[topic_index],
+            aspect=table.topics[topic_index],
         )
 
 
@@ -336,13 +336,13 @@ def _decisive_topic_message(
         (table.measure,),
         level,
         systems=(difference.system, difference.baseline),
-        about=table.topics[topic_index],
+        aspect=table.topics[topic_index],
     )
 
 
 @rule("mostly-tied-topics", "caution", TopicValues, cost="rows", counts=True)
 def few_topics_differ(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
-    """On at least {MOST_ALIKE:g} of the topics, but not on all, all systems are tied.
+    """On at least {MIN_TIED_TOPICS:g} of the topics, but not on all, all systems are tied.
 
     They have the same value of the leading measure.
     """
@@ -351,7 +351,7 @@ def few_topics_differ(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
     if values.shape[1] < 2 or not len(values):
         return
     n, differ = len(values), int((np.ptp(values, axis=1) > 0).sum())
-    if 0 < differ <= (1 - MOST_ALIKE) * n:
+    if 0 < differ <= (1 - MIN_TIED_TOPICS) * n:
         them = "the two systems" if values.shape[1] == 2 else f"all {values.shape[1]} systems"
         yield FindingDraft(
             f"On {n - differ} of {n} {table.unit}, {them} have the same "

@@ -13,7 +13,7 @@ from calipers.report.numbers import format_percent
 from calipers.report.safe_names import shorten_name
 
 #: The lowest alpha that supports tentative conclusions (Krippendorff 2004).
-ENOUGH = 0.667
+MIN_ALPHA = 0.667
 
 #: The smallest gain in alpha without a rater that is reported.
 MIN_GAIN = 0.05
@@ -38,9 +38,9 @@ class RaterPanel:
 
 @rule("low-agreement", "caution", RaterPanel, cost="rows")
 def low_agreement(subject: Subject, panel: RaterPanel) -> Iterator[Claim]:
-    """Krippendorff's alpha is below {ENOUGH:g}, by the entire interval."""
+    """Krippendorff's alpha is below {MIN_ALPHA:g}, by the entire interval."""
     alpha = subject.estimate_of(panel.measure)
-    p = subject.p(panel.measure, ENOUGH) / 2 if alpha.high < ENOUGH else 1.0
+    p = subject.p(panel.measure, MIN_ALPHA) / 2 if alpha.high < MIN_ALPHA else 1.0
     if not math.isnan(alpha.low):
         yield Claim(p, partial(_low_agreement_message, subject, panel, alpha))
 
@@ -50,7 +50,7 @@ def _low_agreement_message(
 ) -> FindingDraft:
     return FindingDraft(
         f"{subject.title}: agreement is too low for conclusions from the ratings (alpha {alpha}, "
-        f"below {ENOUGH:g}). Examine pairs of raters and revise the instructions, or aggregate "
+        f"below {MIN_ALPHA:g}). Examine pairs of raters and revise the instructions, or aggregate "
         "more ratings by majority.",
         {"alpha": alpha},
         subject.shown_among(panel.measure),
@@ -81,7 +81,7 @@ def _outlying_rater_message(
         "not be wrong.",
         {"gain": gain},
         subject.shown_among(panel.measure),
-        about=name,
+        aspect=name,
     )
 
 
@@ -90,10 +90,10 @@ def dominant_category(subject: Subject, panel: RaterPanel) -> Iterator[FindingDr
     """One category has {COMMON:.0%} of the ratings or more, and agreement beyond chance is low.
 
     {COMMON:.0%} or more of the pairs of ratings agree, but Krippendorff's alpha is below
-    {ENOUGH:g}.
+    {MIN_ALPHA:g}.
     """
     alpha, agree = subject.estimate_of(panel.measure), subject.estimate_of("percent-agreement")
-    if panel.proportion >= COMMON and agree.value >= COMMON and alpha.value < ENOUGH:
+    if panel.proportion >= COMMON and agree.value >= COMMON and alpha.value < MIN_ALPHA:
         yield FindingDraft(
             f"{subject.title}: {agree} of the pairs of ratings agree, but alpha is only {alpha}. "
             f"As {format_percent(panel.proportion)} of the ratings are {quote(panel.commonest)}, "

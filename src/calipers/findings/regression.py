@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
 
 #: The smallest number of rows (effective rows, or clusters) for findings on residuals.
-ENOUGH = 20
+MIN_ROWS = 20
 #: Relative rounding error of residuals.
 ROUNDING = 1e-12
 
@@ -82,14 +82,14 @@ class Residuals:
     @property
     def is_usable(self) -> bool:
         """Whether there are enough rows for findings, and residuals are not constant."""
-        return self.size >= ENOUGH and self._moments.m2 > ROUNDING**2 * self._moments.weight
+        return self.size >= MIN_ROWS and self._moments.m2 > ROUNDING**2 * self._moments.weight
 
     @cached_property
     def _moments(self) -> Moments:
         return Moments.from_rows(self.values, self.weight)
 
     @cached_property
-    def centred(self) -> FloatArray:
+    def centered(self) -> FloatArray:
         """Residuals minus their mean."""
         return self.values - self._moments.mean
 
@@ -111,7 +111,9 @@ class Residuals:
     @property
     def quartiles(self) -> tuple[float, float]:
         """First and third quartile of the centered residuals."""
-        low, high = (quantile(self.centred, proportion, self.weight) for proportion in (0.25, 0.75))
+        low, high = (
+            quantile(self.centered, proportion, self.weight) for proportion in (0.25, 0.75)
+        )
         return low, high
 
     def mean(self, values: FloatArray) -> float:

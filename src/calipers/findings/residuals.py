@@ -11,7 +11,7 @@ import numpy as np
 
 from calipers.findings.formatting import IntervalNumber, format_first
 from calipers.findings.linear_trend import LinearTrend, fit_line
-from calipers.findings.regression import ENOUGH, NumericPredictions, Residuals
+from calipers.findings.regression import MIN_ROWS, NumericPredictions, Residuals
 from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_mean, rule
 from calipers.inference import intervals
 from calipers.report.numbers import format_count, format_number, format_percent
@@ -36,21 +36,21 @@ MAX_PROPORTION = 0.01
 _NORMAL = math.sqrt(math.pi / 2)
 #: √n times the standard deviation, for normal residuals, of mean absolute over standard deviation.
 _OF_NORMAL = math.sqrt(1 - 3 / math.pi)
-#: The number of rows that are named.
-_NAMED = 3
+#: Maximum number of rows whose names a finding lists.
+_MAX_LISTED_ROWS = 3
 
 
 @rule("heavy-tails", "caution", NumericPredictions, cost="rows")
 def heavy_tails(subject: Subject, predictions: NumericPredictions) -> Iterator[Claim]:
     """Residuals have significantly heavier tails than normal residuals (Geary 1935).
 
-    With {ENOUGH} rows or more, their standard deviation is at least {HEAVY:g} times their mean
+    With {MIN_ROWS} rows or more, their standard deviation is at least {HEAVY:g} times their mean
     absolute deviation, significantly more than for normal ones.
     """
     residuals = predictions.residuals
     if not residuals.is_usable:
         return
-    size = np.abs(residuals.centred)
+    size = np.abs(residuals.centered)
     ratio = residuals.mean(size) / residuals.deviation
     se = _OF_NORMAL / math.sqrt(residuals.size)
     if residuals.clusters is not None:
@@ -77,13 +77,13 @@ def _heavy_tails(subject: Subject, ratio: float) -> FindingDraft:
 def skewed_residuals(subject: Subject, predictions: NumericPredictions) -> Iterator[Claim]:
     """Residuals are significantly skewed.
 
-    With {ENOUGH} rows or more, the interval of the proportion of residuals below their mean is more
-    than {UNEVEN:g} away from one half.
+    With {MIN_ROWS} rows or more, the interval of the proportion of residuals below their mean is
+    more than {UNEVEN:g} away from one half.
     """
     residuals = predictions.residuals
     if not residuals.is_usable:
         return
-    below = (residuals.centred < 0).astype(np.float64)
+    below = (residuals.centered < 0).astype(np.float64)
     proportion_below = residuals.mean(below)
     beyond = abs(proportion_below - 0.5) - UNEVEN
     if beyond <= 0:
@@ -94,8 +94,8 @@ def skewed_residuals(subject: Subject, predictions: NumericPredictions) -> Itera
     width = 0.9 * min(residuals.deviation, (third - first) / 1.349) * residuals.size**-0.2
     if not width > 0:
         return
-    near = np.exp(-np.square(residuals.centred / width) / 2) / (width * math.sqrt(2 * math.pi))
-    se = residuals.error(below + residuals.mean(near) * residuals.centred)
+    near = np.exp(-np.square(residuals.centered / width) / 2) / (width * math.sqrt(2 * math.pi))
+    se = residuals.error(below + residuals.mean(near) * residuals.centered)
     limits = intervals.student(proportion_below, se, residuals.size, subject.level)
     interval = IntervalNumber(proportion_below, max(limits.low, 0.0), min(limits.high, 1.0))
     is_skewed = interval.low > 0.5 + UNEVEN or interval.high < 0.5 - UNEVEN
@@ -106,20 +106,20 @@ def skewed_residuals(subject: Subject, predictions: NumericPredictions) -> Itera
 def _skewness_message(subject: Subject, interval: IntervalNumber) -> FindingDraft:
     proportion_below = interval.value
     which = "below" if proportion_below > 0.5 else "above"
-    part = (
+    proportion = (
         interval
         if proportion_below > 0.5
         else IntervalNumber(1 - proportion_below, 1 - interval.high, 1 - interval.low)
     )
     side = "high" if proportion_below > 0.5 else "low"
     return FindingDraft(
-        f"{subject.title}: the residuals are skewed; {part} of them are {which} their mean, and "
-        f"the largest are of predictions that are too {side}. RMSE rewards predicting the mean, "
-        "MAE the median, and here the two differ: choose the measure accordingly. Symmetric "
+        f"{subject.title}: the residuals are skewed; {proportion} of them are {which} their mean, "
+        f"and the largest are of predictions that are too {side}. RMSE rewards predicting the "
+        "mean, MAE the median, and here the two differ: choose the measure accordingly. Symmetric "
         "intervals (normal, Student) are less accurate; the default ones allow for skewness.",
-        {f"proportion {which} the mean": part},
+        {f"proportion {which} the mean": proportion},
         subject.shown_among("RMSE", "MSE", "MAE", "mean-error"),
-        about=which,
+        aspect=which,
     )
 
 
@@ -127,16 +127,16 @@ def _skewness_message(subject: Subject, interval: IntervalNumber) -> FindingDraf
 def residual_trend(subject: Subject, predictions: NumericPredictions) -> Iterator[Claim]:
     """Residuals have a significant linear trend in the rank of the prediction.
 
-    With {ENOUGH} rows or more, the trend explains at least {NOTABLE:g} of the residual variance,
-    and the interval of its slope excludes 0 (HC3, with at least {ENOUGH} degrees of freedom or half
-    the number of rows).
+    With {MIN_ROWS} rows or more, the trend explains at least {NOTABLE:g} of the residual variance,
+    and the interval of its slope excludes 0 (HC3, with at least {MIN_ROWS} degrees of freedom or
+    half the number of rows).
     """
     residuals = predictions.residuals
     trend = residuals.line if residuals.is_usable else None
     if trend is None or math.isnan(trend.p):
         return
     # With few degrees of freedom a few rows in the tail determine the slope.
-    notable = trend.explained >= NOTABLE and trend.degrees >= min(ENOUGH, residuals.size / 2)
+    notable = trend.explained >= NOTABLE and trend.degrees >= min(MIN_ROWS, residuals.size / 2)
     yield Claim(trend.p if notable else 1.0, partial(_trend_message, subject, residuals, trend))
 
 
@@ -160,7 +160,7 @@ def _trend_message(subject: Subject, residuals: Residuals, trend: LinearTrend) -
             "p": trend.p,
         },
         subject.shown_among("RMSE", "MSE", "MAE", "mean-error", "R2"),
-        about=tendency,
+        aspect=tendency,
     )
 
 
@@ -168,7 +168,7 @@ def _trend_message(subject: Subject, residuals: Residuals, trend: LinearTrend) -
 def heteroscedastic_errors(subject: Subject, predictions: NumericPredictions) -> Iterator[Claim]:
     """Absolute residuals depend significantly on the rank of the prediction.
 
-    With {ENOUGH} rows or more, their mean is {GROWN:g} times as large or larger in one extreme
+    With {MIN_ROWS} rows or more, their mean is {GROWN:g} times as large or larger in one extreme
     quintile of the predictions than in the other, and Glejser's test (corrected for skewness, HC3)
     is significant.
     """
@@ -215,7 +215,7 @@ def _heteroscedasticity_message(
             "p": trend.p,
         },
         subject.shown_among("RMSE", "MSE", "MAE", "RMSLE", "MAPE"),
-        about=grow,
+        aspect=grow,
     )
 
 
@@ -223,11 +223,11 @@ def _heteroscedasticity_message(
 def rows_carry(subject: Subject, predictions: NumericPredictions) -> Iterator[FindingDraft]:
     """Few rows account for half of the squared error.
 
-    With {ENOUGH} rows or more, they are at most {MAX_PROPORTION:g} of the rows, or a single one (in
-    batches, at most {MOST_LARGEST:,} rows).
+    With {MIN_ROWS} rows or more, they are at most {MAX_PROPORTION:g} of the rows, or a single one
+    (in batches, at most {MOST_LARGEST:,} rows).
     """
     residuals = predictions.residuals
-    if residuals.size < ENOUGH:
+    if residuals.size < MIN_ROWS:
         return
     if predictions.row_name is not None:
         influential = _largest_rows(residuals, predictions.row_name)
@@ -253,9 +253,9 @@ def rows_carry(subject: Subject, predictions: NumericPredictions) -> Iterator[Fi
     yield FindingDraft(
         f"{subject.title}: {k:,} of {format_count(influential.rows, 'rows')} "
         f"account{'s' if k == 1 else ''} for {format_percent(round(proportion, 2))} of the squared "
-        f"error: {format_first(influential.names, _NAMED)}. Without {'it' if k == 1 else 'them'} "
-        f"the RMSE would be {format_number(then)} instead of {format_number(now)}; check the truth "
-        f"{'of this row' if k == 1 else 'of these rows'}.",
+        f"error: {format_first(influential.names, _MAX_LISTED_ROWS)}. Without "
+        f"{'it' if k == 1 else 'them'} the RMSE would be {format_number(then)} instead of "
+        f"{format_number(now)}; check the truth {'of this row' if k == 1 else 'of these rows'}.",
         {
             "influential rows": k,
             "proportion of the squared error": proportion,

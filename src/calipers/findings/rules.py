@@ -63,7 +63,7 @@ class FindingDraft:
         Kind of the finding. By default that of the rule.
     systems : tuple of str, default=()
         Systems that the finding is about. By default the subject.
-    about : str, default=""
+    aspect : str, default=""
         Aspect of the subject: a class, a column of slices, a direction. Reports combine findings on
         several systems only if it is the same.
     of_all_rows : bool, default=False
@@ -76,7 +76,7 @@ class FindingDraft:
     level: float | None = None
     kind: str = ""
     systems: tuple[str, ...] = ()
-    about: str = ""
+    aspect: str = ""
     of_all_rows: bool = False
 
 
@@ -253,8 +253,8 @@ class Subject:
 
         # Two-sided.
         def excludes(level: float) -> bool:
-            other = of_level(measure, level)
-            return other.low > value or other.high < value
+            interval = of_level(measure, level)
+            return interval.low > value or interval.high < value
 
         return min(1.0, 2 * p_of_level(excludes, self.level))
 
@@ -333,9 +333,9 @@ class Rule:
             Findings that need no test, and a claim for each tested hypothesis. Nothing is yielded
             if the subject lacks data that the rule needs.
         """
-        parts = [subject.get(kind) for kind in self.needs]
-        if all(part is not None for part in parts) and (self.counts or subject.inference):
-            yield from self.says(subject, *parts)
+        inputs = [subject.get(kind) for kind in self.needs]
+        if all(value is not None for value in inputs) and (self.counts or subject.inference):
+            yield from self.says(subject, *inputs)
 
     def findings(self, subject: Subject) -> Iterator[Finding]:
         """Yield the findings on a subject, as if this were the only rule and the only subject.
@@ -384,7 +384,7 @@ class Rule:
             intervals={n: (v.low, v.high) for n, v in pairs.items()},
             level=subject.level if draft.level is None else draft.level,
             output=subject.output,
-            about=draft.about,
+            aspect=draft.aspect,
         )
 
 

@@ -14,8 +14,8 @@ from calipers.inference import bayesian_bootstrap, intervals, paired_tests, prop
 from calipers.inference.intervals import ROUNDING, Interval
 from calipers.inference.method_limits import (
     ERROR_OF_ONE_ROW,
-    FEW_BESIDE_ONE_ROW,
     FEW_FOR_NORMAL,
+    MIN_ROWS_FOR_ONE_ROW_ERROR,
     n_randomizations,
 )
 from calipers.inference.point_estimate import Limits, PointEstimate, UnitGroups, UnitValues
@@ -107,7 +107,7 @@ def _transformed_interval(reading: PointEstimate, error: StandardError, level: f
         return intervals.no_interval(name, at_end if se >= 0 else "too_few_rows")
     se_factor = 1.0
     rows = (reading.sizes() or (effective_number(reading),))[0]
-    if reading.transform == "rest" and rows >= FEW_BESIDE_ONE_ROW:
+    if reading.transform == "rest" and rows >= MIN_ROWS_FOR_ONE_ROW_ERROR:
         se_factor = min(se_factor, ERROR_OF_ONE_ROW / (se * scale.slope(value)))
     if reading.clusters is not None:
         name = reading.clusters.annotate_method(name)
@@ -122,7 +122,7 @@ def _transformed_interval(reading: PointEstimate, error: StandardError, level: f
 # --- Rows in clusters ----------------------------------------------------------------------------
 
 #: Kinds of readings that are proportions of rows, areas with two bounds, and means.
-_SHARES = ("share of rows", "share by rank", "share of topics")
+_PROPORTIONS = ("share of rows", "share by rank", "share of topics")
 _AREAS = (
     "AUC",
     "Gini",
@@ -156,7 +156,7 @@ def cluster_interval(reading: PointEstimate, level: float) -> Interval | None:
     low, high = reading.bounds
     mean = reading.kind in _MEANS
     if np.isfinite(low) and np.isfinite(high):
-        if mean or reading.kind in _SHARES:
+        if mean or reading.kind in _PROPORTIONS:
             return _wilson_of_clusters(reading, error, level)
         if reading.kind == "Gini" or (reading.kind in _AREAS and reading.transform is not None):
             length = high - low
@@ -203,8 +203,8 @@ def _wilson_of_clusters(reading: PointEstimate, error: StandardError, level: flo
     )
     scaled = error.se / length, error.degrees or 0.0
     rows = (reading.sizes() or (effective_number(reading),))[0]
-    is_proportion = reading.kind in _SHARES
-    size = reading.clusters.share_size(
+    is_proportion = reading.kind in _PROPORTIONS
+    size = reading.clusters.proportion_size(
         proportion, scaled, denominator, rows if is_proportion else np.inf, level
     )
     interval = proportions.wilson(proportion, size, level)
@@ -639,7 +639,7 @@ def _bayesian_bootstrap(reading: PointEstimate) -> Procedure | None:
 
 
 def _replicate_procedure(
-    reading: PointEstimate, replicates: FloatArray, method: str, name: str, **parts: Any
+    reading: PointEstimate, replicates: FloatArray, method: str, name: str, **bca_fields: Any
 ) -> Procedure:
     """Return the procedure by replicates, or one with a reason if too few of them are usable."""
     shared = {**_shared_fields(reading), "method": method, "name": name}
@@ -651,8 +651,8 @@ def _replicate_procedure(
         error = replace(unit_error, se=unit_error.se * reading.factor)
     else:
         error = StandardError(intervals.standard_deviation(usable), name, _replicate_df(reading))
-    procedure_class = BcaProcedure if parts else ReplicateProcedure
-    return procedure_class(**shared, replicates=np.sort(usable), error=error, **parts)
+    procedure_class = BcaProcedure if bca_fields else ReplicateProcedure
+    return procedure_class(**shared, replicates=np.sort(usable), error=error, **bca_fields)
 
 
 def _replicate_df(reading: PointEstimate) -> float | None:

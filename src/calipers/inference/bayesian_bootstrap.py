@@ -301,10 +301,10 @@ class AugmentedMean:
             away = width * (bend * (cosh - 1) + 1j * sinh)
             slope = width * (bend * sinh + 1j * cosh)
             fall = np.exp(-(np.log(1 - away[:, None] * tilted) * distribution.mass).sum(axis=1))
-            part = (slope / (saddle + away) * fall).imag
-            part[0] *= 0.5 if begin == 0 else 1.0
-            total += float(part.sum())
-            if abs(part[-1]) <= 1e-17 * abs(total):
+            integrand = (slope / (saddle + away) * fall).imag
+            integrand[0] *= 0.5 if begin == 0 else 1.0
+            total += float(integrand.sum())
+            if abs(integrand[-1]) <= 1e-17 * abs(total):
                 break
         height = math.exp(-float(distribution.mass @ np.log1p(-saddle * deviations)))
         tail = min(1.0, max(0.0, abs(height * total * _STEP / math.pi)))

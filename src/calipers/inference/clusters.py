@@ -95,8 +95,8 @@ def cr2_influence(influence: FloatArray, denominator: FloatArray) -> tuple[Float
     if len(h) > 1:
         with np.errstate(invalid="ignore", over="ignore"):  # a value may be infinite
             weight = (np.square(f) / (1 - h)).sum(axis=1)
-        known = bool(np.isfinite(weight).all() and weight.any())
-        weight = weight / weight.sum() if known else np.full(len(h), 1 / len(h))
+        has_weights = bool(np.isfinite(weight).all() and weight.any())
+        weight = weight / weight.sum() if has_weights else np.full(len(h), 1 / len(h))
     remaining = weight @ (h * (1 - h))
     d = np.divide(weight @ h, remaining, out=np.ones(len(remaining)), where=remaining > 0)
     squares = np.outer(weight, weight) * np.square((h * d) @ h.T)
@@ -104,7 +104,7 @@ def cr2_influence(influence: FloatArray, denominator: FloatArray) -> tuple[Float
     return total * np.sqrt(d), 1 / float(squares.sum() + diagonal_terms.sum())
 
 
-def two_parts_error(
+def subset_difference_error(
     first: tuple[FloatArray, FloatArray], second: tuple[FloatArray, FloatArray]
 ) -> ClusterError:
     """Return the CR2 standard error of a difference between two subsets of the rows.
@@ -113,7 +113,7 @@ def two_parts_error(
     their contributions to the denominator, as for :func:`cr2`. The error is NaN if a subset has
     fewer than two clusters.
     """
-    (f, of_first), (g, of_second) = (map(np.atleast_2d, part) for part in (first, second))
+    (f, of_first), (g, of_second) = (map(np.atleast_2d, sums) for sums in (first, second))
     return cr2(np.vstack([f, -g]), np.vstack([of_first, of_second]))
 
 
@@ -292,8 +292,8 @@ class ClusterIndex:
             deviations = values - mean
             if weight is not None:
                 deviations *= weight
-            part = np.bincount(code, deviations, self.size) / total
-        return cr2(part, self.cluster_weights)
+            influence = np.bincount(code, deviations, self.size) / total
+        return cr2(influence, self.cluster_weights)
 
     def sum_error(
         self, influence: FloatArray, denominator: FloatArray | None = None
@@ -377,7 +377,7 @@ class ClusterIndex:
         interval = intervals.normal_mean(value, wide, level)
         return replace(interval, method=self.annotate_method(method), se=se)
 
-    def share_error(
+    def proportion_error(
         self, value: float, proportions: FloatArray, margin: FloatArray
     ) -> ClusterError:
         """Return the standard error of a proportion of a margin, a ratio of sums over clusters.
@@ -385,10 +385,10 @@ class ClusterIndex:
         Each cluster has the ``margin`` and its own proportion of it, ``proportions`` (NaN if the
         margin is empty).
         """
-        part = np.where(margin > 0, margin * (np.nan_to_num(proportions) - value), 0.0)
-        return cr2(part / margin.sum(), margin)
+        influence = np.where(margin > 0, margin * (np.nan_to_num(proportions) - value), 0.0)
+        return cr2(influence / margin.sum(), margin)
 
-    def share_size(
+    def proportion_size(
         self,
         value: float,
         error: tuple[float, float],
@@ -419,12 +419,12 @@ class ClusterIndex:
     ) -> tuple[float, float]:
         """Return the effective size of a proportion of a margin and its degrees of freedom.
 
-        The size is that of :meth:`share_size`; it is NaN if there are fewer than two clusters.
+        The size is that of :meth:`proportion_size`; it is NaN if there are fewer than two clusters.
         ``matrix`` has the clusters as its leading axis, ``measure`` is the measure.
         """
         margin = np.asarray(getattr(matrix, measure.definition.proportion_of))
-        error = self.share_error(value, measure.apply(matrix), margin)
-        return self.share_size(value, error, margin, rows, level), error.degrees
+        error = self.proportion_error(value, measure.apply(matrix), margin)
+        return self.proportion_size(value, error, margin, rows, level), error.degrees
 
     def separated_interval(
         self, area: float, positive: npt.NDArray[np.bool_], level: float

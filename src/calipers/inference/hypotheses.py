@@ -100,9 +100,9 @@ def equivalence_test(test: Tests, margin: float) -> TestResult:
     paired t, one-sided (greater): p = 0.02847
     """
     _check(margin)
-    parts = (test(-margin, "greater"), test(margin, "less"))
-    undefined = [part for part in parts if math.isnan(part.p)]
-    return undefined[0] if undefined else max(parts, key=lambda part: part.p)
+    one_sided = (test(-margin, "greater"), test(margin, "less"))
+    undefined = [result for result in one_sided if math.isnan(result.p)]
+    return undefined[0] if undefined else max(one_sided, key=lambda result: result.p)
 
 
 def _check(margin: float) -> None:

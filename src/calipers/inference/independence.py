@@ -7,7 +7,7 @@ import numpy as np
 from calipers.statistics import FloatArray, IntArray
 
 #: Maximum number of points that are permuted in total.
-MOST_DEALT = 100_000_000
+MAX_PERMUTED_POINTS = 100_000_000
 
 #: With more points than the first, and at most as many cells as the second, tables are drawn with
 #: their margins fixed instead of permuting points. This takes no longer for more points, so all
@@ -44,7 +44,7 @@ def independence_test(truth: IntArray, cluster: IntArray, replicates: int, seed:
         reached = int(np.count_nonzero(squares >= observed * (1 - _HAIR)))
         return (reached + 1) / (len(squares) + 1)
     permuted = cluster.copy()
-    number = max(99, min(replicates, MOST_DEALT // max(len(cluster), 1)))
+    number = max(99, min(replicates, MAX_PERMUTED_POINTS // max(len(cluster), 1)))
     reached = 0
     for _ in range(number):
         random.shuffle(permuted)

@@ -237,7 +237,7 @@ def permuted_maxima(
     present = (~np.isnan(table)).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         middle = np.nansum(table, axis=1) / present
-    centred = np.where(np.isnan(table), 0.0, table - middle[:, None, :])
+    centered = np.where(np.isnan(table), 0.0, table - middle[:, None, :])
     number, exact = permutation_count(units, systems, replicates)
     counted = (present > 1).sum(axis=0).astype(np.float64)
     scales: tuple[FloatArray, ...] = ()
@@ -246,8 +246,8 @@ def permuted_maxima(
         unit_weights = unit_weights * (
             counted / np.maximum(unit_weights.sum(axis=0), np.finfo(float).tiny)
         )
-        centred, scales = centred * unit_weights[:, None, :], (unit_weights,)
-    flat = centred.reshape(units, systems * measures)
+        centered, scales = centered * unit_weights[:, None, :], (unit_weights,)
+    flat = centered.reshape(units, systems * measures)
     maxima = _core.randomised_maxima(
         flat, counted.tolist(), systems, baseline, FLOOR, None if exact else seed, number, *scales
     )
@@ -260,8 +260,8 @@ def floored_errors(values: FloatArray, errors: FloatArray, units: FloatArray) ->
     """Return the standard errors of differences by one measure as in :func:`permuted_maxima`."""
     with np.errstate(invalid="ignore", divide="ignore"):  # of one unit
         variances = np.maximum(np.square(errors), ROUNDING * np.square(values) / (units - 1))
-    known = np.isfinite(variances)
-    mean = float(variances[known].mean()) if known.any() else math.nan
+    finite_mask = np.isfinite(variances)
+    mean = float(variances[finite_mask].mean()) if finite_mask.any() else math.nan
     return np.sqrt(variances + FLOOR * mean)
 
 
@@ -304,14 +304,14 @@ def _sketch_indices(units: int) -> npt.NDArray[np.int64]:
 def gaussian_maxima(
     vectors: Sequence[FloatArray | None],
     seed: int,
-    parts: Sequence[Hashable] = (),
+    subsets: Sequence[Hashable] = (),
     signs: Sequence[float] = (),
 ) -> MaxStatistic:
     """Return the maximum statistic of normal statistics with given correlations.
 
     The correlations are those of the vectors of :func:`influence_vector`, times their ``signs``. A
     test without a vector is taken as independent of the others, which is conservative (Šidák 1967).
-    So are tests on different ``parts`` of the units, which is exact if the parts have no units in
+    So are tests on different ``subsets`` of the units, which is exact if they have no units in
     common and conservative otherwise (Royen 2014).
 
     Examples
@@ -321,17 +321,17 @@ def gaussian_maxima(
     >>> found.p(np.array([2.0, 2.5, 4.0]), np.full(3, 499)).round(2)  # alone .046, .013, .000
     array([0.13, 0.04, 0.  ])
     """
-    indices_by_part: dict[Hashable, list[int]] = {}
-    for index, part in enumerate(parts or [0] * len(vectors)):
-        indices_by_part.setdefault(part, []).append(index)
+    indices_by_subset: dict[Hashable, list[int]] = {}
+    for index, subset in enumerate(subsets or [0] * len(vectors)):
+        indices_by_subset.setdefault(subset, []).append(index)
     maxima = np.full((3, DRAWN_MAXIMA), -np.inf)
-    for j, indices in enumerate(indices_by_part.values()):
+    for j, indices in enumerate(indices_by_subset.values()):
         begin = np.random.SeedSequence(seed, spawn_key=(j,) * (j > 0))  # the first is the seed's
         towards = np.array(
             [signs[index] for index in indices] if len(signs) else np.ones(len(indices))
         )
-        part_maxima = _draw_maxima([vectors[index] for index in indices], towards, begin)
-        np.maximum(maxima, part_maxima, out=maxima)
+        subset_maxima = _draw_maxima([vectors[index] for index in indices], towards, begin)
+        np.maximum(maxima, subset_maxima, out=maxima)
     return MaxStatistic(maxima, len(vectors), is_normal=True)
 
 
@@ -365,10 +365,10 @@ def _root(vectors: Sequence[FloatArray | None], signs: FloatArray) -> tuple[Floa
     for other digits in the last place, as they result from weights in another unit and from other
     processors.
     """
-    known = [vector for vector in vectors if vector is not None]
-    if not known:
+    present_vectors = [vector for vector in vectors if vector is not None]
+    if not present_vectors:
         return (np.zeros((1, len(vectors))),)
-    width, tests = len(known[0]), len(vectors)
+    width, tests = len(present_vectors[0]), len(vectors)
     step = width if tests >= width else max(1, _NUMBERS // tests)
     products = np.zeros((tests, tests))
     for begin in range(0, width, step):

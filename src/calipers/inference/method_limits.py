@@ -43,7 +43,7 @@ HEAVY_KURTOSIS = 2.0
 #: normal, uneven, skewed, t with 3 and 5 degrees of freedom and with outliers this covered the
 #: truth as often, to 0.1 of 100, as the error itself; with 4 and 6 rows up to 1 of 100 less often.
 ERROR_OF_ONE_ROW = 1.0
-FEW_BESIDE_ONE_ROW = 10
+MIN_ROWS_FOR_ONE_ROW_ERROR = 10
 
 #: With fewer positives, influence values underestimate the variance of differences of areas: with
 #: 45 positives the test of a PR-AUC erred 6.5 times of 100 (the bootstrap's 5.2, and that of an AP
@@ -67,20 +67,20 @@ FEW_DECIDE = 0.3
 #: For a subset of at most this number of rows, such as a slice, standard errors and bootstraps are
 #: not enough: its difference from all other rows is tested by permutation. (With 20 slices of 50
 #: rows without any true difference, Welch's test found one 16 times of 100.)
-FEW_DEALT = 200
+MAX_PERMUTED_ROWS = 200
 
 #: The same limit for counts of two classes, whose draws by Jeffreys are enough with more rows: with
 #: 5 slices of 50 rows they found a difference although there is none 4 to 6 times of 100 by F1, 4
 #: to 7 by MCC (±1), and with 20 slices 0 to 4 times; with 5 of 15 rows up to 8.5 times. Permutation
 #: has less power for F1: with 50 rows it found a true difference 65 times of 100, draws 97 times.
-FEW_DEALT_OF_CELLS = 49
+MAX_PERMUTED_ROWS_OF_COUNTS = 49
 
 #: The same limit for averages over labels one of which is rare. If all of its rows are correct they
 #: show no variation, and a subset without the label averages over the others: with two slices of
 #: 300 rows and a label of 1 to 6 of them, standard errors found a difference although there is none
 #: up to 22 times of 100, permutation 3 to 5 times (±1.5). For larger subsets the method has a
 #: caution.
-FEW_DEALT_OF_LABEL = 2_000
+MAX_PERMUTED_ROWS_OF_LABELS = 2_000
 
 #: With fewer rows, or fewer of the smaller class, a difference over its standard error has
 #: Student's t with one degree of freedom less than these. With 3, 5, 10 and 20 positives and 60
@@ -128,7 +128,7 @@ FEW_BEYOND = 2
 MOST_REDRAWN = 1_000_000_000
 
 #: Minimum number of randomizations.
-LEAST_RANDOMISATIONS = 10_000
+MIN_RANDOMIZATIONS = 10_000
 
 #: In a family of differences over topics, this proportion of the mean variance of each measure is
 #: added to every variance. Without it a pair that hardly differs breaks the test: for near-constant
@@ -138,11 +138,11 @@ FLOOR = 0.1
 #: With more units than the first, or more steps than the second (units × pairs × measures ×
 #: randomizations), values are not randomized: with so large samples the distribution of the largest
 #: |t| from influence values is as good.
-MOST_DEALT_UNITS = 2_000
-MOST_DEALS = 10_000_000_000
+MAX_RANDOMIZED_UNITS = 2_000
+MAX_RANDOMIZATION_STEPS = 10_000_000_000
 
 #: With more units, values are not permuted for one measure, which would take too long.
-MOST_DEALT = 100_000
+MAX_PERMUTED_UNITS = 100_000
 
 #: Influences on the differences of a family are stored until all are known: up to the first number
 #: in double precision, up to the second (80 MB) in single precision, which changes their
@@ -169,14 +169,18 @@ POWER = 0.8
 
 def n_randomizations(settings: Settings) -> int:
     """Return the number of randomizations to use."""
-    return max(settings.n_resamples, LEAST_RANDOMISATIONS)
+    return max(settings.n_resamples, MIN_RANDOMIZATIONS)
 
 
 def max_permuted(first: PointEstimate, second: PointEstimate) -> int:
     """Return the largest size of a subset whose difference from others is tested by permutation."""
     if first.kind == "measure of counts" and first.posterior_draws is not None:
-        return FEW_DEALT_OF_CELLS
-    return FEW_DEALT_OF_LABEL if first.has_few_units() or second.has_few_units() else FEW_DEALT
+        return MAX_PERMUTED_ROWS_OF_COUNTS
+    return (
+        MAX_PERMUTED_ROWS_OF_LABELS
+        if first.has_few_units() or second.has_few_units()
+        else MAX_PERMUTED_ROWS
+    )
 
 
 def n_for_adjusted_p(tests: int, settings: Settings) -> int:
@@ -185,7 +189,7 @@ def n_for_adjusted_p(tests: int, settings: Settings) -> int:
 
 
 #: With fewer training sets, bias and variance cannot be estimated.
-FEWEST_SETS = 3
+MIN_TRAINING_SETS = 3
 #: With fewer, the interval of a bias has a caution: with 20 it covered the truth 90 to 95 times of
 #: 100.
 FEW_SETS = 50

@@ -507,7 +507,7 @@ def register_policy(kind: str, *rows: MethodRule, differences: bool = False) -> 
     for row in rows:
         if not isinstance(row, MethodRule):
             raise TypeError(f"{kind}: {row!r} is not a rule of the policy; expected a MethodRule")
-        if row.make is not None and row.method in {other.method for other in registered}:
+        if row.make is not None and row.method in {rule.method for rule in registered}:
             raise NameTakenError(
                 f"readings of the kind {kind!r} have a method {row.method!r} already"
             )
@@ -650,15 +650,15 @@ def _get_caution(
     method_cautions = [row.caution for row in rules if row.method == method]
     if method_cautions:
         return method_cautions[0]
-    others = dict.fromkeys(
+    cautions = dict.fromkeys(
         row.caution
         for row in rules
         if method in RESAMPLING_METHODS or row.method not in RESAMPLING_METHODS
     )
 
     def caution(reading: PointEstimate, interval: Interval) -> Interval:
-        for other in others:
-            interval = other(reading, interval)
+        for apply_caution in cautions:
+            interval = apply_caution(reading, interval)
         return interval
 
     return caution

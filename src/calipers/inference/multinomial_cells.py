@@ -41,7 +41,7 @@ NEAR = 500_000
 
 #: The prior of likely contents goes to all cells if there are at most this many; otherwise to a
 #: different subset in each of ``_TURNS`` turns.
-_MOST_BESIDE = 125
+_MAX_PRIOR_CELLS = 125
 _TURNS = 40
 
 #: Relative size of the rounding error of a numerical derivative that is 0.
@@ -375,7 +375,7 @@ class MultinomialCells:
     @property
     def _has_full_prior(self) -> bool:
         """Whether the prior is given to all cells."""
-        return math.prod(self.shape) <= _MOST_BESIDE
+        return math.prod(self.shape) <= _MAX_PRIOR_CELLS
 
     def _prior(self, generator: np.random.Generator) -> tuple[IntArray, FloatArray]:
         """Return cells and the prior of each."""

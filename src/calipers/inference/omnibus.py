@@ -284,15 +284,15 @@ def anova(values: FloatArray) -> AnovaTable:
     n, k = table.shape
     if n < 2 or np.isinf(table).any():
         return AnovaTable(NAN, NAN, NAN)
-    means, centre = table.mean(axis=0), table.mean()
+    means, grand_mean = table.mean(axis=0), table.mean()
     # Effects of the size of rounding error count as 0.
     hair = ROUNDING * float(np.abs(table).max())
     by_system, by_unit, residuals = (
         np.where(np.abs(effect) <= hair, 0.0, effect)
         for effect in (
-            means - centre,
-            table.mean(axis=1) - centre,
-            table - means - table.mean(axis=1, keepdims=True) + centre,
+            means - grand_mean,
+            table.mean(axis=1) - grand_mean,
+            table - means - table.mean(axis=1, keepdims=True) + grand_mean,
         )
     )
     sums = (
@@ -397,17 +397,17 @@ def randomized_tukey(
     infinite = np.asarray(np.isinf(cube).any(axis=(0, 1)))
     # Less the mean of the unit, which no deal changes; a unit left out adds nothing.
     with np.errstate(invalid="ignore"):
-        centred = np.where(complete[:, None, :], cube - cube.mean(axis=1, keepdims=True), 0.0)
+        centered = np.where(complete[:, None, :], cube - cube.mean(axis=1, keepdims=True), 0.0)
     tried, exact = max_statistic.permutation_count(units, k, n_resamples)
     permuted_ranges = _core.randomised_ranges(
-        centred.reshape(units, k * m), k, None if exact else seed, tried
+        centered.reshape(units, k * m), k, None if exact else seed, tried
     )
     name = f"randomized Tukey HSD{', exact' * exact}"
     out = []
     for measure in range(m):
         n, ranges = int(complete[:, measure].sum()), np.sort(permuted_ranges[:, measure])
-        sums = centred[:, :, measure].sum(axis=0)
-        slack = ROUNDING * float(np.abs(centred[:, :, measure]).sum())
+        sums = centered[:, :, measure].sum(axis=0)
+        slack = ROUNDING * float(np.abs(centered[:, :, measure]).sum())
         if n == 0 or infinite[measure]:
             out.append(PairwiseTests(name, np.full((k, k), NAN)))
             continue

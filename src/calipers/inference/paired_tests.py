@@ -130,8 +130,8 @@ def randomization(
         if n == 0 or not sound[column]:
             p = NAN
         elif exact:
-            part = oriented[defined[:, column], column][:, None]
-            p = float(_core.randomisation_exact(part, two_sided)[0]) / 2.0**n
+            defined_differences = oriented[defined[:, column], column][:, None]
+            p = float(_core.randomisation_exact(defined_differences, two_sided)[0]) / 2.0**n
         else:
             p = (int(counted[column]) + 1) / (n_resamples + 1)
         out.append(TestResult(p, name, alternative))

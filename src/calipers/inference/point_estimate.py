@@ -298,13 +298,13 @@ class PointEstimate:
             is_biased=self.is_biased,
         )
 
-    def difference(self, other: PointEstimate, **parts: Any) -> PointEstimate:
+    def difference(self, second: PointEstimate, **overrides: Any) -> PointEstimate:
         """Return the first minus the second estimate, with the given components."""
         shared = {name: getattr(self, name) for name in _SHARED}
-        (low, high), (other_low, other_high) = self.bounds, other.bounds
-        bounds = (low - other_high, high - other_low)
-        components = {**shared, "value": self.value - other.value, "bounds": bounds, **parts}
-        return PointEstimate(**components, operands=(self, other))
+        (low, high), (second_low, second_high) = self.bounds, second.bounds
+        bounds = (low - second_high, high - second_low)
+        components = {**shared, "value": self.value - second.value, "bounds": bounds, **overrides}
+        return PointEstimate(**components, operands=(self, second))
 
     # --- What it offers --------------------------------------------------------------------------
 
@@ -415,7 +415,10 @@ def lazy_difference(
 
 
 def apply_function(
-    f: Callable[..., Any], readings: Sequence[PointEstimate], slopes: Sequence[float], **parts: Any
+    f: Callable[..., Any],
+    readings: Sequence[PointEstimate],
+    slopes: Sequence[float],
+    **overrides: Any,
 ) -> PointEstimate:
     """Apply a function to point estimates on the same units, with its derivative by each.
 
@@ -474,16 +477,16 @@ def apply_function(
     first, has_replicates = readings[0], all(reading.replicates is not None for reading in readings)
     components: dict[str, Any] = {
         **{name: getattr(first, name) for name in _SHARED},
-        "value": parts["value"]
-        if "value" in parts
+        "value": overrides["value"]
+        if "value" in overrides
         else float(f(*(reading.value for reading in readings))),
         "influence": influence,
         "replicates": replicates if has_replicates else None,
     }
-    return PointEstimate(**{**components, **parts})
+    return PointEstimate(**{**components, **overrides})
 
 
-def weighted_sum(terms: Sequence[tuple[float, PointEstimate]], **parts: Any) -> PointEstimate:
+def weighted_sum(terms: Sequence[tuple[float, PointEstimate]], **overrides: Any) -> PointEstimate:
     """Return Σ w·a over point estimates on the same units, with fixed weights.
 
     Parameters
@@ -503,4 +506,4 @@ def weighted_sum(terms: Sequence[tuple[float, PointEstimate]], **parts: Any) -> 
     def total(*values: Any) -> Any:
         return sum(w * value for w, value in zip(weights, values, strict=True))
 
-    return apply_function(total, [reading for _, reading in terms], weights, **parts)
+    return apply_function(total, [reading for _, reading in terms], weights, **overrides)

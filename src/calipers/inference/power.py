@@ -119,17 +119,17 @@ def all_detectable(
     [0.0292, 0.0584, 0.028]
     """
     errors = np.asarray(se, np.float64)
-    known = np.isfinite(errors) & (errors > 0)
-    known &= [freedom is None or freedom >= 1 for freedom in degrees]
+    valid_mask = np.isfinite(errors) & (errors > 0)
+    valid_mask &= [freedom is None or freedom >= 1 for freedom in degrees]
     freedoms = np.array([0.0 if freedom is None else freedom for freedom in degrees])
     shift = np.full(len(errors), NAN)
-    tests = np.column_stack([freedoms, np.broadcast_to(level, errors.shape)])[known]
+    tests = np.column_stack([freedoms, np.broadcast_to(level, errors.shape)])[valid_mask]
     distinct, test_index = np.unique(tests, axis=0, return_inverse=True)
     test_degrees, test_levels = distinct.T
     distinct_shifts = _detectable_shift(
         np.where(test_degrees == 0, NAN, test_degrees), test_levels, power
     )
-    shift[known] = distinct_shifts[test_index.reshape(-1)]
+    shift[valid_mask] = distinct_shifts[test_index.reshape(-1)]
     return shift * errors
 
 
@@ -145,8 +145,8 @@ def _detectable_shift(degrees: FloatArray, level: FloatArray, power: float) -> F
         if (abs(high - low) <= _EPSILON * abs(high)).all():
             break
         with np.errstate(invalid="ignore", divide="ignore"):  # where the power is flat
-            part = np.nan_to_num(above / (above - below)) if turn % 4 < 3 else 0.5
-        x = high - part * (high - low)
+            fraction = np.nan_to_num(above / (above - below)) if turn % 4 < 3 else 0.5
+        x = high - fraction * (high - low)
         value = _two_sided_power(x, level, degrees) - power
         crossed = value * above <= 0
         low, below = np.where(crossed, high, low), np.where(crossed, above, below / 2)
@@ -264,7 +264,7 @@ def _quadrature_nodes() -> tuple[FloatArray, FloatArray]:
 # --- Proportions and areas -----------------------------------------------------------------------
 
 
-def share_power(proportion: float, reference: float, n: float, level: float = 0.95) -> float:
+def proportion_power(proportion: float, reference: float, n: float, level: float = 0.95) -> float:
     """Return the power to show that a proportion differs from a known reference.
 
     The test is whether Wilson's interval excludes the reference, which is the score test. The power
@@ -288,18 +288,18 @@ def share_power(proportion: float, reference: float, n: float, level: float = 0.
 
     Examples
     --------
-    >>> round(share_power(0.9, 0.8, 107), 4), round(share_power(0.9, 0.8, 108), 4)
+    >>> round(proportion_power(0.9, 0.8, 107), 4), round(proportion_power(0.9, 0.8, 108), 4)
     (0.8191, 0.8101)
     """
     from scipy.special import bdtr, bdtrc
 
     n = math.floor(n)
-    centre, reach = (
+    center, reach = (
         n * reference,
         normal_quantile(level) * math.sqrt(n * reference * (1 - reference)),
     )
-    # Rejected are counts strictly beyond centre ± reach.
-    below, above = math.ceil(centre - reach) - 1, math.floor(centre + reach)
+    # Rejected are counts strictly beyond center ± reach.
+    below, above = math.ceil(center - reach) - 1, math.floor(center + reach)
     power = 0.0
     if below >= 0:
         power += float(bdtr(below, n, proportion))
@@ -353,7 +353,7 @@ def mcnemar_power(first_only: float, second_only: float, n: float, level: float 
     return float(np.sum(np.where(k >= 0, reject, 0.0) * binom.pmf(rows, n, discordant)))
 
 
-def two_shares_power(first: float, second: float, n: float, level: float = 0.95) -> float:
+def two_proportions_power(first: float, second: float, n: float, level: float = 0.95) -> float:
     """Return the power of the score test of two independent proportions.
 
     Parameters
@@ -378,7 +378,7 @@ def two_shares_power(first: float, second: float, n: float, level: float = 0.95)
 
     Examples
     --------
-    >>> round(two_shares_power(0.9, 0.85, 686), 3)
+    >>> round(two_proportions_power(0.9, 0.85, 686), 3)
     0.8
     """
     from scipy.special import ndtr

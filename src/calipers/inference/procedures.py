@@ -105,7 +105,7 @@ class Procedure:
         return min(1.0, 2 * min(self._one_sided(null_value, 1), self._one_sided(null_value, -1)))
 
     @property
-    def _centre(self) -> float:
+    def _center(self) -> float:
         """Value that is in every interval: the observed difference.
 
         It is NaN if the procedure is about another parameter.
@@ -117,7 +117,7 @@ class Procedure:
         if not lower_bound <= null_value <= upper_bound:
             return float((null_value > upper_bound) == (side > 0))
         p = self._beyond(null_value, side)
-        return max(p, 0.5) if (null_value - self._centre) * side >= 0 else p
+        return max(p, 0.5) if (null_value - self._center) * side >= 0 else p
 
     def test(self, null_value: float = 0.0, alternative: str = "two-sided") -> TestResult:
         """Return the p-value with the name of the test."""
@@ -131,9 +131,9 @@ class Procedure:
         if not math.isfinite(self.value):
             return intervals.no_interval("none", "undefined_value")
         tail = tail_level(level)
-        centre = self._centre
-        low = max(np.fmin(self.limit(tail, 1), centre), self.bounds[0])
-        high = min(np.fmax(self.limit(tail, -1), centre), self.bounds[1])
+        center = self._center
+        low = max(np.fmin(self.limit(tail, 1), center), self.bounds[0])
+        high = min(np.fmax(self.limit(tail, -1), center), self.bounds[1])
         if not (math.isfinite(low) and math.isfinite(high)):
             return intervals.no_interval(self.method, "too_few_replicates")
         return Interval(float(low), float(high), self.method, se=self.error.se)
@@ -271,17 +271,17 @@ class WiderProcedure(Procedure):
         )
 
     def _beyond(self, null_value: float, side: int) -> float:
-        return max(part._beyond(null_value, side) for part in self.procedures)
+        return max(procedure._beyond(null_value, side) for procedure in self.procedures)
 
     def limit(self, tail: float, side: int) -> float:
         """Return the confidence limit on one side."""
         far = min if side > 0 else max
-        return far(part.limit(tail, side) for part in self.procedures)
+        return far(procedure.limit(tail, side) for procedure in self.procedures)
 
     @property
     def family_procedure(self) -> Procedure:
         """Wider of both procedures to use in a family of tests."""
-        first, second = (part.family_procedure for part in self.procedures)
+        first, second = (procedure.family_procedure for procedure in self.procedures)
         return (
             self
             if (first, second) == self.procedures
@@ -484,7 +484,7 @@ class SignProcedure(Procedure):
     units: FloatArray
 
     @property
-    def _centre(self) -> float:
+    def _center(self) -> float:
         return NAN
 
     @cached_property
@@ -524,7 +524,7 @@ class SignedRankProcedure(Procedure):
     units: FloatArray
 
     @property
-    def _centre(self) -> float:
+    def _center(self) -> float:
         return NAN
 
     @cached_property

@@ -53,11 +53,11 @@ def wilson_limits(
     z = normal_quantile(level)
     with np.errstate(divide="ignore", invalid="ignore"):
         shrink = 1 + z**2 / n
-        centre = (proportion + z**2 / (2 * n)) / shrink
+        center = (proportion + z**2 / (2 * n)) / shrink
         half = z / shrink * np.sqrt(proportion * (1 - proportion) / n + z**2 / (4 * n**2))
     # At 0 and at 1 the limit is exact; rounding would leave it a hair off.
-    low = np.where(proportion <= 0, 0.0, centre - half)
-    return low, np.where(proportion >= 1, 1.0, centre + half)
+    low = np.where(proportion <= 0, 0.0, center - half)
+    return low, np.where(proportion >= 1, 1.0, center + half)
 
 
 def clopper_pearson(proportion: float, n: float, level: float) -> Interval:
@@ -174,13 +174,13 @@ def agresti_coull(proportion: float, n: float, level: float) -> Interval:
         return no_interval(method, "too_few_rows")
     z = normal_quantile(level)
     trials = n + z**2
-    centre = (proportion * n + z**2 / 2) / trials
-    half = z * math.sqrt(centre * (1 - centre) / trials)
-    interval = Interval(centre - half, centre + half, method, se=_standard_error(proportion, n))
+    center = (proportion * n + z**2 / 2) / trials
+    half = z * math.sqrt(center * (1 - center) / trials)
+    interval = Interval(center - half, center + half, method, se=_standard_error(proportion, n))
     return interval.clip(0.0, 1.0)
 
 
-def paired_shares(first: float, second: float, n: float, level: float) -> Interval:
+def paired_proportions(first: float, second: float, n: float, level: float) -> Interval:
     """Return Bonett and Price's (2012) interval of a difference between two disjoint proportions.
 
     It is Wald's after adding a row to each of two disjoint sets of rows. It is the difference
@@ -203,7 +203,7 @@ def paired_shares(first: float, second: float, n: float, level: float) -> Interv
 
     Examples
     --------
-    >>> interval = paired_shares(12 / 100, 4 / 100, 100, 0.95)
+    >>> interval = paired_proportions(12 / 100, 4 / 100, 100, 0.95)
     >>> round(interval.low, 4), round(interval.high, 4)
     (-0.0017, 0.1585)
     """

@@ -31,10 +31,10 @@ def weighted_means(
     results = []
     for column in columns:
         has = ~np.isnan(column)
-        centre = np.average(column[has], weights=weight[has]) if has.any() else 0.0
-        x, w = column - centre, np.where(has, weight, np.nan)
-        parts = np.column_stack([w, w * x, w**2, w**2 * x, (w * x) ** 2, has])
-        replicates, _ = _core.bootstrap_means(parts, settings.seed, settings.n_resamples)
+        center = np.average(column[has], weights=weight[has]) if has.any() else 0.0
+        x, w = column - center, np.where(has, weight, np.nan)
+        terms = np.column_stack([w, w * x, w**2, w**2 * x, (w * x) ** 2, has])
+        replicates, _ = _core.bootstrap_means(terms, settings.seed, settings.n_resamples)
         total, sums, squares, cross, product_squares, proportion = replicates.T
         with np.errstate(divide="ignore", invalid="ignore"):  # a replicate may be of one row alone
             deviation, number = sums / total, proportion * len(column)
@@ -43,7 +43,7 @@ def weighted_means(
             spread[spread <= ROUNDING * (product_squares + deviation**2 * squares)] = 0.0
             n = number * total**2 / squares  # Kish's size
             errors = np.sqrt(spread / number * n / np.maximum(n - 1, 1e-12)) / total
-        results.append((centre + deviation, errors))
+        results.append((center + deviation, errors))
     means, errors = (np.column_stack(arrays) for arrays in zip(*results, strict=True))
     return means, errors
 

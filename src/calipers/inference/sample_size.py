@@ -77,8 +77,8 @@ def smallest_stable_n(power: Callable[[int], float], target: float, min_n: int =
 
     Examples
     --------
-    >>> from calipers.inference.power import share_power
-    >>> smallest_stable_n(lambda n: share_power(0.9, 0.8, n), 0.8)
+    >>> from calipers.inference.power import proportion_power
+    >>> smallest_stable_n(lambda n: proportion_power(0.9, 0.8, n), 0.8)
     112
     """
     candidate = smallest_n(lambda n: power(n) >= target, min_n)

@@ -12,7 +12,7 @@ import numpy as np
 from calipers.inference import power as powers
 from calipers.inference import sample_size
 from calipers.inference.intervals import Interval, logit_normal, normal_quantile
-from calipers.inference.proportions import paired_shares, wilson
+from calipers.inference.proportions import paired_proportions, wilson
 from calipers.statistics import FloatArray
 from calipers.statistics.base import IntArray
 
@@ -280,7 +280,7 @@ class ProportionVarianceModel(VarianceModel):
         if not self.is_difference:
             return interval_half_width(wilson(self.value, n, level))
         if self.is_paired:
-            return interval_half_width(paired_shares(*self.split(0.0), n, level))
+            return interval_half_width(paired_proportions(*self.split(0.0), n, level))
         return super().half_width(n, level)
 
     def assurance(self, n: float, width: float, level: float) -> float:
@@ -307,11 +307,11 @@ class ProportionVarianceModel(VarianceModel):
         """Return the power of McNemar's exact test, or of the score test of two samples."""
         if self.is_paired:
             return powers.mcnemar_power(*self.split(difference), n, level)
-        return powers.two_shares_power(self.value + difference, self.value, n, level)
+        return powers.two_proportions_power(self.value + difference, self.value, n, level)
 
     def against(self, n: float, reference: float, level: float) -> float:
         """Return the power of the score test."""
-        return powers.share_power(self.value, reference, n, level)
+        return powers.proportion_power(self.value, reference, n, level)
 
     def error(self, n: float) -> tuple[float, float | None]:
         """Return the standard error if there is no difference."""
@@ -449,7 +449,7 @@ class MultiSystemVarianceModel(VarianceModel):
 
 
 @dataclass(frozen=True)
-class DesignEffect:
+class MeasureVarianceModel:
     """Variance model of a measure with the units that the user counts.
 
     ``unit_ratio`` is the number of units of the model for each unit that the user counts.

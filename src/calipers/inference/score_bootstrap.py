@@ -37,7 +37,7 @@ AREAS = USUAL_AREAS
 COARSE_AT_A_TIME = 100_000
 
 #: A coarse curve has a point every 64 rows, or every 2^k times as many in a longer table.
-FEWEST_ROWS = 64
+MIN_ROWS_PER_POINT = 64
 
 #: How many numbers of either class the replicates held at a time may have, per thread.
 AT_A_TIME = 1_000_000
@@ -135,12 +135,12 @@ class ScoreReplicates:
             areas = self.coarse.areas[:, AREAS.index(area.name)]
             return np.asarray(area.scale * areas + area.shift)
         if definition.needs_refinement is not None:
-            parts = self.refine(
+            batches = self.refine(
                 partial(definition.needs_refinement, **measure.parameters),
-                lambda part: measure.apply(part.table),
+                lambda curves: measure.apply(curves.table),
                 at_corner=definition.is_at_corner,
             )
-            return np.concatenate(list(parts))
+            return np.concatenate(list(batches))
         runs = self._runs(measure)
         if runs is not None:
             return measure.apply(self._put_together(runs))
@@ -160,7 +160,7 @@ class ScoreReplicates:
 
         settings, rows = self.settings, len(self.ranked_rows.last_mask)
         # So a curve has about as many points as a part of it that is taken apart has rows.
-        step = max(FEWEST_ROWS, 2 ** int(np.log2(max(rows, 1)) / 2 - 1))
+        step = max(MIN_ROWS_PER_POINT, 2 ** int(np.log2(max(rows, 1)) / 2 - 1))
         areas, curve = _core.bootstrap_coarse(
             *self.ranked_rows, settings.seed, settings.n_resamples, step
         )
@@ -184,10 +184,10 @@ class ScoreReplicates:
         n_resamples, _, points = self.coarse.curve.shape
         step = max(1, COARSE_AT_A_TIME // points)
 
-        def part(start: int) -> T:
+        def compute_batch(start: int) -> T:
             return compute(self._open(start, min(start + step, n_resamples), opens, at_corner))
 
-        return _map_in_threads(part, range(0, n_resamples, step))
+        return _map_in_threads(compute_batch, range(0, n_resamples, step))
 
     def _open(self, start: int, stop: int, opens: Opens, at_corner: bool) -> RefinedCurves:
         from calipers import _core
@@ -302,8 +302,8 @@ class ScoreReplicates:
 
     def _pass(self, measures: Sequence[MeasureLike]) -> FloatArray:
         """Return the values of measures, shape (measures, replicates)."""
-        parts = self.map_tables(lambda table, _: np.array([m.apply(table) for m in measures]))
-        return np.concatenate(list(parts), axis=1)
+        batches = self.map_tables(lambda table, _: np.array([m.apply(table) for m in measures]))
+        return np.concatenate(list(batches), axis=1)
 
     def map_tables(
         self, compute: Callable[[ScoreTable, ScoreTable | None], T], *, out_of_bag: bool = False
@@ -316,10 +316,10 @@ class ScoreReplicates:
         distinct, n_resamples = len(self.table.scores), self.settings.n_resamples
         step = max(1, AT_A_TIME // distinct)
 
-        def part(start: int) -> T:
+        def compute_batch(start: int) -> T:
             return compute(*self._tables(start, min(step, n_resamples - start), out_of_bag))
 
-        return _map_in_threads(part, range(0, n_resamples, step))
+        return _map_in_threads(compute_batch, range(0, n_resamples, step))
 
     def _tables(
         self, start: int, replicates: int, out_of_bag: bool
@@ -365,13 +365,13 @@ def _mean_weight(squares: FloatArray, total: FloatArray) -> FloatArray:
     return np.divide(squares, total, out=np.zeros(total.shape), where=total > 0)
 
 
-def _map_in_threads(part: Callable[[int], T], starts: range) -> Iterable[T]:
+def _map_in_threads(compute_batch: Callable[[int], T], starts: range) -> Iterable[T]:
     """Return the results for the batches in order, computed in several threads."""
     threads = min(os.cpu_count() or 1, MOST_THREADS, len(starts))
     if threads <= 1:
-        return map(part, starts)
+        return map(compute_batch, starts)
     with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(part, starts))
+        return list(pool.map(compute_batch, starts))
 
 
 def stratified_replicates(table: ScoreTable, settings: Settings) -> Iterator[ScoreTable]:

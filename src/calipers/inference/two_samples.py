@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from calipers.inference import intervals, method_selection, paired_tests, proportions
-from calipers.inference.clusters import two_parts_error
+from calipers.inference.clusters import subset_difference_error
 from calipers.inference.intervals import Interval
 from calipers.inference.method_limits import (
-    FEW_DEALT,
     FEW_DEGREES,
     FEW_POSITIVES_OF_PARTS,
+    MAX_PERMUTED_ROWS,
     max_permuted,
 )
 from calipers.inference.paired_tests import TestResult
@@ -231,7 +231,7 @@ def _two_sample_result(
     of_second: Callable[[], PointEstimate],
     permuted_difference: Callable[[int], PermutedDifference | None],
 ) -> tuple[Interval, TestResult]:
-    exact = _exact_shares(first, second)
+    exact = _exact_proportions(first, second)
     if exact is not None:
         return exact
     permuted = permuted_difference(max_permuted(first, second))
@@ -271,7 +271,7 @@ def _two_sample_result(
     return independent_interval, test
 
 
-def _exact_shares(
+def _exact_proportions(
     first: PointEstimate, second: PointEstimate
 ) -> tuple[Interval, TestResult] | None:
     """Return Newcombe's interval and Fisher's exact test of two proportions, one of them small.
@@ -283,7 +283,7 @@ def _exact_shares(
     if first.settings.is_bootstrap_requested:
         return None
     (n,), (m,) = first.sizes(), second.sizes()
-    test = fisher(first.value, n, second.value, m) if min(n, m) <= FEW_DEALT else None
+    test = fisher(first.value, n, second.value, m) if min(n, m) <= MAX_PERMUTED_ROWS else None
     result = None if test is None else _analytic_result(first, second)
     return None if result is None or test is None else (result[0], test)
 
@@ -439,8 +439,8 @@ def _cluster_robust_result(
         ours.influence_values.any() and theirs.influence_values.any()
     ):
         return None
-    parts = (influence.space.cluster_sums(influence.column) for influence in (ours, theirs))
-    se, degrees = two_parts_error(*parts)
+    cluster_sums = (influence.space.cluster_sums(influence.column) for influence in (ours, theirs))
+    se, degrees = subset_difference_error(*cluster_sums)
     value, level, name = (
         first.value - second.value,
         first.settings.level,

@@ -91,19 +91,19 @@ class VarianceEstimator:
         assert self.clusters is not None
         return self.clusters.cluster_sums(self.influence_values(column), self.denominator)
 
-    def is_compatible(self, other: VarianceEstimator) -> bool:
+    def is_compatible(self, second: VarianceEstimator) -> bool:
         """Check whether columns of both estimators can be added."""
-        return type(self) is type(other)
+        return type(self) is type(second)
 
-    def combine(self, other: VarianceEstimator) -> VarianceEstimator:
+    def combine(self, second: VarianceEstimator) -> VarianceEstimator:
         """Return the estimator of sums of columns of both.
 
         Each row contributes to the denominator what it contributes in both, relative to the totals.
         """
-        if self.clusters is None or (self.denominator is None and other.denominator is None):
+        if self.clusters is None or (self.denominator is None and second.denominator is None):
             return self
         return replace(
-            self, denominator=self._denominator_proportions() + other._denominator_proportions()
+            self, denominator=self._denominator_proportions() + second._denominator_proportions()
         )
 
     def _denominator_proportions(self) -> FloatArray:
@@ -167,15 +167,15 @@ class TwoClassVariance(VarianceEstimator):
         factor = np.sqrt(squares)
         return np.asarray(column * factor[self.positive.astype(np.intp)])
 
-    def is_compatible(self, other: VarianceEstimator) -> bool:
+    def is_compatible(self, second: VarianceEstimator) -> bool:
         """Check whether the classes are the same."""
-        return isinstance(other, TwoClassVariance) and (
-            self.positive is other.positive or np.array_equal(self.positive, other.positive)
+        return isinstance(second, TwoClassVariance) and (
+            self.positive is second.positive or np.array_equal(self.positive, second.positive)
         )
 
 
 @dataclass(frozen=True, eq=False)
-class OutOfBagSelection(VarianceEstimator):
+class JackknifeVariance(VarianceEstimator):
     """Jackknife variance estimator, with Student's t.
 
     A column has the change of the value when each of ``size`` (effective) rows is left out; the

@@ -17,7 +17,7 @@ from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.options import make_settings
 from calipers.inference import intervals
 from calipers.inference.intervals import ROUNDING, Interval, no_interval
-from calipers.inference.method_limits import FEW_SETS, FEWEST_SETS, HEAVY_TAIL
+from calipers.inference.method_limits import FEW_SETS, HEAVY_TAIL, MIN_TRAINING_SETS
 from calipers.inference.transformations import SCALES
 from calipers.learning.fitting import (
     FitJob,
@@ -179,7 +179,7 @@ class _JackknifeMeans:
 
     def any(self, value: float, loo_values: FloatArray, rows: FloatArray) -> ErrorComponent:
         """Return a component of any sign with its interval."""
-        if self.sets < FEWEST_SETS or np.isnan(loo_values).any():
+        if self.sets < MIN_TRAINING_SETS or np.isnan(loo_values).any():
             return ErrorComponent(value, no_interval(_JACKKNIFE_METHOD, "too_few_units"))
         deviations = loo_values - loo_values.mean()
         of_sets = (self.sets - 1) / self.sets * float(np.square(deviations).sum())
@@ -286,7 +286,7 @@ def zero_one(
         name: float(rows.mean())
         for name, rows in _main_components(equal_weights, of_class, truth).items()
     }
-    if sets < FEWEST_SETS:
+    if sets < MIN_TRAINING_SETS:
         return {
             n: ErrorComponent(v, no_interval(_BOOTSTRAP_METHOD, "too_few_units"))
             for n, v in values.items()
@@ -490,7 +490,7 @@ def bias_variance(
     ...     LinearRegression(), generate=draw, test=(grid[:, None], grid**2),
     ...     exact=True, noise=0.01, sampled=False,
     ... )
-    >>> [(name, round(e.value, 4)) for name, e in found.rows_by_value[0].parts.items()]
+    >>> [(name, round(e.value, 4)) for name, e in found.rows_by_value[0].components.items()]
     [('error', 0.0179), ('bias²', 0.0058), ('variance', 0.0021), ('noise', 0.01)]
     """
     require_sklearn()
@@ -606,8 +606,8 @@ def _make_training_sets(
     """Generate the training sets, or sample them from the rows."""
     source = GENERATED if generate is not None else BOOTSTRAP if bootstrap else DISJOINT
     n_sets = DEFAULT_TRAINING_SETS[source] if training_sets is None else training_sets
-    if n_sets < FEWEST_SETS:
-        raise InputError(f"training_sets is {n_sets}, expected {FEWEST_SETS} or more")
+    if n_sets < MIN_TRAINING_SETS:
+        raise InputError(f"training_sets is {n_sets}, expected {MIN_TRAINING_SETS} or more")
     random = np.random.default_rng(seed)
     if generate is not None:
         if X is not None or y is not None or bootstrap:

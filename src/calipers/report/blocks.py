@@ -64,11 +64,13 @@ def has_names(text: str) -> bool:
 
 
 def render_text(
-    text: str, of_name: Callable[[str], str] = str, of_rest: Callable[[str], str] = str
+    text: str, convert_name: Callable[[str], str] = str, convert_text: Callable[[str], str] = str
 ) -> str:
     """Return a text without its marks, with names and other parts converted to a format."""
-    parts = _NAME.split(text)  # every second one is a name
-    return "".join((of_name if i % 2 else of_rest)(part) for i, part in enumerate(parts))
+    segments = _NAME.split(text)  # every second one is a name
+    return "".join(
+        (convert_name if i % 2 else convert_text)(segment) for i, segment in enumerate(segments)
+    )
 
 
 @dataclass(frozen=True)
@@ -226,8 +228,8 @@ class Fold:
 
 
 @dataclass(frozen=True)
-class Part:
-    """One of several similar parts, such as that of each system.
+class Subsection:
+    """One of several similar subsections, such as that of each system.
 
     It is under a heading, or folded if the others can be unfolded. ``remark``, next to the title,
     says what it contains.
@@ -288,7 +290,7 @@ Block = (
     | Table
     | WideTable
     | Fold
-    | Part
+    | Subsection
     | Figures
     | Pairs
     | Explorer
@@ -299,11 +301,12 @@ Block = (
 def simplify(blocks: Iterable[Block]) -> Iterator[Block]:
     """Yield the blocks that every format has.
 
-    Parts are under headings, charts become captions and tables, and interactive blocks are omitted.
+    Subsections are under headings, charts become captions and tables, and interactive blocks are
+    omitted.
     """
     for block in blocks:
         match block:
-            case Part():
+            case Subsection():
                 yield Heading(block.title, block.level)
                 yield from simplify(block.blocks)
             case Provenance():

@@ -263,14 +263,14 @@ def chart_files(
     """
     used_names: set[str] = set()
     for chart in _all_figures(result, orientation):
-        parts = [(chart.name, chart)]
+        named_charts = [(chart.name, chart)]
         if len(chart.figures) > SIDE_BY_SIDE:
             each = zip(_figure_labels(chart.figures), chart.figures, strict=True)
-            parts = [(f"{chart.name} {label}", Chart(chart.name, (f,))) for label, f in each]
-        for name, part in parts:
+            named_charts = [(f"{chart.name} {label}", Chart(chart.name, (f,))) for label, f in each]
+        for name, single_chart in named_charts:
             stem = _file_name(name, used_names)
             for kind in formats:
-                yield f"{stem}.{kind}", part.render(kind)
+                yield f"{stem}.{kind}", single_chart.render(kind)
 
 
 def _all_figures(result: Evaluation | Comparison, orientation: str) -> Iterator[Chart]:
@@ -326,7 +326,7 @@ def figures(
     unknown = [kind for kind in dict.fromkeys(curve_kinds(evaluation.curves)) if kind not in CHARTS]
     for chart in (*CHARTS.values(), *map(get_chart, unknown)):
         sections[chart.section] += begun(chart.figures(evaluation, orientation))
-    sections["evaluation"].sort(key=lambda figure: figure.more)
+    sections["evaluation"].sort(key=lambda figure: figure.on_request)
     return assign_ids(figure for section_figures in sections.values() for figure in section_figures)
 
 
@@ -356,7 +356,7 @@ def combine_specs(figures: Sequence[Figure]) -> Spec:
     if len(figures) == 1:
         return figures[0].spec
     datasets: dict[str, Any] = {}
-    parts = [_sub_spec(figure, f"-{index}", datasets) for index, figure in enumerate(figures)]
+    sub_specs = [_sub_spec(figure, f"-{index}", datasets) for index, figure in enumerate(figures)]
     independent_scales = {
         "color": "independent",
         "strokeDash": "independent",
@@ -364,7 +364,7 @@ def combine_specs(figures: Sequence[Figure]) -> Spec:
     }
     extra: Spec = {"datasets": datasets} if datasets else {}
     spec = vega.assemble_spec(
-        concat=parts, columns=_COLUMNS, resolve={"scale": independent_scales}, **extra
+        concat=sub_specs, columns=_COLUMNS, resolve={"scale": independent_scales}, **extra
     )
     lefts = [figure.spec["padding"]["left"] for figure in figures]
     return {**spec, "padding": {**spec["padding"], "left": max(lefts)}}
@@ -380,15 +380,15 @@ def _sub_spec(figure: Figure, suffix: str, datasets: dict[str, Any]) -> Spec:
     return {"title": {**title, "anchor": "start"}, **renamed_spec}
 
 
-def _rename_datasets(part: Any, datasets: frozenset[str], suffix: str) -> Any:
-    """Return a part of a spec with unique names of data and parameters."""
-    if isinstance(part, list):
-        return [_rename_datasets(item, datasets, suffix) for item in part]
-    if not isinstance(part, Mapping):
-        return part
+def _rename_datasets(node: Any, datasets: frozenset[str], suffix: str) -> Any:
+    """Return a node of a spec with unique names of data and parameters."""
+    if isinstance(node, list):
+        return [_rename_datasets(item, datasets, suffix) for item in node]
+    if not isinstance(node, Mapping):
+        return node
     out = {
         key: value if key == "values" else _rename_datasets(value, datasets, suffix)
-        for key, value in part.items()
+        for key, value in node.items()
     }
     if out.keys() == {"name"} and out["name"] in datasets:
         out["name"] += suffix

@@ -80,7 +80,7 @@ def format_cells(values: FloatArray, *, is_proportion: bool) -> list[list[str]]:
 
 
 def matrix_table(
-    confusion: ConfusionBase, orientation: str = ORIENTATIONS[0], normalise: str | None = None
+    confusion: ConfusionBase, orientation: str = ORIENTATIONS[0], normalize: str | None = None
 ) -> tuple[list[str], list[list[str]]]:
     """Return the heading and the rows of a confusion matrix; a row begins with its class.
 
@@ -88,9 +88,9 @@ def matrix_table(
     """
     names = list(unique_labels(confusion.labels, LABEL).values())
     if len(names) > MOST_IN_GRID:
-        return _list_cells(confusion, names, orientation, normalise)
+        return _list_cells(confusion, names, orientation, normalize)
     cells = format_cells(
-        confusion.table(orientation, normalise), is_proportion=normalise is not None
+        confusion.table(orientation, normalize), is_proportion=normalize is not None
     )
     rows = [[name, *row] for name, row in zip(names, cells, strict=True)]
     sides = ("truth", "predicted")[:: 1 if orientation == ORIENTATIONS[0] else -1]
@@ -98,23 +98,23 @@ def matrix_table(
 
 
 def _list_cells(
-    confusion: ConfusionBase, names: Sequence[str], orientation: str, normalise: str | None
+    confusion: ConfusionBase, names: Sequence[str], orientation: str, normalize: str | None
 ) -> tuple[list[str], list[list[str]]]:
     truth, predicted, cells = confusion.occupied()
-    if normalise is not None:
+    if normalize is not None:
         of_truth, of_prediction = confusion.margins()
         total = {
             "truth": of_truth[truth], "prediction": of_prediction[predicted], "all": cells.sum()
         }  # fmt: skip
-        cells = cells / total[normalise]
-    text = (row[0] for row in format_cells(cells[:, None], is_proportion=normalise is not None))
+        cells = cells / total[normalize]
+    text = (row[0] for row in format_cells(cells[:, None], is_proportion=normalize is not None))
     rows = [
         [names[true_index], names[predicted_index], cell]
         for true_index, predicted_index, cell in zip(
             truth.tolist(), predicted.tolist(), text, strict=True
         )
     ]
-    head = ["truth", "predicted", normalise or "count"]
+    head = ["truth", "predicted", normalize or "count"]
     if orientation == "truth-rows":
         return head, rows
     index_by_name = {name: index for index, name in enumerate(names)}
@@ -125,20 +125,20 @@ def _list_cells(
 def text_table(
     confusion: ConfusionBase,
     orientation: str = ORIENTATIONS[0],
-    normalise: str | None = None,
+    normalize: str | None = None,
     width: int | None = None,
 ) -> str:
     """Return the matrix as plain text, not wider than ``width`` if possible."""
-    head, rows = matrix_table(confusion, orientation, normalise)
+    head, rows = matrix_table(confusion, orientation, normalize)
     return align_table(head, rows, width)
 
 
 def table(
-    confusion: ConfusionBase, orientation: str = ORIENTATIONS[0], normalise: str | None = None
+    confusion: ConfusionBase, orientation: str = ORIENTATIONS[0], normalize: str | None = None
 ) -> Table:
     """Return the matrix as a block of a document."""
     return replace(
-        Table.from_rows(*matrix_table(confusion, orientation, normalise)), bold_names=True
+        Table.from_rows(*matrix_table(confusion, orientation, normalize)), bold_names=True
     )
 
 
@@ -208,7 +208,11 @@ def label_grid(table: LabelTable) -> tuple[list[str], list[list[str]]]:
                 for v, a, b in zip(values, low, high, strict=True)
             ]
         )
-    head = [table.of, COUNTED[table.of], *map(shorten_name, (*table.heads, *table.values))]
+    head = [
+        table.row_kind,
+        COUNTED[table.row_kind],
+        *map(shorten_name, (*table.heads, *table.values)),
+    ]
     return head, [list(row) for row in zip(*columns, strict=True)]
 
 
@@ -221,7 +225,7 @@ def label_text(table: LabelTable, width: int | None = None) -> str:
 def label_caption(table: LabelTable) -> str:
     """Return the caption of a table of labels."""
     labels = numbers.format_count(len(table.labels), "labels")
-    parts = [
+    sentences = [
         {
             "label": f"{labels}; rows: number of rows with the label.",
             "class": f"{numbers.format_count(len(table.labels), 'classes')}, each against all "
@@ -231,28 +235,28 @@ def label_caption(table: LabelTable) -> str:
             "rater": "Number of ratings of each rater, in total and by category; and the value "
             "without this rater.",
             "pair": "Items: number of items that both raters rated.",
-        }[table.of]
+        }[table.row_kind]
     ]
     if any((low == low).any() for low in table.low.values()):
-        parts.append(
-            f"{numbers.format_percent(table.level)} CIs hold for each {table.of} separately "
+        sentences.append(
+            f"{numbers.format_percent(table.level)} CIs hold for each {table.row_kind} separately "
             f"and are not adjusted for the number of {axis_names(table)}."
         )
-    return " ".join(parts)
+    return " ".join(sentences)
 
 
 def axis_names(table: LabelTable) -> str:
     """Return the plural of what the rows of the table are."""
-    return "classes" if table.of == "class" else f"{table.of}s"
+    return "classes" if table.row_kind == "class" else f"{table.row_kind}s"
 
 
 def label_titles(tables: Sequence[LabelTable]) -> list[str]:
     """Return the titles of the tables: the system, and the kind if there are several kinds."""
-    kinds = {table.of: axis_names(table).capitalize() for table in tables}
+    kinds = {table.row_kind: axis_names(table).capitalize() for table in tables}
     titles = []
     for table in tables:
         system = "" if table.system in (UNNAMED, ALL_RATERS) else shorten_name(table.system)
-        kind = kinds[table.of] + (" of" if system else "") if len(kinds) > 1 else ""
+        kind = kinds[table.row_kind] + (" of" if system else "") if len(kinds) > 1 else ""
         titles.append(
             " ".join(filter(None, (kind, system if kind else shorten_name(table.system))))
         )

@@ -130,11 +130,11 @@ def _slices(slices: Slices | None, names: Mapping[str, str]) -> Slices | None:
 def _units(units: PerUnit | None, names: Mapping[str, str]) -> PerUnit | None:
     if units is None:
         return None
-    parts: dict[str, Any] = {
-        part: {
+    fields: dict[str, Any] = {
+        field: {
             system: {names.get(name, name): column for name, column in values_by_measure.items()}
-            for system, values_by_measure in getattr(units, part).items()
+            for system, values_by_measure in getattr(units, field).items()
         }
-        for part in ("values", "bounds", "undefined")
+        for field in ("values", "bounds", "undefined")
     }
-    return replace(units, **parts)
+    return replace(units, **fields)

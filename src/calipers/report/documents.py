@@ -33,8 +33,8 @@ from calipers.report.blocks import (
     Medium,
     Notes,
     Pairs,
-    Part,
     Provenance,
+    Subsection,
     Table,
     Term,
     Terms,
@@ -227,17 +227,17 @@ def evaluation(
     if result.costs is not None:
         yield from _costs(result, result.costs, look)
     if look.medium.has_sections:
-        by_class = any(table.of == "class" for table in result.label_tables)
+        by_class = any(table.row_kind == "class" for table in result.label_tables)
         if not look.is_in_browser:  # where they are drawn
             yield from _confusions(result.confusions, look.orientation, has_class_table=by_class)
         yield from _labels(result.label_tables, look)
-    parts = [
+    sections = [
         () if result.slices is None else slices(result.slices, look, result),
         () if result.thresholds is None else threshold_document(result.thresholds, look),
     ]
     if look.medium is not Medium.NOTEBOOK:
-        for part in parts if look.is_on_screen else reversed(parts):
-            yield from part
+        for section in sections if look.is_on_screen else reversed(sections):
+            yield from section
     if look.is_in_browser:
         yield from _chart_blocks(result, look.orientation)
         yield from _definitions(_all_definitions(result))
@@ -510,14 +510,14 @@ def _labels(label_tables: Sequence[LabelTable], look: DisplayOptions) -> Iterato
         title = f"{kind}{_system_suffix(label_table, label_tables)}"
         table = Table.from_rows(*class_tables.label_grid(label_table), title)
         if len(label_tables) > 1:
-            yield Part(title, [table], open=label_table is shown_tables[0])
+            yield Subsection(title, [table], open=label_table is shown_tables[0])
         else:
             yield from (Heading(title, anchor="labels"), table)
     if look.is_in_browser:
         for label_table in shown_tables:
-            if label_table.of not in captioned_kinds:
+            if label_table.row_kind not in captioned_kinds:
                 yield Lines([class_tables.label_caption(label_table)])
-            captioned_kinds.add(label_table.of)
+            captioned_kinds.add(label_table.row_kind)
 
 
 def _system_suffix(
@@ -568,7 +568,7 @@ def _slices_by_measure(all_slices: Slices, evaluation: Evaluation) -> Iterator[B
             ]
             if nonsignificant:
                 measures = ", ".join(name(group.measure) for group in nonsignificant)
-                yield Part(
+                yield Subsection(
                     f"No slice {words} all other rows by {measures}",
                     [_slice_part(all_slices, group, evaluation) for group in nonsignificant],
                 )
@@ -578,7 +578,7 @@ def _slices_by_measure(all_slices: Slices, evaluation: Evaluation) -> Iterator[B
 
 def _slice_part(
     all_slices: Slices, group: SliceGroup, evaluation: Evaluation, *, is_open: bool = False
-) -> Part:
+) -> Subsection:
     definition = table_rows.definitions_by_measure(evaluation).get(group.name)
     slice_whiskers = tables.whiskers(
         [row.estimate_cells.estimate for row in group.rows], definition, evaluation.systems
@@ -586,7 +586,7 @@ def _slice_part(
     columns = _without_measure(tables.slice_columns(all_slices, group.rows, slice_whiskers))
     table = Table(columns, title=f"{group.measure} by {group.column}")
     significant_slices = ", ".join(map(name, group.significant_slices))
-    return Part(
+    return Subsection(
         f"{name(group.measure)} {table_rows.arrow(definition)}".rstrip(),
         [table],
         level=4,
@@ -609,7 +609,7 @@ def _systems_within_by_measure(all_slices: Slices) -> Iterator[Block]:
             table = Table(
                 _without_measure(tables.within_columns(all_slices, measure_rows)), title=title
             )
-            yield Part(name(measure), [table], level=4, open=not index)
+            yield Subsection(name(measure), [table], level=4, open=not index)
             n_shown += len(measure_rows)
     if omission_note := within_left_out_text(len(all_slices.differences) - n_shown):
         yield Lines([omission_note])
@@ -636,7 +636,7 @@ def threshold_document(threshold_tables: ThresholdTables, look: DisplayOptions) 
             continue
         table = Table(drop_empty_columns(columns), title=title)
         if len(threshold_tables) > 1:
-            yield Part(title, [table], open=not index)
+            yield Subsection(title, [table], open=not index)
         else:
             yield from [] if look.is_on_screen else [Heading(title, anchor="cutoffs")]
             yield table
@@ -786,16 +786,16 @@ def _charts_of_comparison(result: Comparison) -> Iterator[Block]:
     from calipers.report.figures.per_unit import every_unit_figure
 
     of_units, missing = every_unit_figure(result)
-    parts = []
+    notes = []
     if len(result) > MOST_DIFFERENCES:
-        parts.append("Charts show only the first measures; the table has all of them.")
+        notes.append("Charts show only the first measures; the table has all of them.")
     if missing and result.per_unit is not None:
         unit = shorten_name(result.per_unit.unit.removesuffix("s"))
-        parts.append(
+        notes.append(
             f"{numbers.format_count(missing)} of {len(result):,} differences are not drawn {unit} "
             f"by {unit}; comparison.per_unit has the values."
         )
-    yield from _charts(assign_ids([*comparison_figures(result), *of_units]), " ".join(parts))
+    yield from _charts(assign_ids([*comparison_figures(result), *of_units]), " ".join(notes))
 
 
 def _splits(result: Comparison) -> Iterator[Block]:

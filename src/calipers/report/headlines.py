@@ -30,10 +30,10 @@ MANY_PAIRS = 6
 MANY_SYSTEMS = 8
 
 #: The largest number of differences on other measures that are named one by one.
-_NAMED = 6
+_MAX_NAMED_DIFFERENCES = 6
 
 #: The largest number of names in a list; more are counted.
-_LISTED = 12
+_MAX_LISTED_NAMES = 12
 
 
 def comparison_headlines(comparison: Comparison, show: Show = shorten_name) -> list[str]:
@@ -93,7 +93,7 @@ def list_systems(comparison: Comparison) -> list[str]:
 def _baseline_headline(differences: Sequence[Difference], show: Show) -> str:
     """Return which of many systems are better or worse than the baseline."""
     differences_by_words = group_by(differences, lambda d: _WORDS[outcome(d)])
-    parts = [
+    clauses = [
         f"{words}: {format_names([show(d.system) for d in differences_by_words[words]])}"
         for words in _WORDS.values()
         if words in differences_by_words
@@ -101,7 +101,7 @@ def _baseline_headline(differences: Sequence[Difference], show: Show) -> str:
     against = (
         f"{show(differences[0].measure)} against {show(differences[0].baseline)}, the baseline"
     )
-    return f"{against}: {'; '.join(parts)}."
+    return f"{against}: {'; '.join(clauses)}."
 
 
 _WORDS = {
@@ -142,26 +142,27 @@ def _leader(differences: Sequence[Difference], show: Show) -> str:
     n_behind = sum(kind.is_significant for kind in outcome_by_system.values())
     leaders, it = format_names([show(name) for name in (leader, *equal)]), "them" if equal else "it"
     leads = "tie for first" if equal else "ranks first"
-    parts = [f"{leaders} {leads} of {len(order)} systems on {measure}"]
+    clauses = [f"{leaders} {leads} of {len(order)} systems on {measure}"]
     if not nonsignificant and not n_behind:
-        return f"{parts[0]}; differences from {it} are not tested."
+        return f"{clauses[0]}; differences from {it} are not tested."
     if not n_behind and not untested:
-        return f"{parts[0]}; none is significantly different from {it}."
+        return f"{clauses[0]}; none is significantly different from {it}."
     if nonsignificant:
-        parts.append(f"not significantly different from {it}: {format_names(nonsignificant)}")
+        clauses.append(f"not significantly different from {it}: {format_names(nonsignificant)}")
     if untested:
-        parts.append(f"not tested against {it}: {format_names(untested)}")
+        clauses.append(f"not tested against {it}: {format_names(untested)}")
     if not n_behind:
-        return "; ".join(parts) + "."
+        return "; ".join(clauses) + "."
     others = "all others" if n_behind == len(order) - 1 - len(equal) else f"{n_behind} others"
     word = "different" if differences[0].higher_is_better is None else "worse"
-    return "; ".join([*parts, f"significantly {word}: {others}"]) + "."
+    return "; ".join([*clauses, f"significantly {word}: {others}"]) + "."
 
 
 def format_names(names: Sequence[str]) -> str:
     """Format names as ``a, b and c``; of many the first ones, and the number of others."""
-    if len(names) > _LISTED:
-        return f"{', '.join(names[: _LISTED - 1])} and {len(names) - _LISTED + 1} others"
+    if len(names) > _MAX_LISTED_NAMES:
+        n_listed = _MAX_LISTED_NAMES - 1
+        return f"{', '.join(names[:n_listed])} and {len(names) - n_listed} others"
     return join_words(names)
 
 
@@ -181,8 +182,8 @@ def sort_by_value(values: Mapping[str, float], higher_is_better: bool | None) ->
 
 
 def _mean(values: Sequence[float]) -> float:
-    known = [value for value in values if not math.isnan(value)]
-    return sum(known) / len(known) if known else math.nan
+    defined_values = [value for value in values if not math.isnan(value)]
+    return sum(defined_values) / len(defined_values) if defined_values else math.nan
 
 
 def other_measures(comparison: Comparison, show: Show = shorten_name) -> str:
@@ -217,7 +218,7 @@ def other_measures(comparison: Comparison, show: Show = shorten_name) -> str:
         if len(measures) > 1
         else "Significant on the other measure"
     )
-    if len(significant) <= _NAMED:
+    if len(significant) <= _MAX_NAMED_DIFFERENCES:
         descriptions = [_short_difference(d, show, alone=n_pairs == 1) for d in significant]
         return f"{prefix}: {', '.join(descriptions)}.{untested_note}"
     significant_by_measure = group_by(significant, lambda d: d.measure)
@@ -228,7 +229,7 @@ def other_measures(comparison: Comparison, show: Show = shorten_name) -> str:
         f"{show(name)} ({len(ds)} of {n_pairs} pairs)"
         for name, ds in significant_by_measure.items()
     ]
-    counts_text = ", ".join(counts) if len(counts) <= _LISTED else format_names(counts)
+    counts_text = ", ".join(counts) if len(counts) <= _MAX_LISTED_NAMES else format_names(counts)
     return f"{prefix}: {counts_text}.{untested_note}"
 
 
@@ -315,22 +316,22 @@ def estimate_sentence(estimate: Estimate) -> str:
     """Return a sentence such as ``nDCG@10 0.412 [0.385, 0.439] 95% bootstrap-t over 50 topics``."""
     e = estimate
     digits = numbers.rounding_of_one(e.value, e.low, e.high)
-    parts = [f"{shorten_name(e.system)}:"] if e.system else []
-    parts += [shorten_name(e.display_name), digits.triple(e.value, e.low, e.high)]
+    phrases = [f"{shorten_name(e.system)}:"] if e.system else []
+    phrases += [shorten_name(e.display_name), digits.triple(e.value, e.low, e.high)]
     if e.has_interval:
         # A caveat of the method ends with a comma.
-        parts.append(
+        phrases.append(
             f"{numbers.format_percent(e.level)} {method_text(e.method)}"
             + "," * (", but " in e.method)
         )
     if not math.isnan(e.value):
-        parts.append(f"over {numbers.format_count(e.n, shorten_name(e.unit))}")
+        phrases.append(f"over {numbers.format_count(e.n, shorten_name(e.unit))}")
     if judged := judgment_bounds_text(e, digits):
-        parts.append(f"(bounds if all were judged: {judged})")
+        phrases.append(f"(bounds if all were judged: {judged})")
     if exact := tolerance_text(e):
-        parts.append(f"(bounds of the exact value: {exact})")
+        phrases.append(f"(bounds of the exact value: {exact})")
     remark = remarks(e)
-    return " ".join(parts) + (f" ({remark})" if remark else "")
+    return " ".join(phrases) + (f" ({remark})" if remark else "")
 
 
 def curve_sentence(curve: Curve) -> str:

@@ -146,24 +146,26 @@ def _learning_sentences(curve: LearningCurve) -> Iterator[str]:
 
 def _decomposition_sentences(decomposition: BiasVariance) -> Iterator[str]:
     rows = list(decomposition)
-    errors = [row.parts["error"].value for row in rows]
+    errors = [row.components["error"].value for row in rows]
     best = min(range(len(rows)), key=lambda i: errors[i])
     name = parameter_label(decomposition.parameter)
     if len(rows) > 1:
         yield f"The error is smallest at {name} {shorten_name(rows[best].value)}."
     for i in [best] if len(rows) == 1 else sorted({0, best, len(rows) - 1}):
         prefix = f"{name} {shorten_name(rows[i].value)}: " if decomposition.parameter else ""
-        error_sum = _error_sum(decomposition, rows[i].parts)
+        error_sum = _error_sum(decomposition, rows[i].components)
         yield f"{prefix}error {_three_digits(errors[i])} = {error_sum}."
 
 
-def _error_sum(decomposition: BiasVariance, parts: Mapping[str, Estimate]) -> str:
+def _error_sum(decomposition: BiasVariance, components: Mapping[str, Estimate]) -> str:
     """Format the decomposition of the error."""
-    terms = [n for n in parts if n not in ("error", *["variance"] * (decomposition.loss == "0-1"))]
-    text = _three_digits(parts[terms[0]].value) + f" {terms[0]}"
+    terms = [
+        n for n in components if n not in ("error", *["variance"] * (decomposition.loss == "0-1"))
+    ]
+    text = _three_digits(components[terms[0]].value) + f" {terms[0]}"
     for name in terms[1:]:
         sign = "−" if name == "biased variance" else "+"
-        text += f" {sign} {_three_digits(parts[name].value)} {name}"
+        text += f" {sign} {_three_digits(components[name].value)} {name}"
     return text
 
 
@@ -179,9 +181,15 @@ def notes(result: LearningResult) -> list[str]:
         lines = [f"{training_sets}, {SOURCES[result.source]}; tested on {result.tested_on:,} rows."]
         if result.source == BOOTSTRAP:
             lines.append(OF_ONE_SET)
-        if any(name == "bias²" and e.value < 0 for row in result for name, e in row.parts.items()):
+        if any(
+            name == "bias²" and e.value < 0 for row in result for name, e in row.components.items()
+        ):
             lines.append(_NEGATIVE)
-        return [*lines, *_methods(result, result.parts), *map(escape_unprintable, result.notes)]
+        return [
+            *lines,
+            *_methods(result, result.components),
+            *map(escape_unprintable, result.notes),
+        ]
     assert isinstance(result, ValidationCurve | LearningCurve)
     splits = f"{result.splits[:1].upper()}{escape_unprintable(result.splits[1:])}"
     lines = [
@@ -196,22 +204,22 @@ def notes(result: LearningResult) -> list[str]:
     ]
 
 
-def _methods(result: LearningResult, parts: Sequence[str]) -> Iterator[str]:
+def _methods(result: LearningResult, names: Sequence[str]) -> Iterator[str]:
     """Yield notes on the methods of the intervals."""
-    parts_by_method: dict[str, dict[str, None]] = {}
+    names_by_method: dict[str, dict[str, None]] = {}
     values_by_caution: dict[str, dict[str, None]] = {}
-    for part in parts:
-        for e in _estimates(result, part):
+    for name in names:
+        for e in _estimates(result, name):
             if e.has_interval:
                 method, _, caution = e.method.partition(", but ")
-                parts_by_method.setdefault(method, {})[part] = None
+                names_by_method.setdefault(method, {})[name] = None
                 if caution:
                     values_by_caution.setdefault(caution, {})[e.system] = None
     level = numbers.format_percent(result.level)
-    if parts_by_method:
+    if names_by_method:
         methods_text = "; ".join(
-            f"{join_words(list(method_parts))}: {shorten_name(method)}"
-            for method, method_parts in parts_by_method.items()
+            f"{join_words(list(method_names))}: {shorten_name(method)}"
+            for method, method_names in names_by_method.items()
         )
         yield f"{level} CIs: {methods_text}."
     for caution, values in values_by_caution.items():
@@ -223,32 +231,37 @@ def _methods(result: LearningResult, parts: Sequence[str]) -> Iterator[str]:
         yield f"{location} may be too narrow: {shorten_name(caution)}."
 
 
-def _estimates(result: LearningResult, part: str) -> list[Estimate]:
+def _estimates(result: LearningResult, name: str) -> list[Estimate]:
     if isinstance(result, BiasVariance):
-        return [row.parts[part] for row in result if part in row.parts]
+        return [row.components[name] for row in result if name in row.components]
     assert isinstance(result, ValidationCurve | LearningCurve)
-    return [getattr(row, part) for row in result]
+    return [getattr(row, name) for row in result]
 
 
 def columns(result: LearningResult) -> list[Column]:
     """Return the columns of a table with a row per value or size."""
     if isinstance(result, BiasVariance):
         key = Column(parameter_label(result.parameter), KEY, _names(result))
-        labeled_parts = [(part, part) for part in result.parts]
+        labeled_fields = [(field, field) for field in result.components]
     elif isinstance(result, ValidationCurve):
         key = Column(parameter_label(result.parameter), KEY, _names(result))
-        labeled_parts = [
-            (f"{part} {shorten_name(result.measure)}", part) for part in ("training", "validation")
+        labeled_fields = [
+            (f"{field} {shorten_name(result.measure)}", field)
+            for field in ("training", "validation")
         ]
     else:
         assert isinstance(result, LearningCurve)
         key = Column("rows", KEY, [f"{row.n:,}" for row in result])
-        labeled_parts = [
-            (f"{part} {shorten_name(result.measure)}", part) for part in ("training", "validation")
+        labeled_fields = [
+            (f"{field} {shorten_name(result.measure)}", field)
+            for field in ("training", "validation")
         ]
     table_columns = [
         key,
-        *(Column(name, NUMBERS, _cells(_estimates(result, part))) for name, part in labeled_parts),
+        *(
+            Column(name, NUMBERS, _cells(_estimates(result, field)))
+            for name, field in labeled_fields
+        ),
     ]
     if isinstance(result, ValidationCurve):
         table_columns += _best_difference_columns(result)
@@ -376,23 +389,25 @@ def threshold_sentence(threshold: TunedThreshold) -> str:
         f"{_thresholds(threshold)}, chosen on {threshold.chosen_on}"
     )
     value = numbers.rounding(
-        [(v, math.nan, math.nan) for v in (threshold.tuned_there, threshold.tuned)]
+        [(v, math.nan, math.nan) for v in (threshold.apparent_tuned, threshold.tuned)]
     )
-    if math.isnan(threshold.usual):
+    if math.isnan(threshold.default):
         return (
-            f"{chosen}. There {measure} is {value(threshold.tuned_there)}, on other rows "
+            f"{chosen}. There {measure} is {value(threshold.apparent_tuned)}, on other rows "
             f"{value(threshold.tuned)}."
         )
     gain_digits = numbers.rounding_of_one(
         threshold.gain.value, threshold.gain.low, threshold.gain.high
     )
     apparent_digits = (
-        gain_digits if threshold.gain.has_interval else numbers.rounding_of_one(threshold.seemed)
+        gain_digits
+        if threshold.gain.has_interval
+        else numbers.rounding_of_one(threshold.apparent_gain)
     )
     return (
-        f"{chosen}. There it changes {measure} from {value(threshold.usual_there)} to "
-        f"{value(threshold.tuned_there)}, by {apparent_digits(threshold.seemed)}; on other rows "
-        f"from {value(threshold.usual)} to {value(threshold.tuned)}, by "
+        f"{chosen}. There it changes {measure} from {value(threshold.apparent_default)} to "
+        f"{value(threshold.apparent_tuned)}, by {apparent_digits(threshold.apparent_gain)}; on "
+        f"other rows from {value(threshold.default)} to {value(threshold.tuned)}, by "
         f"{gain_digits.triple(threshold.gain.value, threshold.gain.low, threshold.gain.high)}."
     )
 

@@ -36,8 +36,8 @@ def compact_fragment(
     details: tuple[str, Sequence[str]] | None = None,
 ) -> str:
     """Return a fragment of sentences with their classes, tables, figures, and folded details."""
-    parts: dict[str, Any] = {"lines": list(sentences), "tables": tables, "figures": figures}
-    return render_template("small.html.j2", css=resource("small.css"), more=details, **parts)
+    variables: dict[str, Any] = {"lines": list(sentences), "tables": tables, "figures": figures}
+    return render_template("small.html.j2", css=resource("small.css"), more=details, **variables)
 
 
 def estimate(e: Estimate) -> str:

@@ -57,7 +57,7 @@ def _name_in_errors(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.filename not in (None, path) and not str(error.filename).endswith(_PART):
+        if error.filename not in (None, path) and not str(error.filename).endswith(_PARTIAL_SUFFIX):
             raise
         message = error.strerror or str(error)
         raise OSError(error.errno or errno.EIO, message, path) from None
@@ -129,11 +129,11 @@ class OutputTarget:
     def _error(self, number: int, text: str) -> OSError:
         return OSError(number, text, self.path)
 
-    def is_same(self, other: OutputTarget) -> bool:
+    def is_same(self, second: OutputTarget) -> bool:
         """Return whether both are or would be one file, except terminals and ``/dev/null``."""
-        if self.state is None or other.state is None:
-            return self.state is other.state and self._key() == other._key()
-        return os.path.samestat(self.state, other.state) and not stat.S_ISCHR(self.state.st_mode)
+        if self.state is None or second.state is None:
+            return self.state is second.state and self._key() == second._key()
+        return os.path.samestat(self.state, second.state) and not stat.S_ISCHR(self.state.st_mode)
 
     def _key(self) -> tuple[object, ...]:
         folder, name = os.path.split(self.target)
@@ -149,14 +149,14 @@ def _owner_pid(folder: str) -> int | None:
     return match and int(match["process"] or os.getpid())
 
 
-_PART = ".part"
+_PARTIAL_SUFFIX = ".part"
 
 
 @contextmanager
 def _temporary_file(output: OutputTarget) -> Iterator[BinaryIO]:
     """Open a new file, which replaces the old one on success."""
     folder, name = os.path.split(output.target)
-    hidden = os.path.join(folder, f".{name[:40]}.{os.urandom(8).hex()}{_PART}")
+    hidden = os.path.join(folder, f".{name[:40]}.{os.urandom(8).hex()}{_PARTIAL_SUFFIX}")
     old = output.state
     # Never more open than the old file, while it is written; a new file as the umask has it.
     mode = 0o666 if old is None else stat.S_IMODE(old.st_mode) & 0o777

@@ -23,7 +23,7 @@ MOST_SYSTEMS = 40
 
 
 #: Explanation of the threshold explorer.
-_ABOUT = (
+_EXPLORER_NOTE = (
     "Scores at or above the threshold are predicted positive. The explorer has the thresholds at "
     "the corners of the plotted curve, with exact counts, and the one in use; a threshold table "
     "(--threshold-table, threshold_table()) has others, and intervals of likelihood ratios. "
@@ -69,7 +69,7 @@ def explorer(evaluation: Evaluation) -> Explorer | Lines | None:
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     n_omitted = max(0, len(roc) - MOST_SYSTEMS)
     omission_note = f" {n_omitted} more systems are not included." if n_omitted else ""
-    return Explorer(text, f"{_ABOUT}{omission_note}")
+    return Explorer(text, f"{_EXPLORER_NOTE}{omission_note}")
 
 
 #: Explanation if there is no threshold explorer.

@@ -10,7 +10,7 @@ from calipers.report.tables import KEY, NUMBER, NUMBERS, WORDS, Column, drop_emp
 from calipers.results import ParetoFront, ParetoRow
 
 #: The largest number of systems that are named in sentences.
-MOST_SAID = 8
+MAX_NAMED_SYSTEMS = 8
 #: Explanation of the column of the front.
 DOMINANCE_NOTE = (
     "A system is dominated if another one is at least as good in both quantities and better in "
@@ -41,12 +41,12 @@ def front_sentences(front: ParetoFront, name: Callable[[str], str] = shorten_nam
         return []
     listed = (
         join_words(front_systems)
-        if len(front_systems) <= MOST_SAID
+        if len(front_systems) <= MAX_NAMED_SYSTEMS
         else f"{len(front_systems)} of {len(front)} systems"
     )
     first = f"{axes}: {listed} {'is' if len(front_systems) == 1 else 'are'} on the Pareto front."
     beaten = [row for row in front if row.dominated_by]
-    if len(beaten) > MOST_SAID:
+    if len(beaten) > MAX_NAMED_SYSTEMS:
         sure = sum(bool(row.significantly_dominated_by) for row in beaten)
         return [first, f"{len(beaten)} are dominated, {sure} of them significantly."]
     return [first, *(f"{name(row.system)} is {dominance_text(row, name)}." for row in beaten)]
@@ -60,14 +60,16 @@ def dominance_text(row: ParetoRow, name: Callable[[str], str] = shorten_name) ->
         return ""
     dominating = list(map(name, row.dominated_by))
     listed = (
-        join_words(dominating) if len(dominating) <= MOST_SAID else f"{len(dominating)} systems"
+        join_words(dominating)
+        if len(dominating) <= MAX_NAMED_SYSTEMS
+        else f"{len(dominating)} systems"
     )
     text = f"dominated by {listed}"
     if not row.significantly_dominated_by:
         return text
     if set(row.dominated_by) <= set(row.significantly_dominated_by):
         return f"{text}, significantly"
-    significant = row.significantly_dominated_by[:MOST_SAID]
+    significant = row.significantly_dominated_by[:MAX_NAMED_SYSTEMS]
     return f"{text}, significantly by {join_words(list(map(name, significant)))}"
 
 

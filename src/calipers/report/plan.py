@@ -47,11 +47,11 @@ def lines(plan: Plan) -> Iterator[str]:
             f"{numbers.format_percent(plan.targets['assurance'])} probability."
         )
     if plan.simulated:
-        parts = {
+        phrases = {
             "half_width": f"a half-width of {_digits(plan.simulated.get('half_width', NAN))}",
             "power": f"a power of {100 * plan.simulated.get('power', NAN):.1f}%",
         }
-        simulated_text = " and ".join(parts[key] for key in parts if key in plan.simulated)
+        simulated_text = " and ".join(phrases[key] for key in phrases if key in plan.simulated)
         yield f"Resampling as many from the {plan.pilot:,} of the pilot gives {simulated_text}."
     if plan.n_conservative is not None:
         yield (

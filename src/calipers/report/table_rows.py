@@ -150,23 +150,23 @@ def unit_label(evaluation: Evaluation) -> str:
 
 def remarks(result: Estimate | Difference) -> str:
     """Return the reasons why units, the value or the interval are missing."""
-    parts = [*map(escape_unprintable, undefined_reasons(result))]
+    reasons = [*map(escape_unprintable, undefined_reasons(result))]
     if result.interval_reason is not None and not result.has_interval:
         reason = NO_INTERVAL.get(result.interval_reason, result.interval_reason)
-        parts.append(f"no interval: {shorten_name(reason)}")
+        reasons.append(f"no interval: {shorten_name(reason)}")
     if isinstance(result, Estimate):
-        parts += _threshold_texts(result)
-    return "; ".join(parts)
+        reasons += _threshold_texts(result)
+    return "; ".join(reasons)
 
 
 def _threshold_texts(e: Estimate) -> list[str]:
     """Return the threshold at which the value is attained."""
-    parts = []
+    phrases = []
     if math.isinf(e.threshold):
-        parts.append("only without positive predictions")
+        phrases.append("only without positive predictions")
     elif not math.isnan(e.threshold):
-        parts.append(f"at threshold {e.threshold:.4g}")
-    return parts
+        phrases.append(f"at threshold {e.threshold:.4g}")
+    return phrases
 
 
 def difference_rows(comparison: Comparison) -> list[DifferenceRow]:
@@ -249,7 +249,7 @@ def severity_prefix(finding: Finding) -> str:
 
 
 #: The largest number of similar findings on pairs of systems that are reported separately.
-MOST_ALIKE = 3
+MAX_SIMILAR = 3
 #: The largest number of findings of a kind, about different aspects, with a sentence each.
 MOST_OF_A_KIND = 6
 
@@ -263,14 +263,14 @@ def deduplicate_findings(findings: Sequence[Finding]) -> list[tuple[Finding, lis
     result: list[tuple[Finding, list[Finding]]] = []
     for kind in group_by(findings, lambda f: (f.kind, len(f.systems))).values():
         groups: list[tuple[Finding, list[Finding]]] = []
-        for similar in group_by(kind, lambda f: f.about).values():
+        for similar in group_by(kind, lambda f: f.aspect).values():
             n_systems = len(similar[0].systems)
-            if n_systems == 1 or (n_systems and len(similar) > MOST_ALIKE):
+            if n_systems == 1 or (n_systems and len(similar) > MAX_SIMILAR):
                 groups.append((similar[0], similar[1:]))
             else:
                 groups += [(finding, []) for finding in similar]
-        if kind[0].systems and kind[0].about and len(groups) > MOST_OF_A_KIND:
-            groups, others = groups[:MOST_ALIKE], groups[MOST_ALIKE:]
+        if kind[0].systems and kind[0].aspect and len(groups) > MOST_OF_A_KIND:
+            groups, others = groups[:MAX_SIMILAR], groups[MAX_SIMILAR:]
             groups[-1][1].extend(
                 finding for first, similar in others for finding in (first, *similar)
             )
@@ -284,10 +284,14 @@ def finding_text(finding: Finding, similar: Sequence[Finding]) -> str:
     if not similar:
         return escape_unprintable(finding.message)
     subjects = [
-        " and ".join(map(shorten_name, other.systems))
-        + (f" on '{shorten_name(other.output)}'" if other.output else "")
-        + (f" ({shorten_name(other.about)})" if other.about != finding.about else "")
-        for other in similar
+        " and ".join(map(shorten_name, similar_finding.systems))
+        + (f" on '{shorten_name(similar_finding.output)}'" if similar_finding.output else "")
+        + (
+            f" ({shorten_name(similar_finding.aspect)})"
+            if similar_finding.aspect != finding.aspect
+            else ""
+        )
+        for similar_finding in similar
     ]
     between = "; " if len(similar[0].systems) > 1 else ", "
     remainder = (
@@ -372,13 +376,13 @@ def comparison_heading(comparison: Comparison) -> str:
     """Return the heading of a comparison: ``Comparison: 5 systems, 2 measures, against bm25``."""
     systems = {name for d in comparison for name in (d.system, d.baseline)}
     measures = {d.measure for d in comparison}
-    parts = [
+    phrases = [
         numbers.format_count(len(systems), "systems"),
         numbers.format_count(len(measures), "measures"),
     ]
     if comparison.baseline is not None:
-        parts.append(f"against {shorten_name(comparison.baseline)}")
+        phrases.append(f"against {shorten_name(comparison.baseline)}")
     units = {d.unit for d in comparison}
     if units == {"splits"}:
-        parts.append("over test splits")
-    return f"Comparison: {', '.join(parts)}"
+        phrases.append("over test splits")
+    return f"Comparison: {', '.join(phrases)}"

@@ -214,8 +214,10 @@ def omnibus_columns(comparison: Comparison) -> list[Column]:
     kinds = (KEY, KEY, *[NUMBER] * (len(OVERALL_HEAD) - 3), WORDS)
     columns = zip(*overall_rows(comparison), strict=True)
     return [
-        Column(*parts, is_worded=parts[0] in ("measure", "units", "homogeneous groups"))
-        for parts in zip(OVERALL_HEAD, kinds, columns, strict=False)
+        Column(
+            *column_fields, is_worded=column_fields[0] in ("measure", "units", "homogeneous groups")
+        )
+        for column_fields in zip(OVERALL_HEAD, kinds, columns, strict=False)
     ]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TextIO
 
 #: Between two columns.
-GAP = 2
+COLUMN_SPACING = 2
 
 
 def terminal_width(file: TextIO) -> int | None:
@@ -41,7 +41,7 @@ def align_table(
     names.
     """
     widths = [max(len(row[j]) for row in (head, *rows)) for j in range(len(head))]
-    if width is not None and len(head) > 1 and widths[0] + GAP + max(widths[1:]) > width:
+    if width is not None and len(head) > 1 and widths[0] + COLUMN_SPACING + max(widths[1:]) > width:
         columns = {name: [row[j] for row in rows] for j, name in enumerate(head) if j}
         names = [row[0] for row in rows]
         return "\n".join(record_blocks({head[0]: names, **columns}, head[:1], width))
@@ -59,15 +59,15 @@ def align_table(
 
 def split_columns(widths: Sequence[int], width: int | None) -> Iterator[list[int]]:
     """Yield groups of column indices, after the first column, that fit next to it."""
-    part: list[int] = []
+    column_indices: list[int] = []
     used_width = widths[0]
     for j in range(1, len(widths)):
-        if part and width is not None and used_width + GAP + widths[j] > width:
-            yield part
-            part, used_width = [], widths[0]
-        part.append(j)
-        used_width += GAP + widths[j]
-    yield part
+        if column_indices and width is not None and used_width + COLUMN_SPACING + widths[j] > width:
+            yield column_indices
+            column_indices, used_width = [], widths[0]
+        column_indices.append(j)
+        used_width += COLUMN_SPACING + widths[j]
+    yield column_indices
 
 
 def record_blocks(

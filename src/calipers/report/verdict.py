@@ -375,16 +375,16 @@ def undefined_reasons(result: Estimate | Difference) -> list[str]:
     An example is ``zero_probability: 7 of 2,547 rows``,
     ``log-loss(delta=1e-15) clips probabilities``.
     """
-    n_total, parts = getattr(result, "n_total", 0), []
+    n_total, reasons = getattr(result, "n_total", 0), []
     for reason, n in result.undefined.items():
         is_partial = math.isnan(result.value) and 0 < n < n_total
-        parts.append(
+        reasons.append(
             f"{shorten_name(reason)}: {n:,}"
             + f" of {numbers.format_count(n_total, result.unit)}" * is_partial
         )
         if math.isnan(result.value):
-            parts += _remedy(result.measure, reason)
-    return parts
+            reasons += _remedy(result.measure, reason)
+    return reasons
 
 
 def _remedy(measure: str, reason: str) -> list[str]:

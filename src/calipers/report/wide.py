@@ -23,7 +23,7 @@ from calipers.report.headlines import (
 from calipers.report.safe_names import join_words, shorten_name, unique_labels
 from calipers.report.table_rows import arrow, definitions_by_measure, n_used, remarks
 from calipers.report.tables import KEY, LINED, Column
-from calipers.report.text_columns import GAP, split_columns
+from calipers.report.text_columns import COLUMN_SPACING, split_columns
 from calipers.report.verdict import (
     Outcome,
     adjustment_text,
@@ -256,10 +256,10 @@ def _difference(d: Difference | None, digits: numbers.Rounding) -> WideCell | No
 
 def _best(values: Iterable[float], higher: bool | None) -> float:
     """Return the best of the values, NaN if there is none."""
-    known = [value for value in values if not math.isnan(value)]
-    if higher is None or len(known) < 2:
+    defined_values = [value for value in values if not math.isnan(value)]
+    if higher is None or len(defined_values) < 2:
         return math.nan
-    return max(known) if higher else min(known)
+    return max(defined_values) if higher else min(defined_values)
 
 
 def _constant(group: Sequence[Estimate], digits: numbers.Rounding) -> WideCell | None:
@@ -349,7 +349,7 @@ def _format_location(cells: Sequence[Estimate], evaluation: Evaluation) -> str:
     """
     by_measure = group_by(cells, lambda e: e.measure)
     systems = {m: tuple(e.system for e in scope) for m, scope in by_measure.items()}
-    parts = []
+    phrases = []
     for system_names, measures in group_by(systems, lambda m: systems[m]).items():
         has_all_systems = len(system_names) == len(evaluation.systems)
         systems_text = (
@@ -358,8 +358,8 @@ def _format_location(cells: Sequence[Estimate], evaluation: Evaluation) -> str:
             else f"{len(system_names)} systems"
         )
         scope = "" if has_all_systems else f" of {systems_text}"
-        parts.append(f"{format_names([shorten_name(m) for m in measures])}{scope}")
-    return ", ".join(parts)
+        phrases.append(f"{format_names([shorten_name(m) for m in measures])}{scope}")
+    return ", ".join(phrases)
 
 
 def _key(comparison: Comparison | None, used_marks: Collection[str], systems: int) -> Iterator[str]:
@@ -516,7 +516,7 @@ def shared_letters(
         split = [s - {name} for s in sets if pair <= s for name in pair]
         new_sets = [s for s in sets if not pair <= s]
         for subset in dict.fromkeys(split):
-            if not any(subset <= other for other in new_sets):
+            if not any(subset <= superset for superset in new_sets):
                 new_sets = [subset, *(s for s in new_sets if not s <= subset)]
         sets = new_sets
         if len(sets) > MOST_SETS * len(order):
@@ -535,15 +535,15 @@ def runs(letters: Sequence[str]) -> str:
     ('ab', 'a–c,e', '9–11')
     """
     codes = [int(key) if key.isdigit() else ord(key) for key in letters]
-    parts: list[list[str]] = [[key] for key in letters[:1]]
+    sequences: list[list[str]] = [[key] for key in letters[:1]]
     for (before, code), key in zip(pairwise(codes), letters[1:], strict=True):
         if code == before + 1:
-            parts[-1].append(key)
+            sequences[-1].append(key)
         else:
-            parts.append([key])
-    shortened = [f"{p[0]}–{p[-1]}" if len(p) > 2 else None for p in parts]
+            sequences.append([key])
+    shortened = [f"{p[0]}–{p[-1]}" if len(p) > 2 else None for p in sequences]
     between = "," if any(shortened) or any(key.isdigit() for key in letters) else ""
-    written = [s or between.join(p) for s, p in zip(shortened, parts, strict=True)]
+    written = [s or between.join(p) for s, p in zip(shortened, sequences, strict=True)]
     return between.join(written)
 
 
@@ -569,7 +569,7 @@ def sign_rows(differences: Iterable[Difference], order: Sequence[str]) -> list[s
 #: The largest width of a table if that of the output is unknown.
 WIDTH = 120
 #: Between two columns.
-_GAP = 3
+_COLUMN_SPACING = 3
 BEST = "*"
 #: The heading of rows of signs, before the last rank.
 SIGNS_HEADING = "against 1–"
@@ -615,16 +615,17 @@ def text_tables(layout: WideLayout, width: int | None) -> Iterator[list[Column]]
         blank = [""] * (len(names) - len(layout.signs))
         signs_column = Column(f"{SIGNS_HEADING}{len(layout.signs)}", LINED, [*layout.signs, *blank])
         if (
-            _size(names) + sum(_GAP + _size((c.name, *c.cells)) for c in (*columns, signs_column))
+            _size(names)
+            + sum(_COLUMN_SPACING + _size((c.name, *c.cells)) for c in (*columns, signs_column))
             <= room
         ):
             columns.append(signs_column)
     widths = [
         _size((row_heading, *names)),
-        *(_size((c.name, *c.cells)) + _GAP - GAP for c in columns),
+        *(_size((c.name, *c.cells)) + _COLUMN_SPACING - COLUMN_SPACING for c in columns),
     ]
-    for part in split_columns(widths, room):
-        yield [Column(row_heading, KEY, names), *(columns[j - 1] for j in part)]
+    for column_indices in split_columns(widths, room):
+        yield [Column(row_heading, KEY, names), *(columns[j - 1] for j in column_indices)]
 
 
 def has_signs(columns: Sequence[Column]) -> bool:
@@ -662,7 +663,7 @@ def _width(
 ) -> int:
     columns = (_align_cells(column) for column in zip(*cells, strict=True))
     sizes = (_size((head, *column)) for head, column in zip(heads, columns, strict=True))
-    return _size((row_heading, *names)) + sum(_GAP + size for size in sizes)
+    return _size((row_heading, *names)) + sum(_COLUMN_SPACING + size for size in sizes)
 
 
 def _align_cells(cells: Sequence[WideCell | None]) -> list[str]:

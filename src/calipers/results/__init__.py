@@ -12,7 +12,7 @@ from calipers.lazy_imports import lazy_getattr
 if TYPE_CHECKING:
     from calipers.results.comparison import Comparison, OmnibusTest
     from calipers.results.confusion import (
-        NORMALISED,
+        NORMALIZATIONS,
         ConfusionBase,
         ConfusionMatrices,
         ConfusionMatrixResult,
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "comparison": "Comparison, OmnibusTest",
-    "confusion": "NORMALISED, ConfusionBase, ConfusionMatrixResult, ConfusionMatrices, FewOrMany, "
-    "SparseConfusion",
+    "confusion": "NORMALIZATIONS, ConfusionBase, ConfusionMatrixResult, ConfusionMatrices, "
+    "FewOrMany, SparseConfusion",
     "curve": "Curve, Curves, curve_kinds, select_kinds",
     "decision_regions": "DecisionRegions",
     "estimate": "NO_INTERVAL, Difference, Estimate",
@@ -65,7 +65,7 @@ _HOMES = {
 __all__ = [
     "LAYOUTS",
     "NAN",
-    "NORMALISED",
+    "NORMALIZATIONS",
     "NO_INTERVAL",
     "ORIENTATIONS",
     "SCHEMA",

@@ -380,7 +380,7 @@ class Comparison(JsonSerializable, TidyResult):
 
         return comparison_charts(self)
 
-    def chart(self, name: str = "differences", of: str | None = None) -> Chart:
+    def chart(self, name: str = "differences", subject: str | None = None) -> Chart:
         """Return a chart of the page by name, as :meth:`Evaluation.chart` does.
 
         Parameters
@@ -388,7 +388,7 @@ class Comparison(JsonSerializable, TidyResult):
         name : str, default="differences"
             One of :attr:`charts`, such as ``"differences"``, ``"pairs"``, ``"ranks"`` or
             ``"units"``.
-        of : str, optional
+        subject : str, optional
             Measure of the chart, where each measure has its own.
 
         Returns
@@ -398,7 +398,7 @@ class Comparison(JsonSerializable, TidyResult):
         """
         from calipers.report.charts import comparison_chart
 
-        return comparison_chart(self, name, of)
+        return comparison_chart(self, name, subject)
 
     def _repr_html_(self) -> str:
         from calipers.report.documents import notebook_cell

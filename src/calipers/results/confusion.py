@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 #: Ways to normalise a confusion matrix, and the total by which cells are divided.
-NORMALISED = {"truth": "the true class", "prediction": "the predicted class", "all": "all rows"}
+NORMALIZATIONS = {"truth": "the true class", "prediction": "the predicted class", "all": "all rows"}
 
 
 class ConfusionBase(JsonSerializable):
@@ -163,14 +163,14 @@ class ConfusionBase(JsonSerializable):
         cells = zip(*columns.values(), strict=True)
         return [{"system": self.system, **dict(zip(columns, cell, strict=True))} for cell in cells]
 
-    def table(self, orientation: str = "truth-rows", normalise: str | None = None) -> FloatArray:
+    def table(self, orientation: str = "truth-rows", normalize: str | None = None) -> FloatArray:
         """Return the matrix as an array.
 
         Parameters
         ----------
         orientation : {"truth-rows", "predicted-rows"}, default="truth-rows"
             Whether the rows of the array are the true or the predicted classes.
-        normalise : {"truth", "prediction", "all"}, optional
+        normalize : {"truth", "prediction", "all"}, optional
             Divide each cell by the total of its true class, of its predicted class, or of all
             cells. A proportion of an empty total is NaN. By default counts are returned.
 
@@ -182,14 +182,16 @@ class ConfusionBase(JsonSerializable):
         Raises
         ------
         ValueError
-            If ``orientation`` or ``normalise`` is not one of these values.
+            If ``orientation`` or ``normalize`` is not one of these values.
         """
         checked_orientation(orientation)
-        if normalise is not None and normalise not in NORMALISED:
-            raise ValueError(f"normalise is {normalise!r}, expected one of {(*NORMALISED, None)}")
-        axis = {"truth": 1, "prediction": 0, "all": (0, 1), None: None}[normalise]
+        if normalize is not None and normalize not in NORMALIZATIONS:
+            raise ValueError(
+                f"normalize is {normalize!r}, expected one of {(*NORMALIZATIONS, None)}"
+            )
+        axis = {"truth": 1, "prediction": 0, "all": (0, 1), None: None}[normalize]
         table = self.counts
-        if normalise is not None:
+        if normalize is not None:
             with np.errstate(divide="ignore", invalid="ignore"):
                 table = table / table.sum(axis=axis, keepdims=True)
         return np.asarray(table if orientation == "truth-rows" else table.T)
@@ -241,14 +243,14 @@ class ConfusionBase(JsonSerializable):
         frame: pd.DataFrame = pd.DataFrame(self.counts, index=index, columns=columns)
         return frame
 
-    def to_markdown(self, orientation: str = "truth-rows", normalise: str | None = None) -> str:
+    def to_markdown(self, orientation: str = "truth-rows", normalize: str | None = None) -> str:
         """Return the matrix as a Markdown table.
 
         Parameters
         ----------
         orientation : {"truth-rows", "predicted-rows"}, default="truth-rows"
             Whether the rows of the table are the true or the predicted classes.
-        normalise : {"truth", "prediction", "all"}, optional
+        normalize : {"truth", "prediction", "all"}, optional
             Total by which cells are divided, as in :meth:`table`. By default counts are shown.
 
         Returns
@@ -259,7 +261,7 @@ class ConfusionBase(JsonSerializable):
         from calipers.report.class_tables import table
         from calipers.report.writers import get_writer
 
-        return get_writer("markdown").write([table(self, orientation, normalise)]).rstrip()
+        return get_writer("markdown").write([table(self, orientation, normalize)]).rstrip()
 
     def chart(self) -> Chart:
         """Return a chart of the matrix.
@@ -367,7 +369,7 @@ class ConfusionMatrixResult(ConfusionBase):
     >>> ev = cal.classification(truth, ["cat", "dog", "dog", "dog"], measures="accuracy")
     >>> ev.confusion.counts.tolist()
     [[1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]]
-    >>> ev.confusion.table(normalise="truth")[0].tolist()
+    >>> ev.confusion.table(normalize="truth")[0].tolist()
     [0.5, 0.5, 0.0]
     >>> print(ev.confusion)
     truth \\ predicted  cat  dog  fox

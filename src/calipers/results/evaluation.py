@@ -225,8 +225,8 @@ class Evaluation(JsonSerializable, TidyResult):
         systems: dict[str, tuple[str, ...]] = {}
         measures: dict[str, tuple[str, ...]] = {}
         for name in ("curves", "confusions", "label_tables", "thresholds"):
-            for i, part in enumerate(getattr(self, name) or ()):
-                systems[f"{name}[{i}].system"] = (part.system,)
+            for i, item in enumerate(getattr(self, name) or ()):
+                systems[f"{name}[{i}].system"] = (item.system,)
         for i, row in enumerate(self.slices or ()):
             systems[f"slices.rows[{i}].estimate.system"] = (row.estimate.system,)
             measures[f"slices.rows[{i}].estimate.measure"] = (row.estimate.measure,)
@@ -424,7 +424,7 @@ class Evaluation(JsonSerializable, TidyResult):
         from calipers.results.labels import LabelTables
         from calipers.results.name_lookup import lookup_error, match_name
 
-        tables = LabelTables(t for t in self.label_tables if t.of in ("class", "label"))
+        tables = LabelTables(t for t in self.label_tables if t.row_kind in ("class", "label"))
         if not tables:
             raise lookup_error(
                 "there is no table of classes; it requires 3 to 100 classes, or multilabel "
@@ -441,7 +441,7 @@ class Evaluation(JsonSerializable, TidyResult):
 
         return evaluation_charts(self)
 
-    def chart(self, name: str, of: str | None = None) -> Chart:
+    def chart(self, name: str, subject: str | None = None) -> Chart:
         """Return a chart of the page by name.
 
         It is displayed in a notebook; ``save("roc.svg")`` writes it to a file, as SVG, PNG, PDF, or
@@ -453,7 +453,7 @@ class Evaluation(JsonSerializable, TidyResult):
             One of :attr:`charts`, in any capitalization: ``"ROC"``, ``"confusion"``,
             ``"calibration"``, ``"residuals"``, ``"silhouettes"``, ``"differences"``, … A chart
             shows all systems.
-        of : str, optional
+        subject : str, optional
             System, measure or pair to draw, where each has its own chart.
 
         Returns
@@ -477,7 +477,7 @@ class Evaluation(JsonSerializable, TidyResult):
         """
         from calipers.report.charts import evaluation_chart
 
-        return evaluation_chart(self, name, of)
+        return evaluation_chart(self, name, subject)
 
     def compare(self, baseline: str | None = None, **options: Any) -> Comparison:
         """Compute paired differences between systems.

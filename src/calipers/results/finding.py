@@ -74,7 +74,7 @@ class Finding(JsonSerializable):
         Confidence level.
     output : str
         Output that the finding is about, if there are several for each row.
-    about : str
+    aspect : str
         Class, column of slices or direction that it is about.
     """
 
@@ -88,7 +88,7 @@ class Finding(JsonSerializable):
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     level: Level = 0.95
     output: str = field(default="", metadata=BRIEF)
-    about: str = field(default="", metadata=BRIEF)
+    aspect: str = field(default="", metadata=BRIEF)
 
     def __str__(self) -> str:
         return self.message

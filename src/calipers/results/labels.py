@@ -52,7 +52,7 @@ class LabelTable(JsonSerializable):
         Values and confidence limits, by measure; NaN where there is no value or no interval.
     level : float, default=0.95
         Confidence level.
-    of : {"label", "class", "cluster", "rater", "pair"}
+    row_kind : {"label", "class", "cluster", "rater", "pair"}
         What the lines are. With ``"class"`` each class is compared with all other classes.
 
     Examples
@@ -73,12 +73,12 @@ class LabelTable(JsonSerializable):
     low: Mapping[str, FloatArray]
     high: Mapping[str, FloatArray]
     level: Level = 0.95
-    of: Annotated[str, Choices(tuple(COUNTED))] = "label"
+    row_kind: Annotated[str, Choices(tuple(COUNTED))] = "label"
 
     @property
     def heads(self) -> tuple[str, ...]:
         """Headings of the columns of ``counts`` in a table."""
-        kind = {"cluster": "class ", "rater": "as "}.get(self.of, "")
+        kind = {"cluster": "class ", "rater": "as "}.get(self.row_kind, "")
         return tuple(f"{kind}{name}" for name in self.counts)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -94,8 +94,10 @@ class LabelTable(JsonSerializable):
         return [
             {
                 "system": self.system,
-                self.of: label,
-                "truth" if self.of == "label" else COUNTED[self.of]: float(self.truth[index]),
+                self.row_kind: label,
+                "truth" if self.row_kind == "label" else COUNTED[self.row_kind]: float(
+                    self.truth[index]
+                ),
                 **{
                     name: float(column[index])
                     for name, column in zip(self.heads, self.counts.values(), strict=True)

@@ -30,7 +30,7 @@ from calipers.results.serialization import (
     FloatArray,
     JsonSerializable,
     Level,
-    Share,
+    Proportion,
     duplicate_names,
     get_item,
 )
@@ -411,12 +411,12 @@ class BiasVarianceRow(JsonSerializable):
     ----------
     value : str
         Value of the parameter; empty if no parameter was varied.
-    parts : mapping of str to Estimate
+    components : mapping of str to Estimate
         The error and its components by name, each with its interval over training sets.
     """
 
     value: str
-    parts: Mapping[str, Estimate]
+    components: Mapping[str, Estimate]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -486,9 +486,9 @@ class BiasVariance(LearningResult):
         yield from _check_values([row.value for row in self], {})
 
     @property
-    def parts(self) -> tuple[str, ...]:
+    def components(self) -> tuple[str, ...]:
         """Names of the components, the total error first."""
-        return tuple(dict.fromkeys(name for row in self for name in row.parts))
+        return tuple(dict.fromkeys(name for row in self for name in row.components))
 
     def kinds(self) -> dict[str, str]:
         """Return the columns of :meth:`rows` and the type of each.
@@ -524,7 +524,7 @@ class BiasVariance(LearningResult):
                 "se": e.standard_error,
             }
             for row in self
-            for name, e in row.parts.items()
+            for name, e in row.components.items()
         ]
 
 
@@ -585,7 +585,7 @@ class Candidate(JsonSerializable):
 
     name: str
     apparent: Estimate
-    selection_frequency: Share
+    selection_frequency: Proportion
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -752,16 +752,16 @@ class TunedThreshold(JsonSerializable):
         Measure that the rule is about.
     chosen_on : str
         Name of the rows on which the threshold was chosen.
-    tuned_there : float
+    apparent_tuned : float
         Value with the chosen threshold on the rows of ``chosen_on``.
-    usual_there : float
+    apparent_default : float
         Value of the default labels on the rows of ``chosen_on``.
     tuned : float
         Value with the chosen threshold on the other rows, which were not used to choose it.
-    usual : float
+    default : float
         Value of the default labels on the other rows.
     gain : Estimate
-        ``tuned`` minus ``usual``, with its interval: the gain from tuning.
+        ``tuned`` minus ``default``, with its interval: the gain from tuning.
     thresholds : ndarray
         Chosen thresholds, one for each split.
     """
@@ -772,17 +772,17 @@ class TunedThreshold(JsonSerializable):
     rule: str
     measure: str
     chosen_on: str
-    tuned_there: float
-    usual_there: float
+    apparent_tuned: float
+    apparent_default: float
     tuned: float
-    usual: float
+    default: float
     gain: Estimate
     thresholds: FloatArray = field(default_factory=_empty_array)
 
     @property
-    def seemed(self) -> float:
+    def apparent_gain(self) -> float:
         """Apparent gain, on the rows that the threshold was chosen on; it is optimistic."""
-        return self.tuned_there - self.usual_there
+        return self.apparent_tuned - self.apparent_default
 
     @property
     def sentence(self) -> str:

@@ -27,6 +27,7 @@ RESULTS: Mapping[str, str] = {
 
 #: Names of fields by their names in schema 1, by the class that has them.
 FIELDS: Mapping[str, Mapping[str, str]] = {
+    "BiasVarianceRow": {"parts": "components"},
     "Candidate": {"chosen": "selection_frequency", "shown": "apparent"},
     "Comparison": {
         "asked": "requested_names",
@@ -68,7 +69,13 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         "kept": "predictions",
         "thresholds": "tuned_thresholds",
     },
-    "Finding": {"numbers": "values", "rule": "criterion", "sentence": "message"},
+    "Finding": {
+        "about": "aspect",
+        "numbers": "values",
+        "rule": "criterion",
+        "sentence": "message",
+    },
+    "LabelTable": {"of": "row_kind"},
     "LearningCurve": {"more": "extrapolation", "thresholds": "tuned_thresholds"},
     "OmnibusTest": {"groups": "homogeneous_groups"},
     "ParetoRow": {"surely": "significantly_dominated_by"},
@@ -87,6 +94,11 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     "SliceEstimate": {"to_rest": "vs_rest"},
     "ThresholdTable": {"cutoffs": "thresholds"},
     "ThresholdTables": {"asked": "requested_names"},
+    "TunedThreshold": {
+        "tuned_there": "apparent_tuned",
+        "usual": "default",
+        "usual_there": "apparent_default",
+    },
     "ValidationCurve": {"chosen": "one_se", "thresholds": "tuned_thresholds"},
 }
 
@@ -295,9 +307,9 @@ def rename_words(
         return "; ".join(names.get(word, word) for word in data.split("; "))
     if not isinstance(data, Mapping):
         return data
-    if any(isinstance(part, Mapping) for part in data.values()):
-        return {key: rename_words(part, names, patterns) for key, part in data.items()}
-    return {_rename_key(key, names, patterns or {}): part for key, part in data.items()}
+    if any(isinstance(value, Mapping) for value in data.values()):
+        return {key: rename_words(value, names, patterns) for key, value in data.items()}
+    return {_rename_key(key, names, patterns or {}): value for key, value in data.items()}
 
 
 def _rename_key(key: str, names: Mapping[str, str], patterns: Mapping[str, str]) -> str:
@@ -317,5 +329,5 @@ def rename_parameters(data: Any) -> Any:
             data = data.replace(old, new)
         return data
     if isinstance(data, Mapping):
-        return {rename_parameters(key): rename_parameters(part) for key, part in data.items()}
-    return [rename_parameters(part) for part in data] if isinstance(data, list) else data
+        return {rename_parameters(key): rename_parameters(value) for key, value in data.items()}
+    return [rename_parameters(value) for value in data] if isinstance(data, list) else data

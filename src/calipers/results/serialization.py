@@ -77,7 +77,7 @@ class Choices:
 
 Level = Annotated[float, Bounds(0, 1, open=True)]
 Count = Annotated[int, Bounds(0)]
-Share = Annotated[float, Bounds(0, 1)]
+Proportion = Annotated[float, Bounds(0, 1)]
 Matrix = Annotated[FloatArray, 2]
 
 
@@ -218,14 +218,17 @@ class JsonSerializable:
 
 
 def unknown_names(
-    names_by_path: Mapping[str, Iterable[str]], known: Iterable[str], kind: str = "system"
+    names_by_path: Mapping[str, Iterable[str]], existing: Iterable[str], kind: str = "system"
 ) -> Iterator[tuple[str, str]]:
     """Yield, as inconsistencies, the names at the given paths that are not known."""
-    known_names = tuple(known)
+    existing_names = tuple(existing)
     for path, names in names_by_path.items():
         for name in names:
-            if name not in known_names:
-                yield path, f"there is no {kind} {name!r}, only {', '.join(map(repr, known_names))}"
+            if name not in existing_names:
+                yield (
+                    path,
+                    f"there is no {kind} {name!r}, only {', '.join(map(repr, existing_names))}",
+                )
 
 
 def duplicate_names(names: Sequence[str], path: str) -> Iterator[tuple[str, str]]:
@@ -527,12 +530,12 @@ class _List(Codec):
         self.item_codec = item_codec
 
     def plain(self, value: Any, *, details: bool) -> Json:
-        return [self.item_codec.plain(part, details=details) for part in value]
+        return [self.item_codec.plain(item, details=details) for item in value]
 
     def read(self, data: Json, path: str) -> tuple[Any, ...]:
         return tuple(
-            self.item_codec.read(part, f"{path}[{i}]")
-            for i, part in enumerate(expect_list(data, path))
+            self.item_codec.read(item, f"{path}[{i}]")
+            for i, item in enumerate(expect_list(data, path))
         )
 
     def upgrade(self, data: Json) -> Json:
@@ -552,28 +555,28 @@ def expect_list(data: Any, path: str) -> Sequence[Any]:
 class _Tuple(Codec):
     """Codec of a tuple with one codec for each of its values."""
 
-    def __init__(self, parts: tuple[Codec, ...]) -> None:
-        self.parts = parts
+    def __init__(self, item_codecs: tuple[Codec, ...]) -> None:
+        self.item_codecs = item_codecs
 
     def plain(self, value: Any, *, details: bool) -> Json:
-        pairs = zip(self.parts, value, strict=True)
-        return [form.plain(part, details=details) for form, part in pairs]
+        pairs = zip(self.item_codecs, value, strict=True)
+        return [form.plain(item, details=details) for form, item in pairs]
 
     def read(self, data: Json, path: str) -> tuple[Any, ...]:
-        if len(expect_list(data, path)) != len(self.parts):
-            raise error(path, f"expected {len(self.parts)} entries, found {len(data)}")
-        pairs = zip(self.parts, data, strict=True)
-        return tuple(form.read(part, f"{path}[{i}]") for i, (form, part) in enumerate(pairs))
+        if len(expect_list(data, path)) != len(self.item_codecs):
+            raise error(path, f"expected {len(self.item_codecs)} entries, found {len(data)}")
+        pairs = zip(self.item_codecs, data, strict=True)
+        return tuple(form.read(item, f"{path}[{i}]") for i, (form, item) in enumerate(pairs))
 
     def upgrade(self, data: Json) -> Json:
-        if not isinstance(data, list) or len(data) != len(self.parts):
+        if not isinstance(data, list) or len(data) != len(self.item_codecs):
             return data
-        return [form.upgrade(part) for form, part in zip(self.parts, data, strict=True)]
+        return [form.upgrade(item) for form, item in zip(self.item_codecs, data, strict=True)]
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
-        parts = [form.schema(defs) for form in self.parts]
-        size = len(parts)
-        return {"type": "array", "prefixItems": parts, "minItems": size, "maxItems": size}
+        item_schemas = [form.schema(defs) for form in self.item_codecs]
+        size = len(item_schemas)
+        return {"type": "array", "prefixItems": item_schemas, "minItems": size, "maxItems": size}
 
 
 class _Map(Codec):
@@ -582,21 +585,21 @@ class _Map(Codec):
 
     def plain(self, value: Any, *, details: bool) -> Json:
         return {
-            str(key): self.value_codec.plain(part, details=details) for key, part in value.items()
+            str(key): self.value_codec.plain(item, details=details) for key, item in value.items()
         }
 
     def read(self, data: Json, path: str) -> dict[str, Any]:
         if not isinstance(data, Mapping):
             raise type_error_message(path, "an object", data)
         return {
-            str(key): self.value_codec.read(part, join_path(path, str(key)))
-            for key, part in data.items()
+            str(key): self.value_codec.read(item, join_path(path, str(key)))
+            for key, item in data.items()
         }
 
     def upgrade(self, data: Json) -> Json:
         if not isinstance(data, Mapping):
             return data
-        return {key: self.value_codec.upgrade(part) for key, part in data.items()}
+        return {key: self.value_codec.upgrade(item) for key, item in data.items()}
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
         return {"type": "object", "additionalProperties": self.value_codec.schema(defs)}
@@ -660,18 +663,18 @@ class _Any(Codec):
         if isinstance(value, float):
             return _Number().plain(value, details=details)
         if isinstance(value, Mapping):
-            return {str(key): self.plain(part, details=details) for key, part in value.items()}
+            return {str(key): self.plain(item, details=details) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return [self.plain(part, details=details) for part in value]
+            return [self.plain(item, details=details) for item in value]
         return value
 
     def read(self, data: Json, path: str) -> Any:
         if isinstance(data, str):
             return _INFINITE.get(data, data)  # a threshold in the provenance, say
         if isinstance(data, Mapping):
-            return {key: self.read(part, path) for key, part in data.items()}
+            return {key: self.read(item, path) for key, item in data.items()}
         if isinstance(data, list | tuple):
-            return [self.read(part, path) for part in data]
+            return [self.read(item, path) for item in data]
         return data
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
@@ -707,9 +710,9 @@ class _Record(Codec):
         self.derived: tuple[str, ...] = getattr(cls, "DERIVED", ())
 
     @cached_property
-    def parts(self) -> dict[str, _Field]:
+    def fields_by_name(self) -> dict[str, _Field]:
         hints = _hints(self.cls)
-        parts = [
+        record_fields = [
             _Field(
                 f.metadata.get("as", f.name),
                 f.name,
@@ -722,14 +725,14 @@ class _Record(Codec):
             for f in fields(self.cls)
             if not f.metadata.get("own")
         ]
-        return {part.name: part for part in parts}
+        return {record_field.name: record_field for record_field in record_fields}
 
     def plain(self, value: Any, *, details: bool) -> dict[str, Json]:
         out = {}
-        for part in self.parts.values():
-            field_value = getattr(value, part.attribute)
-            if not part.is_omitted(field_value, details=details):
-                out[part.name] = part.form.plain(field_value, details=details)
+        for record_field in self.fields_by_name.values():
+            field_value = getattr(value, record_field.attribute)
+            if not record_field.is_omitted(field_value, details=details):
+                out[record_field.name] = record_field.form.plain(field_value, details=details)
         return {**out, **{name: getattr(value, name) for name in self.derived}}
 
     def read(self, data: Json, path: str) -> Any:
@@ -739,17 +742,19 @@ class _Record(Codec):
             _TEXT.read(data.get(name, ""), join_path(path, name))
         data = {name: value for name, value in data.items() if name not in self.derived}
         for name in data:
-            if name not in self.parts:
+            if name not in self.fields_by_name:
                 from calipers.data.errors import did_you_mean
 
-                hint = did_you_mean(str(name), self.parts)
+                hint = did_you_mean(str(name), self.fields_by_name)
                 raise error(join_path(path, str(name)), f"there is no such key; {hint}")
-        for part in self.parts.values():
-            if part.required and part.name not in data:
-                raise error(join_path(path, part.name), "is missing")
+        for record_field in self.fields_by_name.values():
+            if record_field.required and record_field.name not in data:
+                raise error(join_path(path, record_field.name), "is missing")
         result = self.cls(
             **{
-                self.parts[name].attribute: self.parts[name].form.read(value, join_path(path, name))
+                self.fields_by_name[name].attribute: self.fields_by_name[name].form.read(
+                    value, join_path(path, name)
+                )
                 for name, value in data.items()
             }
         )
@@ -764,8 +769,8 @@ class _Record(Codec):
         names, upgraded = FIELDS.get(class_name, {}), {}
         for old, value in data.items():
             name = names.get(old, old)
-            part = self.parts.get(name)
-            upgraded[name] = value if part is None else part.form.upgrade(value)
+            record_field = self.fields_by_name.get(name)
+            upgraded[name] = value if record_field is None else record_field.form.upgrade(value)
             if (class_name, name) in VALUES:
                 upgraded[name] = rename_words(
                     value, VALUES[class_name, name], PATTERNS.get((class_name, name))
@@ -797,10 +802,17 @@ class _Record(Codec):
             "type": "object",
             "properties": {
                 **(head or {}),
-                **{part.name: part.form.schema(defs) for part in self.parts.values()},
+                **{
+                    record_field.name: record_field.form.schema(defs)
+                    for record_field in self.fields_by_name.values()
+                },
                 **{name: {"type": "string"} for name in self.derived},
             },
-            "required": [part.name for part in self.parts.values() if part.required],
+            "required": [
+                record_field.name
+                for record_field in self.fields_by_name.values()
+                if record_field.required
+            ],
             "additionalProperties": False,
         }
 

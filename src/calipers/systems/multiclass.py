@@ -53,7 +53,7 @@ _OF_CLASS = "a probability or a score for each class"
 
 
 @dataclass(frozen=True, eq=False)
-class ClassificationProblem:
+class MulticlassRows:
     """Rows of a multiclass problem, which all systems have in common.
 
     Attributes
@@ -144,7 +144,7 @@ class MulticlassOutput(base.SystemOutput):
     ----------
     name : str
         Name of the system.
-    problem : ClassificationProblem
+    problem : MulticlassRows
         Rows and their classes.
     predicted : array of int of shape (n,), optional
         Predicted class of each row, as an index of the classes.
@@ -159,7 +159,7 @@ class MulticlassOutput(base.SystemOutput):
     """
 
     name: str
-    problem: ClassificationProblem
+    problem: MulticlassRows
     predicted: npt.NDArray[np.intp] | None = None
     #: Scores or probabilities of all classes.
     rows: ClassScoreRows | None = None
@@ -362,7 +362,7 @@ class MulticlassOutput(base.SystemOutput):
 
         def constant(proportions: FloatArray) -> FloatArray:
             names = ClassLabels(p.names, np.arange(len(proportions)))
-            return ClassificationProblem(names, proportions, None, p.settings).constant_losses(loss)
+            return MulticlassRows(names, proportions, None, p.settings).constant_losses(loss)
 
         def make_rows() -> SkillRows:
             rows = p.truth, p.sizes, p.weight, p.clusters

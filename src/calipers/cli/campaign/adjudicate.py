@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     "grade and optionally note.",
     type=InputFile(),
 )
-@text_option("--by", "NAME", "Adjudicator who decides; not one of the assessors.")
+@text_option("--by adjudicator", "NAME", "Adjudicator who decides; not one of the assessors.")
 @option_with_default(
     "--min-difference",
     1,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 def command(
     file: str,
     decide: str | None,
-    by: str | None,
+    adjudicator: str | None,
     min_difference: int,
     show_all: bool,
     **options: Any,
@@ -57,7 +57,7 @@ def command(
       calipers campaign adjudicate digits.campaign --decide decided.csv --by eve
     """
     kind, path = format_and_file(options, DATA, "the list")
-    if (decide is None) != (by is None):
+    if (decide is None) != (adjudicator is None):
         raise click.UsageError("--decide and --by go together")
     from calipers.campaign import operations
     from calipers.campaign.assessor_agreement import disagreements
@@ -65,9 +65,9 @@ def command(
     from calipers.report.numbers import format_count
 
     with Campaign.open(file, readonly=decide is None) as campaign:
-        if decide is not None and by is not None:
-            number = operations.decide(campaign, _decisions(decide), by)
-            write_stderr(f"{format_count(number, 'decisions')} of {by} recorded")
+        if decide is not None and adjudicator is not None:
+            number = operations.decide(campaign, _decisions(decide), adjudicator)
+            write_stderr(f"{format_count(number, 'decisions')} of {adjudicator} recorded")
         grades = operations.read_grades(campaign, programs=options["programs"])
         decided = operations.adjudicated_decisions(campaign)
         disputed = disagreements(

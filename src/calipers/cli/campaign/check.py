@@ -18,7 +18,7 @@ from calipers.cli.campaign.shared import (
     written_options,
 )
 from calipers.cli.files import Command, InputFile
-from calipers.cli.options import SHARE, option_with_default, text_option
+from calipers.cli.options import PROPORTION, option_with_default, text_option
 from calipers.cli.output import format_and_file
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     type=Depth(),
 )
 @rule_option
-@option_with_default("--level", 0.95, "Confidence level of the pairwise tests.", type=SHARE)
+@option_with_default("--level", 0.95, "Confidence level of the pairwise tests.", type=PROPORTION)
 @option_with_default(
     "--draws", 20, "Number of samples of sparse judgments.", type=click.IntRange(1, 10_000)
 )

@@ -160,8 +160,12 @@ def _check_address(host: str, url: str | None) -> None:
     """Check that the address at which browsers reach the page is known."""
     if url is None and host in ("", "0.0.0.0", "::"):
         raise click.UsageError(f"--host {host}: give the public address with --url")
-    parts = urlsplit(url or "http://localhost")
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
+    url_parts = urlsplit(url or "http://localhost")
+    if (
+        url_parts.scheme not in ("http", "https")
+        or not url_parts.hostname
+        or url_parts.path.strip("/")
+    ):
         raise click.UsageError(f"--url {url!r}: expected an address such as https://judge.org")
 
 

@@ -9,7 +9,7 @@ import click
 
 from calipers.cli.campaign.shared import measure_option
 from calipers.cli.files import NO_PAGES, Command, InputFile, OutputFile
-from calipers.cli.options import SHARE, flag_option, option_with_default
+from calipers.cli.options import PROPORTION, flag_option, option_with_default
 from calipers.cli.output import Format, open_in_browser, write_document
 from calipers.cli.process import write_stderr
 from calipers.report import writers
@@ -19,7 +19,7 @@ from calipers.report import writers
 @click.argument("file", metavar="FILE.campaign", type=InputFile())
 @click.argument("page", metavar="FILE.html", type=OutputFile(dash=False))
 @measure_option
-@option_with_default("--level", 0.95, "Confidence level of intervals and tests.", type=SHARE)
+@option_with_default("--level", 0.95, "Confidence level of intervals and tests.", type=PROPORTION)
 @option_with_default(
     "--draws", 20, "Number of samples of sparse judgments.", type=click.IntRange(1, 10_000)
 )

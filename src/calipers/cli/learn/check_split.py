@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.files import Command, InputFile
-from calipers.cli.options import SHARE, option_with_default, text_option
+from calipers.cli.options import PROPORTION, option_with_default, text_option
 from calipers.cli.output import format_and_file, format_options, write_document, write_output
 from calipers.cli.process import EXIT_UNMET
 from calipers.cli.tables import read_input_table
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 @click.argument("table", type=InputFile())
 @text_option("--truth", "COL", "Column of the target; without it no model is scored.")
 @text_option("--split", "COL", "Column of the set of each row: train, validation or test.")
-@option_with_default("--test", 0.25, "Without --split: the proportion of test rows.", type=SHARE)
+@option_with_default(
+    "--test", 0.25, "Without --split: the proportion of test rows.", type=PROPORTION
+)
 @text_option("--features", "COL,…", "Columns of the features (default: all other columns).")
 @text_option("--group", "COL", "Column of the group of each row (user, patient).")
 @text_option("--time", "COL", "Column of the time of each row.")

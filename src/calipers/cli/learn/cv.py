@@ -17,7 +17,7 @@ from calipers.cli.learn.shared import (
     tuned_options,
 )
 from calipers.cli.options import (
-    SHARE,
+    PROPORTION,
     argument_option,
     choice_option,
     combine_options,
@@ -106,7 +106,7 @@ _prediction_options = combine_options(
 )
 @text_option("--baseline", "NAME", "Compare every estimator with this one instead of all pairs.")
 @choice_option("--interval", ["corrected", "nested", "none"], "Interval method.")
-@option_with_default("--level", 0.95, "Confidence level of the intervals.", type=SHARE)
+@option_with_default("--level", 0.95, "Confidence level of the intervals.", type=PROPORTION)
 @option_with_default(
     "--seed", 0, "Seed of the folds and of fits.", type=click.IntRange(0, 2**31 - 1)
 )

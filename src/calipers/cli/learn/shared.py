@@ -13,7 +13,7 @@ import click
 from calipers.cli.completion import measure_names
 from calipers.cli.files import OutputFile
 from calipers.cli.options import (
-    SHARE,
+    PROPORTION,
     Option,
     argument_option,
     combine_options,
@@ -93,7 +93,7 @@ split_options = combine_options(
 )  # fmt: skip
 
 numbers_options = combine_options(
-    option_with_default("--level", 0.95, "Confidence level of the intervals.", type=SHARE),
+    option_with_default("--level", 0.95, "Confidence level of the intervals.", type=PROPORTION),
     option_with_default(
         "--seed", 0, "Seed of the random number generator.", type=click.IntRange(0, 2**31 - 1)
     ),
@@ -115,12 +115,12 @@ written_options = combine_options(
 def parse_values(text: str) -> list[Any]:
     """Parse comma-separated values: numbers, true, false and none, else text."""
     values: list[Any] = []
-    for part in map(str.strip, text.split(",")):
+    for item in map(str.strip, text.split(",")):
         words = {"none": None, "true": True, "false": False}
         try:
-            values.append(words[part.lower()] if part.lower() in words else json.loads(part))
+            values.append(words[item.lower()] if item.lower() in words else json.loads(item))
         except json.JSONDecodeError:
-            values.append(part)
+            values.append(item)
     return values
 
 
@@ -245,10 +245,10 @@ def parse_estimator(text: str) -> tuple[str, Any]:
 def _parameters(arguments: str, text: str) -> dict[str, Any]:
     """Parse ``alpha=0.5, solver=svd`` into a dict; values are JSON if possible, else text."""
     parameters: dict[str, Any] = {}
-    for part in filter(None, map(str.strip, arguments.split(","))):
-        name, equals, value = map(str.strip, part.partition("="))
+    for assignment in filter(None, map(str.strip, arguments.split(","))):
+        name, equals, value = map(str.strip, assignment.partition("="))
         if not equals:
-            raise click.UsageError(f"--estimator {text!r}: {part!r} is not name=value")
+            raise click.UsageError(f"--estimator {text!r}: {assignment!r} is not name=value")
         words = {"none": None, "true": True, "false": False}
         try:
             parameters[name] = words[value.lower()] if value.lower() in words else json.loads(value)

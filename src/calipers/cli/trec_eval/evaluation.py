@@ -261,10 +261,10 @@ class RankingView:
         except UnknownMeasureError as error:
             raise ProgramExit(2, str(error)) from None
         rankings = self._by_level[row.relevant]
-        for grade, other in replacement_by_grade.items():
+        for grade, replacement in replacement_by_grade.items():
             assert isinstance(rankings, JudgedRankings)
             rankings = replace(
-                rankings, grade=np.where(rankings.grade == grade, other, rankings.grade)
+                rankings, grade=np.where(rankings.grade == grade, replacement, rankings.grade)
             )
         gains = tuple(parameters.get("gains", {}).items())
         if any(not gain.is_integer() for _, gain in gains):

@@ -108,7 +108,7 @@ def parse_gains(name: str, text: str | None) -> list[tuple[str, dict[str, Any] |
 
 
 def _distinct(name: str, text: str, parse: Callable[[str], Any]) -> list[Any]:
-    values = sorted(parse(part) for part in text.split(","))
+    values = sorted(parse(item) for item in text.split(","))
     if len(set(values)) < len(values):
         raise ProgramExit(2, f"{name}: {text!r} has the same cutoff twice")
     return values

@@ -151,8 +151,8 @@ def _set(options: Options, option: str, value: str) -> None:
 
 def _add_measure(options: Options, value: str) -> None:
     name, dot, parameters = value.partition(".")
-    known = name in NICKNAMES or (name in TABLE and TABLE[name].since <= options.conventions)
-    if not known or (dot and not parameters):
+    is_known = name in NICKNAMES or (name in TABLE and TABLE[name].since <= options.conventions)
+    if not is_known or (dot and not parameters):
         raise ProgramExit(
             1, f"no measure is called {value!r}; -h -m all_trec describes most of them"
         )
@@ -230,20 +230,20 @@ where a group has one part. Documents of equal score are put in order by ascendi
 
 def help_text(options: Options) -> str:
     """Return the options, the formats that were chosen, and the requested measures."""
-    parts = [OPTIONS]
-    parts.append(
+    sections = [OPTIONS]
+    sections.append(
         "Nicknames:\n"
         + "".join(f"  {name:<10} {' '.join(names)}\n" for name, names in NICKNAMES.items())
     )
     if options.results_format == "trec_results":
-        parts.append(RESULTS)
+        sections.append(RESULTS)
     if options.judgments_format in JUDGMENTS:
-        parts.append(JUDGMENTS[options.judgments_format])
+        sections.append(JUDGMENTS[options.judgments_format])
     if options.measures:
-        parts.extend(f"{name}\n{_format_description(name)}" for name in options.chosen)
+        sections.extend(f"{name}\n{_format_description(name)}" for name in options.chosen)
     else:
-        parts.append("Name measures with -m to read here what they are.\n")
-    return "\n".join(parts)
+        sections.append("Name measures with -m to read here what they are.\n")
+    return "\n".join(sections)
 
 
 def _format_description(name: str) -> str:

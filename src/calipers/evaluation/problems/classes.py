@@ -32,8 +32,7 @@ from calipers.evaluation.shared import (
 )
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import ClassScoreRows, ConfusionMatrix
-from calipers.systems.multiclass import ClassificationProblem as ClassProblem
-from calipers.systems.multiclass import MulticlassOutput
+from calipers.systems.multiclass import MulticlassOutput, MulticlassRows
 
 if TYPE_CHECKING:
     from calipers.data.class_labels import EncodedLabels
@@ -106,7 +105,7 @@ class MulticlassProblem(ClassificationProblem):
         """Return the systems on a batch of rows."""
         classes, counted = encode_classes(batch["truth"], self.names), batch.frequencies
         rows = replace(classes, codes=counted(classes.codes))
-        problem = ClassProblem(rows, batch.weights, batch.clusters, settings)
+        problem = MulticlassRows(rows, batch.weights, batch.clusters, settings)
         outputs = coded_systems(batch["predicted"]), batch["score"], batch["probability"]
         return _systems(problem, classes, *outputs, counted)
 
@@ -184,7 +183,7 @@ class MulticlassProblem(ClassificationProblem):
         """Return systems on one row of each class."""
         k = len(self.names)
         classes = ClassLabels(self.names, np.arange(k))
-        problem = ClassProblem(classes, np.ones(k) if sizes is None else sizes, None, settings)
+        problem = MulticlassRows(classes, np.ones(k) if sizes is None else sizes, None, settings)
         table = np.eye(k) if k else np.zeros((0, 0))
         outputs: dict[str, Any] = {
             kind: dict.fromkeys(by_system, table)
@@ -266,7 +265,7 @@ def _tables(outputs: Any, kind: str) -> dict[str, Any]:
 
 
 def _systems(
-    problem: ClassProblem,
+    problem: MulticlassRows,
     classes: ClassLabels,
     predicted: Mapping[str, EncodedLabels],
     score: Any,

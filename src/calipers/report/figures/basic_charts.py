@@ -57,8 +57,8 @@ def bar_chart(bars: Points, x: str) -> Spec:
     """Return a chart of two bars per name, to the first number and, darker, to the second."""
     names = unique_labels([name for name, _, _ in bars], vega.LABEL)
     rows = [
-        {"name": names[name], "whole": json_number(total), "part": json_number(part)}
-        for name, total, part in bars
+        {"name": names[name], "whole": json_number(total), "part": json_number(subtotal)}
+        for name, total, subtotal in bars
     ]
     up = vega.category("name", title=None)
     return vega.assemble_spec(

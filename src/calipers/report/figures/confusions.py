@@ -52,13 +52,13 @@ def caption(
 ) -> str:
     """Return the caption of a heat map, with a note if its order is not the one ``before``."""
     side = "row" if orientation == ORIENTATIONS[0] else "column"
-    parts = [summary(confusion), f"Color: proportion of the true class, by {side}."]
+    sentences = [summary(confusion), f"Color: proportion of the true class, by {side}."]
     if (confusion.low == confusion.low).any():
         level = numbers.format_percent(confusion.level)
-        parts.append(f"On a page, pointing at a cell shows its {level} CI.")
+        sentences.append(f"On a page, pointing at a cell shows its {level} CI.")
     if tuple(before) != confusion.labels:
-        parts.append("Classes that are often confused are adjacent.")
-    return " ".join(parts)
+        sentences.append("Classes that are often confused are adjacent.")
+    return " ".join(sentences)
 
 
 def heat_map(confusion: ConfusionBase, orientation: str = ORIENTATIONS[0]) -> Spec:
@@ -120,7 +120,7 @@ def shade_cells(
 
 
 def _data(confusion: ConfusionBase, names: Sequence[str]) -> list[dict[str, Any]]:
-    proportions, of_prediction = (confusion.table(normalise=n) for n in ("truth", "prediction"))
+    proportions, of_prediction = (confusion.table(normalize=n) for n in ("truth", "prediction"))
     counts = format_cells(confusion.counts, is_proportion=False)
     digits = numbers.Rounding(3)
     return [

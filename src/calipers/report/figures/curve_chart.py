@@ -268,13 +268,13 @@ def _reference_layers(curves: Sequence[Curve], x: Spec, y: Spec) -> list[Spec]:
     mark = {"type": "line", "strokeWidth": 1, "strokeDash": [2, 3], "color": "currentColor",
             "opacity": 0.7}  # fmt: skip
     layers = [vega.layer(data, mark, x=keep_data_order(x), y=y, detail=vega.nominal("line"))]
-    for left in (True, False):
+    for is_left in (True, False):
         name_rows = [
             {"x": json_number(a, 4), "y": json_number(b, 4), "name": escape_unprintable(name)}
             for name, (a, b) in tops.items()
-            if (a < 1 / 2) is left
+            if (a < 1 / 2) is is_left
         ]
-        text = {"type": "text", "align": "left" if left else "right", "dx": 4 if left else -4,
+        text = {"type": "text", "align": "left" if is_left else "right", "dx": 4 if is_left else -4,
                 "dy": -7, "color": "currentColor", "opacity": 0.8, "fontSize": 11}  # fmt: skip
         if name_rows:
             layers.append(vega.layer(name_rows, text, x=x, y=y, text=vega.nominal("name")))

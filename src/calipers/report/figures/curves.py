@@ -63,7 +63,7 @@ class CurveChart(ChartDefinition):
         Explanation that a reader needs, at the start of the caption.
     section : {"evaluation", "comparison", "units"}, default="evaluation"
         Section of the page in which the chart is placed.
-    of : str
+    source : str
         Source that curves are computed from: one of :data:`SOURCES`.
     curve : callable, optional
         Function that computes the curve of one system from its output; for scores this is a
@@ -100,7 +100,7 @@ class CurveChart(ChartDefinition):
         Other kinds of curves that the chart includes.
     part_of : str
         Chart that includes these curves, if they have no chart of their own on a page.
-    more : bool, default=False
+    on_request : bool, default=False
         Whether a page shows it only under "More curves".
 
     Examples
@@ -111,11 +111,11 @@ class CurveChart(ChartDefinition):
     ...     tpr, fpr = scored.along(recall, start=1), scored.along(false_positive_rate, start=1)
     ...     axes = "Threshold", "TPR − FPR"
     ...     return make_score_curve(scored, "KS", axes, x=scored.table.scores, y=tpr - fpr)
-    >>> CurveChart(name="KS", title="Kolmogorov-Smirnov", of="scores", curve=distance).options
+    >>> CurveChart(name="KS", title="Kolmogorov-Smirnov", source="scores", curve=distance).options
     frozenset()
     """
 
-    of: str = ""
+    source: str = ""
     curve: Callable[..., Curve] | None = None
     variants: Callable[[Any], Sequence[Mapping[str, Any]]] = _single_facet
     plan: Callable[[Sequence[Any]], Iterable[Any]] | None = None
@@ -131,12 +131,12 @@ class CurveChart(ChartDefinition):
     band_note: str = ""
     needs: tuple[str, ...] = ()
     part_of: str = ""
-    more: bool = False
+    on_request: bool = False
 
     def __post_init__(self) -> None:
-        if self.of and self.of not in SOURCES:
+        if self.source and self.source not in SOURCES:
             expected = ", ".join(SOURCES)
-            raise ValueError(f"{self.name}: of is {self.of!r}, expected one of {expected}")
+            raise ValueError(f"{self.name}: source is {self.source!r}, expected one of {expected}")
 
     @property
     def options(self) -> frozenset[str]:
@@ -235,7 +235,7 @@ class CurveChart(ChartDefinition):
             head=head,
             rows=rows,
             kind=self.name,
-            more=self.more,
+            on_request=self.on_request,
             choice=selector_label(system, len(systems)) if system else "",
             chosen_from=common_title,
         )
@@ -275,32 +275,32 @@ class CurveChart(ChartDefinition):
         str
             Explanation of the chart, its bands and its marks, in sentences.
         """
-        first, parts = curves[0], [self.explanation] if self.explanation else []
-        parts += self.notes(curves) if self.notes is not None else ()
+        first, sentences = curves[0], [self.explanation] if self.explanation else []
+        sentences += self.notes(curves) if self.notes is not None else ()
         if first.classes:
-            parts.append(f"The {len(curves)} most frequent of {first.classes:,} classes.")
+            sentences.append(f"The {len(curves)} most frequent of {first.classes:,} classes.")
         level = numbers.format_percent(first.level)
         if any(math.isfinite(v) for c in curves if not is_point(c) for v in c.low):
             band_note = f" {self.band_note}" if self.band_note else ""
-            parts.append(
+            sentences.append(
                 f"Shaded: {level} pointwise band{band_note} ({shorten_name(first.method)})."
             )
         if any(len(c.simultaneous_low) for c in curves):
-            parts.append(
+            sentences.append(
                 f"Paler: {level} simultaneous band ({shorten_name(first.simultaneous_method)}), "
                 "which is conservative."
             )
-        parts += _points_caption([c for c in curves if is_point(c)], len(curves), level)
-        parts += plane.caption(curves) if plane.is_plane(curves) else []
+        sentences += _points_caption([c for c in curves if is_point(c)], len(curves), level)
+        sentences += plane.caption(curves) if plane.is_plane(curves) else []
         if has_chance(curves):
-            parts.append("Dashed: chance.")
+            sentences.append("Dashed: chance.")
         if any(math.isfinite(c.threshold_in_use) for c in curves):
             if self.has_upright_threshold:
                 threshold = threshold_text(first.threshold_in_use)
-                parts.append(f"Vertical line: the threshold in use, {threshold}.")
+                sentences.append(f"Vertical line: the threshold in use, {threshold}.")
             elif any(c.operating_point for c in curves):
-                parts.append("Dot: the threshold in use.")
-        return " ".join([*parts, *drawn_within(curves)])
+                sentences.append("Dot: the threshold in use.")
+        return " ".join([*sentences, *drawn_within(curves)])
 
     def points(self, curves: Sequence[Curve]) -> Numbers:
         """Return the heading and the rows of the table of curves: a few points of each.
@@ -360,7 +360,7 @@ class CurveChart(ChartDefinition):
 def curve_charts(sources: Collection[str] = SOURCES) -> list[CurveChart]:
     """Return the charts whose curves are computed from these sources, in the order of a page."""
     charts = CHARTS.values()
-    return [chart for chart in charts if isinstance(chart, CurveChart) and chart.of in sources]
+    return [chart for chart in charts if isinstance(chart, CurveChart) and chart.source in sources]
 
 
 def get_chart(kind: str) -> CurveChart:

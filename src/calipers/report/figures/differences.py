@@ -65,12 +65,12 @@ def difference_figures(
         {m: group for m, group in differences_by_measure.items() if len(group) <= MOST_DIFFERENCES}
     )
     for measure, group in fitting:
-        part = replace(comparison, differences=tuple(group))
+        subset = replace(comparison, differences=tuple(group))
         title = f"Differences: {shorten_name(measure)}"
         if math.isnan(group[0].margin):
-            figure = _around_zero(part, definitions, title)
+            figure = _around_zero(subset, definitions, title)
         else:
-            figure = _within_margins(part, title)
+            figure = _within_margins(subset, title)
         yield measure_figure(figure, measure, len(fitting), "differences")
 
 

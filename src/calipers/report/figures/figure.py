@@ -46,7 +46,7 @@ class Figure:
         Rows of the table of the chart.
     wide : bool, default=False
         Whether the chart takes the whole width of a page.
-    more : bool, default=False
+    on_request : bool, default=False
         Whether the chart is shown on request only.
     choice : str, default=""
         Label of the chart in a selector, if the reader selects one of several.
@@ -71,7 +71,7 @@ class Figure:
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     wide: bool = False
-    more: bool = False
+    on_request: bool = False
     choice: str = ""
     chosen_from: str = ""
     chosen_by: str = "System"
@@ -114,7 +114,7 @@ class FigureSelector:
     @property
     def is_on_request(self) -> bool:
         """Whether it is shown on request only."""
-        return self.figures[0].more
+        return self.figures[0].on_request
 
     @property
     def is_wide(self) -> bool:

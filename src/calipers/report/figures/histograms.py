@@ -13,9 +13,9 @@ from calipers.results import Curve
 def stack_panels(upper: Spec, panels: Sequence[Spec]) -> Spec:
     """Stack a chart and panels that share its axis."""
     around = {key: upper.pop(key) for key in ("$schema", "config", "padding", "datasets")}
-    for part in upper["layer"]:
-        if "x" in part["encoding"]:
-            part["encoding"]["x"] = {**part["encoding"]["x"], "title": None}
+    for layer in upper["layer"]:
+        if "x" in layer["encoding"]:
+            layer["encoding"]["x"] = {**layer["encoding"]["x"], "title": None}
     independent_scales = {"scale": {"color": "independent", "strokeDash": "independent"}}
     spec = vega.assemble_spec(spacing=8, vconcat=[upper, *panels], resolve=independent_scales)
     return {**around, **spec, "padding": around["padding"]}

@@ -32,7 +32,7 @@ _KINDS = {
 }
 #: The colors of regions.
 _SHADES = {UNDERFITS: vega.PALETTE[4], OVERFITS: vega.PALETTE[3]}
-_SHOWN_PARTS = ("error", "bias²", "bias² + noise", "bias", "variance", "noise")
+_SHOWN_COMPONENTS = ("error", "bias²", "bias² + noise", "bias", "variance", "noise")
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class _PlottedPoint:
     def triple(self) -> tuple[float, float, float]:
         """Value and its limits, which are the value if there is no interval."""
         e = self.estimate
-        known = math.isfinite(e.low) and math.isfinite(e.high)
-        return e.value, e.low if known else e.value, e.high if known else e.value
+        has_interval = math.isfinite(e.low) and math.isfinite(e.high)
+        return e.value, e.low if has_interval else e.value, e.high if has_interval else e.value
 
 
 def figure(result: LearningResult) -> Figure:
@@ -72,10 +72,12 @@ def _points(result: LearningResult) -> tuple[list[_PlottedPoint], str]:
     """Return the points, and the title of their axis."""
     if isinstance(result, BiasVariance):
         label_by_value = unique_labels([row.value for row in result], 12)
-        parts = [name for name in _SHOWN_PARTS if name in result.parts]
+        component_names = [name for name in _SHOWN_COMPONENTS if name in result.components]
         points = [
-            _PlottedPoint(label_by_value[row.value] if row.value else "", name, row.parts[name])
-            for name in parts
+            _PlottedPoint(
+                label_by_value[row.value] if row.value else "", name, row.components[name]
+            )
+            for name in component_names
             for row in result
         ]
         return points, "squared error" if result.loss == "squared" else "proportion of rows"
@@ -83,8 +85,8 @@ def _points(result: LearningResult) -> tuple[list[_PlottedPoint], str]:
         label_by_value = unique_labels([row.value for row in result], 12)
         pairs = [(label_by_value[row.value], row) for row in result]
         points = [
-            _PlottedPoint(x, part, getattr(row, part))
-            for part in ("validation", "training")
+            _PlottedPoint(x, series, getattr(row, series))
+            for series in ("validation", "training")
             for x, row in pairs
         ]
         if result.test is not None:
@@ -92,8 +94,8 @@ def _points(result: LearningResult) -> tuple[list[_PlottedPoint], str]:
         return points, shorten_name(result.measure)
     assert isinstance(result, LearningCurve)
     points = [
-        _PlottedPoint(float(row.n), part, getattr(row, part))
-        for part in ("validation", "training")
+        _PlottedPoint(float(row.n), series, getattr(row, series))
+        for series in ("validation", "training")
         for row in result
     ]
     return points, shorten_name(result.measure)

@@ -38,11 +38,11 @@ def rank_figures(
 
 def _figure(o: OmnibusTest) -> Figure:
     groups_text, sentence = homogeneous_groups_text(o), overall_sentence(o)
-    known = (
+    groups_note = (
         "" if not groups_text else f" No significant difference by Nemenyi's test: {groups_text}."
     )
     if not o.homogeneous_groups and groups_text:
-        known = f" By Nemenyi's test {groups_text}."
+        groups_note = f" By Nemenyi's test {groups_text}."
     digits = numbers.Rounding(numbers.MAX_DECIMALS)
     ranked = sorted(zip(o.systems, o.means, o.mean_ranks, strict=True), key=lambda row: row[2])
     bars = (
@@ -55,7 +55,7 @@ def _figure(o: OmnibusTest) -> Figure:
     ranks = dict(zip(o.systems, o.mean_ranks, strict=True))
     return Figure(
         title=f"Mean ranks: {shorten_name(o.measure)}",
-        label=f"{sentence}{known}",
+        label=f"{sentence}{groups_note}",
         caption=f"{sentence} Mean ranks over {numbers.format_count(o.n, shorten_name(o.unit))}; "
         f"rank 1 is the best.{bars}",
         spec=critical_difference_chart(ranks, o.critical_difference),
@@ -80,7 +80,7 @@ def homogeneous_runs(ranks: Mapping[str, float], critical: float) -> list[tuple[
     order = sorted(ranks, key=lambda name: (ranks[name], name))
     runs: list[tuple[int, int]] = []
     for i, name in enumerate(order):
-        last = i + sum(ranks[other] - ranks[name] < critical for other in order[i + 1 :])
+        last = i + sum(ranks[following] - ranks[name] < critical for following in order[i + 1 :])
         if last > i and (not runs or last > runs[-1][1]):
             runs.append((i, last))
     return [tuple(order[i : j + 1]) for i, j in runs]
@@ -94,26 +94,28 @@ def critical_difference_chart(ranks: Mapping[str, float], critical: float) -> Sp
     """
     order = sorted(ranks, key=lambda name: (ranks[name], name))
     names = unique_labels(order, vega.LABEL)
-    known = math.isfinite(critical)
-    bars = homogeneous_runs(ranks, critical) if known else []
+    is_finite = math.isfinite(critical)
+    bars = homogeneous_runs(ranks, critical) if is_finite else []
     half = (len(order) + 1) // 2
     first = 0.8 + 0.5 * len(bars)
     depth = first + max(half - 1, 0) + 0.4
     end = float(max(len(order), 2))
-    x, y = _axes(end, depth + known)
+    x, y = _axes(end, depth + is_finite)
     lines: list[Spec] = []
     label_rows: dict[bool, list[Spec]] = {True: [], False: []}
     for index, name in enumerate(order):
-        left = index < half
+        is_left = index < half
         # The names of the innermost systems are the lowest, so that no line crosses another.
-        level = first + (index if left else len(order) - 1 - index)
-        x_rank, side = json_number(ranks[name]), 1.0 if left else end
+        level = first + (index if is_left else len(order) - 1 - index)
+        x_rank, side = json_number(ranks[name]), 1.0 if is_left else end
         fields = {"system": names[name], "rank": f"{ranks[name]:.2f}"}
         lines += [
             {"x": x_rank, "y": 0.0, "x2": x_rank, "y2": level, **fields},
             {"x": x_rank, "y": level, "x2": side, "y2": level, **fields},
         ]
-        label_rows[left].append({"x": side, "y": level, "text": f"{names[name]}  {fields['rank']}"})
+        label_rows[is_left].append(
+            {"x": side, "y": level, "text": f"{names[name]}  {fields['rank']}"}
+        )
     tips = vega.tooltip(("system", "system"), ("rank", "mean rank"))
     layers = [
         vega.layer(
@@ -121,11 +123,11 @@ def critical_difference_chart(ranks: Mapping[str, float], critical: float) -> Sp
         )
     ]
     layers += _bars(bars, ranks, names, x, y)
-    for left, rows in label_rows.items():
+    for is_left, rows in label_rows.items():
         if rows:
-            at_left: Spec = {"align": "right", "dx": -6} if left else {"align": "left", "dx": 6}
+            at_left: Spec = {"align": "right", "dx": -6} if is_left else {"align": "left", "dx": 6}
             layers.append(_text_layer(rows, x, y, **at_left))
-    if known:
+    if is_finite:
         length = {"x": 1.0, "x2": json_number(min(1 + critical, end)), "y": depth + 0.5}
         layers.append(
             vega.layer([length], vega.rule(strokeWidth=2), x=x, **vega.end_channels("x2"), y=y)
@@ -134,7 +136,7 @@ def critical_difference_chart(ranks: Mapping[str, float], critical: float) -> Sp
         text = f"critical difference {critical:.3g}{over}"
         label_row = {"x": length["x2"], "y": depth + 0.5, "text": text}
         layers.append(_text_layer([label_row], x, y, align="left", dx=6))
-    return vega.assemble_spec(width=420, height=24 * (depth + known), layer=layers)
+    return vega.assemble_spec(width=420, height=24 * (depth + is_finite), layer=layers)
 
 
 def _axes(end: float, bottom: float) -> tuple[Spec, Spec]:

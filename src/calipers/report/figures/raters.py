@@ -26,12 +26,14 @@ def _sets(evaluation: Evaluation) -> list[LabelTable]:
 
     For two raters another table has everything; sets that are too large are omitted.
     """
-    return [t for t in evaluation.label_tables if t.of == "rater" and len(t.labels) <= MOST_DRAWN]
+    return [
+        t for t in evaluation.label_tables if t.row_kind == "rater" and len(t.labels) <= MOST_DRAWN
+    ]
 
 
 def pair_figures(evaluation: Evaluation) -> Iterator[Figure]:
     """Yield the matrix of pairs of raters of each set."""
-    tables = {t.system: t for t in evaluation.label_tables if t.of == "pair"}
+    tables = {t.system: t for t in evaluation.label_tables if t.row_kind == "pair"}
     for each in _sets(evaluation):
         pairs = tables.get(each.system)
         if pairs is not None and pairs.values:
@@ -65,9 +67,9 @@ def _pairs(each: LabelTable, pairs: LabelTable) -> Figure:
         for index, pair in enumerate(index_pairs)
         for i, j in (pair, pair[::-1])
     ]
-    known = np.flatnonzero(np.isfinite(value))
-    if len(known):
-        order = known[np.argsort(value[known], kind="stable")]
+    defined_indices = np.flatnonzero(np.isfinite(value))
+    if len(defined_indices):
+        order = defined_indices[np.argsort(value[defined_indices], kind="stable")]
         lowest, highest = index_pairs[order[0]], index_pairs[order[-1]]
         extremes = (
             f"Agreement is lowest between {names[lowest[0]]} and {names[lowest[1]]}, highest "
@@ -90,13 +92,15 @@ def _pairs(each: LabelTable, pairs: LabelTable) -> Figure:
     )
 
 
-def _cell(rater: str, other: str, value: float, value_text: str, digits: numbers.Rounding) -> Spec:
-    known = np.isfinite(value)
+def _cell(
+    rater: str, second_rater: str, value: float, value_text: str, digits: numbers.Rounding
+) -> Spec:
+    is_defined = np.isfinite(value)
     return {
         "rater": rater,
-        "other": other,
-        "share": round(max(value, 0.0), 4) if known else None,
-        "count": digits(value) if known else "",
+        "other": second_rater,
+        "share": round(max(value, 0.0), 4) if is_defined else None,
+        "count": digits(value) if is_defined else "",
         "value": value_text,
     }
 

@@ -50,8 +50,8 @@ class _Converter:
     """Access to vl-convert from this process."""
 
     def __init__(self) -> None:
-        self.used = self.lost = False
-        self.other: subprocess.Popen[str] | None = None
+        self.is_used = self.needs_server = False
+        self.server: subprocess.Popen[str] | None = None
         self.lock = threading.Lock()
 
     def forked(self) -> None:
@@ -59,26 +59,26 @@ class _Converter:
 
         It has neither the thread nor the pipes of its parent.
         """
-        self.lost = self.lost or self.used
-        self.other, self.lock = None, threading.Lock()
+        self.needs_server = self.needs_server or self.is_used
+        self.server, self.lock = None, threading.Lock()
 
     def call(self, function: Function, argument: Any, **options: Any) -> Any:
         """Return the result of a function of vl-convert."""
-        if self.lost:
+        if self.needs_server:
             with self.lock:
                 return self._ask(function, argument, options)
         import vl_convert
 
-        self.used = True
+        self.is_used = True
         return getattr(vl_convert, function)(argument, **options)
 
     def _ask(self, function: Function, argument: Any, options: Mapping[str, Any]) -> Any:
-        if self.other is None:
+        if self.server is None:
             pipe = subprocess.PIPE
-            self.other = subprocess.Popen(
+            self.server = subprocess.Popen(
                 [sys.executable, "-c", _SERVE], stdin=pipe, stdout=pipe, encoding="ascii"
             )
-        requests, answers = self.other.stdin, self.other.stdout
+        requests, answers = self.server.stdin, self.server.stdout
         assert requests is not None
         assert answers is not None
         requests.write(json.dumps([function, argument, options]) + "\n")
@@ -228,19 +228,19 @@ def pack_datasets(spec: Spec) -> Spec:
             sets[written[key]] = columns
         return written[key]
 
-    def convert(part: Any) -> Any:
-        if isinstance(part, list):
-            return [convert(item) for item in part]
-        if not isinstance(part, Mapping):
-            return part
-        rows = part.get("values", ())
+    def convert(node: Any) -> Any:
+        if isinstance(node, list):
+            return [convert(item) for item in node]
+        if not isinstance(node, Mapping):
+            return node
+        rows = node.get("values", ())
         if (
-            set(part) == {"values"}
+            set(node) == {"values"}
             and len(rows) >= _MIN_COLUMNAR_ROWS
             and isinstance(rows[0], Mapping)
         ):
             return {"name": add_dataset(rows)}
-        return {key: convert(value) for key, value in part.items()}
+        return {key: convert(value) for key, value in node.items()}
 
     named_datasets = {name: to_columnar(rows) for name, rows in spec.get("datasets", {}).items()}
     out: Spec = convert({key: value for key, value in spec.items() if key != "datasets"})

@@ -45,12 +45,12 @@ _CONFIG: Spec = {
 }  # fmt: skip
 
 
-def assemble_spec(**parts: Any) -> Spec:
-    """Return a chart of these parts."""
+def assemble_spec(**properties: Any) -> Spec:
+    """Return a chart with these properties."""
     # Labels are as wide as the reader's font makes them: leave them room.
     padding = {"left": 16, "top": 5, "right": 10, "bottom": 5}
-    safe_parts = {key: _no_property(part) for key, part in parts.items()}
-    return {"$schema": _SCHEMA, "config": _CONFIG, "padding": padding, **safe_parts}
+    safe_properties = {key: _no_property(value) for key, value in properties.items()}
+    return {"$schema": _SCHEMA, "config": _CONFIG, "padding": padding, **safe_properties}
 
 
 #: What every object of JavaScript has. Vega groups rows by their names in plain objects, in which
@@ -67,13 +67,13 @@ PROPERTIES = frozenset(
 UNSEEN = "\u200c"
 
 
-def _no_property(part: Any) -> Any:
-    """Return a part of a spec in which no name is that of a property of all JavaScript objects."""
-    if isinstance(part, str):
-        return f"{part}{UNSEEN}" if part in PROPERTIES else part
-    if isinstance(part, Mapping):
-        return {_no_property(key): _no_property(value) for key, value in part.items()}
-    return [_no_property(item) for item in part] if isinstance(part, list | tuple) else part
+def _no_property(node: Any) -> Any:
+    """Return a node of a spec in which no name is that of a property of all JavaScript objects."""
+    if isinstance(node, str):
+        return f"{node}{UNSEEN}" if node in PROPERTIES else node
+    if isinstance(node, Mapping):
+        return {_no_property(key): _no_property(value) for key, value in node.items()}
+    return [_no_property(item) for item in node] if isinstance(node, list | tuple) else node
 
 
 def layer(rows: Sequence[Spec], mark: str | Spec, **encoding: Any) -> Spec:
@@ -211,10 +211,10 @@ def label_marks(
 
     ``positions`` are in pixels from the upper left corner.
     """
-    occupied = [(left - 5, left + 5, top - 5, top + 5) for left, top in positions]
+    occupied = [(x - 5, x + 5, y - 5, y + 5) for x, y in positions]
     by_side: dict[tuple[int, int], list[int]] = {}
-    for index, (name, (left, top)) in enumerate(zip(names, positions, strict=True)):
-        boxes = {side: _box(left, top, name, side) for side in _SIDES}
+    for index, (name, (x, y)) in enumerate(zip(names, positions, strict=True)):
+        boxes = {side: _box(x, y, name, side) for side in _SIDES}
         best = min(boxes, key=lambda side: _overlap_area(boxes[side], occupied, width, height))
         occupied.append(boxes[best])
         by_side.setdefault(best, []).append(index)
@@ -239,18 +239,20 @@ def name_layers(
     ]
 
 
-def _box(left: float, top: float, name: str, side: tuple[int, int]) -> _Box:
+def _box(x: float, y: float, name: str, side: tuple[int, int]) -> _Box:
     right, down = side
-    begin, middle = left + 7 * right, top + 10 * down
+    begin, middle = x + 7 * right, y + 10 * down
     end = begin + right * _LETTER * len(name)
     return min(begin, end), max(begin, end), middle - _LINE / 2, middle + _LINE / 2
 
 
 def _overlap_area(box: _Box, occupied: Sequence[_Box], width: int, height: int) -> float:
     """Return the area of a box that is occupied, or outside of the drawing."""
-    left, right, top, bottom = box
-    outside = max(0.0, -left) + max(0.0, right - width) + max(0.0, -top) + max(0.0, bottom - height)
+    x_min, x_max, y_min, y_max = box
+    outside = (
+        max(0.0, -x_min) + max(0.0, x_max - width) + max(0.0, -y_min) + max(0.0, y_max - height)
+    )
     return _LINE * outside + sum(
-        max(0.0, min(right, b) - max(left, a)) * max(0.0, min(bottom, d) - max(top, c))
+        max(0.0, min(x_max, b) - max(x_min, a)) * max(0.0, min(y_max, d) - max(y_min, c))
         for a, b, c, d in occupied
     )

@@ -186,9 +186,10 @@ class Writer(ABC):
         return self._written(entries, listed=True)
 
     def _meaning(self, term: Term) -> str:
-        parts = " ".join([term.text, *term.details]).split("``")  # every second one is code
+        segments = " ".join([term.text, *term.details]).split("``")  # every second one is code
         return "".join(
-            self.code(part) if i % 2 else self.sentence(part) for i, part in enumerate(parts)
+            self.code(segment) if i % 2 else self.sentence(segment)
+            for i, segment in enumerate(segments)
         )
 
     def _written(self, items: Sequence[str], *, listed: bool = False) -> Iterable[str]:

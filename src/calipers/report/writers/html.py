@@ -31,8 +31,8 @@ from calipers.report.blocks import (
     Medium,
     Notes,
     Pairs,
-    Part,
     Provenance,
+    Subsection,
     Table,
     Terms,
     Verdict,
@@ -180,7 +180,7 @@ class _Section:
 
     title: str = ""
     anchor: str = ""
-    parts: list[Markup] = field(default_factory=list)
+    fragments: list[Markup] = field(default_factory=list)
 
 
 @dataclass
@@ -206,10 +206,10 @@ class _Page:
                     text = _sentence(block.text)
                     sections.append(_Section(text, self.anchor(block.anchor or text)))
                 case Provenance():
-                    parts = [self.render(block)]
-                    sections.append(_Section("Provenance", self.anchor("provenance"), parts))
+                    fragments = [self.render(block)]
+                    sections.append(_Section("Provenance", self.anchor("provenance"), fragments))
                 case _:
-                    sections[-1].parts.append(self.render(block))
+                    sections[-1].fragments.append(self.render(block))
         return title, sections
 
     @property
@@ -262,7 +262,7 @@ class _Page:
                 markup = macros.table(self._table(block))
             case WideTable():
                 markup = self._wide(block)
-            case Fold() | Part():
+            case Fold() | Subsection():
                 markup = self._folded(block)
             case Figures():
                 markup = self._figures(block)
@@ -276,14 +276,14 @@ class _Page:
                 markup = macros.downloads(list(_pack_files(block.files)))
         return markup
 
-    def _folded(self, block: Fold | Part) -> Markup:
-        is_part = isinstance(block, Part)
+    def _folded(self, block: Fold | Subsection) -> Markup:
+        is_subsection = isinstance(block, Subsection)
         text, arrow = _split_arrow(
-            _sentence(block.title if isinstance(block, Part) else block.summary)
+            _sentence(block.title if isinstance(block, Subsection) else block.summary)
         )
-        remark = _sentence(block.remark) if isinstance(block, Part) else ""
+        remark = _sentence(block.remark) if isinstance(block, Subsection) else ""
         inner = list(map(self.render, block.blocks))
-        markup: Markup = _macros().fold(text, arrow, remark, inner, block.open, is_part)
+        markup: Markup = _macros().fold(text, arrow, remark, inner, block.open, is_subsection)
         return markup
 
     # --- Tables ---------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from calipers.report.blocks import (
 )
 from calipers.report.safe_names import escape_unprintable, shorten_name
 from calipers.report.tables import KEY, LINED, NUMBER, NUMBERS, Column
-from calipers.report.text_columns import GAP, align_table, record_blocks, split_columns
+from calipers.report.text_columns import COLUMN_SPACING, align_table, record_blocks, split_columns
 from calipers.report.wide import BEST, has_signs, signs_key, text_tables
 from calipers.report.writers.base import Writer
 
@@ -137,10 +137,15 @@ def _print_table(block: Table, console: Console, *, first: bool) -> None:
     elif block.wrapped:
         keys = [column for column in columns if column.kind is KEY]
         other_columns = columns[len(keys) :]
-        widths = [sum(_width(column) + GAP for column in keys), *map(_width, other_columns)]
-        for part in split_columns(widths, console.width):
+        widths = [
+            sum(_width(column) + COLUMN_SPACING for column in keys),
+            *map(_width, other_columns),
+        ]
+        for column_indices in split_columns(widths, console.width):
             _print_columns(
-                [*keys, *(other_columns[index - 1] for index in part)], console, first=first
+                [*keys, *(other_columns[index - 1] for index in column_indices)],
+                console,
+                first=first,
             )
             first = False
     else:
@@ -185,7 +190,7 @@ def _print_columns(columns: Sequence[Column], console: Console, *, first: bool =
 
 
 #: Between two columns of a table; and how narrow names and remarks may be folded.
-_GAP = 3
+_COLUMN_SPACING = 3
 _NARROW = 12
 _RIGHT = (NUMBER, NUMBERS)
 _NO_WRAP_KINDS = (*_RIGHT, LINED)
@@ -200,7 +205,7 @@ def _widths(columns: Sequence[Column], width: int) -> dict[str, int] | None:
 
     widths = {c.name: max(map(cell_len, (c.name, *c.cells))) for c in columns}
     may_fold = [c.name for c in columns if c.kind not in _NO_WRAP_KINDS]
-    room = width - _GAP * (len(widths) - 1)
+    room = width - _COLUMN_SPACING * (len(widths) - 1)
     while sum(widths.values()) > room:
         folds = [name for name in may_fold if widths[name] > max(_NARROW, len(name))]
         if not folds:

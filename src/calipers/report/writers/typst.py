@@ -23,8 +23,8 @@ class Typst(Writer):
 
     def cell(self, text: str, *, number: bool) -> str:
         # Typst makes a minus sign of a hyphen before a digit.
-        parts = re.split(r"((?<![\w.])-(?=[\d∞]))", text) if number else [text]
-        return "".join(part if part == "-" else self.escape(part) for part in parts)
+        segments = re.split(r"((?<![\w.])-(?=[\d∞]))", text) if number else [text]
+        return "".join(segment if segment == "-" else self.escape(segment) for segment in segments)
 
     def heading(self, text: str, level: int) -> Iterator[str]:
         yield f"{'=' * level} {text}"
