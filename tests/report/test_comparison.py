@@ -249,7 +249,7 @@ def test_each_bootstrap_has_its_own_source() -> None:
         if name.endswith("(interval)")
     }
     assert sources == {
-        "pivotal paired bootstrap": "Efron and Tibshirani 1993, chapter 13",
+        "basic paired bootstrap": "Efron and Tibshirani 1993, chapter 13",
         "t or Bayesian bootstrap, paired": "Student 1908; Rubin 1981",
     }
 

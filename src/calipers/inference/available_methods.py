@@ -122,7 +122,7 @@ def _transformed_interval(reading: PointEstimate, error: StandardError, level: f
 # --- Rows in clusters ----------------------------------------------------------------------------
 
 #: Kinds of readings that are proportions of rows, areas with two bounds, and means.
-_SHARES = ("share of rows", "share by rank", "share of topics")
+_PROPORTIONS = ("proportion of rows", "top-k proportion", "proportion of topics")
 _AREAS = (
     "AUC",
     "Gini",
@@ -156,7 +156,7 @@ def cluster_interval(reading: PointEstimate, level: float) -> Interval | None:
     low, high = reading.bounds
     mean = reading.kind in _MEANS
     if np.isfinite(low) and np.isfinite(high):
-        if mean or reading.kind in _SHARES:
+        if mean or reading.kind in _PROPORTIONS:
             return _wilson_of_clusters(reading, error, level)
         if reading.kind == "Gini" or (reading.kind in _AREAS and reading.transform is not None):
             length = high - low
@@ -203,7 +203,7 @@ def _wilson_of_clusters(reading: PointEstimate, error: StandardError, level: flo
     )
     scaled = error.se / length, error.degrees or 0.0
     rows = (reading.sizes() or (effective_number(reading),))[0]
-    is_proportion = reading.kind in _SHARES
+    is_proportion = reading.kind in _PROPORTIONS
     size = reading.clusters.share_size(
         proportion, scaled, denominator, rows if is_proportion else np.inf, level
     )
@@ -219,7 +219,7 @@ def _bootstrap_name(reading: PointEstimate) -> str:
     name = reading.resampling_name or name
     if reading.operands is None:
         return name
-    return f"{'pivotal ' * reading.is_biased}paired {name}"
+    return f"{'basic ' * reading.is_biased}paired {name}"
 
 
 def _percentile(reading: PointEstimate, level: float) -> Interval:
@@ -908,7 +908,7 @@ def _paired_proportions(reading: PointEstimate) -> Procedure | None:
 
 _PROCEDURES: Mapping[str, Makes] = {
     "units": _unit_procedure,
-    "paired shares": _paired_proportions,
+    "paired proportions": _paired_proportions,
     "by error": _t_procedure,
     "delta": _delta,
     "delong": _delong,

@@ -42,7 +42,7 @@ _LONGEST = 50.0
 
 #: Kinds of readings whose limits are based on an effective number of rows, and on the logarithm
 #: upward.
-_SHARES = ("share of rows", "share by rank", "share of topics")
+_PROPORTIONS = ("proportion of rows", "top-k proportion", "proportion of topics")
 _MEANS = ("mean of a value per row", "mean over topics")
 
 #: The autoregressive coefficient that is taken out before the spectrum is estimated lies between.
@@ -238,7 +238,7 @@ def _limits(reading: PointEstimate, serial: Dependence, level: float) -> tuple[f
         scale = None if reading.transform is None else SCALES[reading.transform]
         if scale is not None and scale.is_defined(value):
             return scale.symmetric_limits(value, far)
-        if reading.kind in _SHARES and 0 < value < 1:
+        if reading.kind in _PROPORTIONS and 0 < value < 1:
             size = value * (1 - value) * (normal_quantile(level) / far) ** 2
             interval = proportions.wilson(value, size, level)
             return interval.low, interval.high
