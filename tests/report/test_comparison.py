@@ -264,7 +264,10 @@ def test_false_discovery_rate_is_called_so(four: Comparison) -> None:
         values(measures=1), adjust="benjamini-hochberg"))  # fmt: skip
     assert "controls the false discovery rate" in adjustment_text(made)
     assert "controls the family-wise error rate" in adjustment_text(four)
-    assert "for the 6 pairs on m1, the primary measure, together" in adjustment_text(four)
+    assert (
+        "adjusted jointly for the 6 pairs on m1, the primary measure, and separately"
+        in adjustment_text(four)
+    )
 
 
 def test_one_sided_p_is_called_so() -> None:

@@ -55,7 +55,7 @@ def caption(
     parts = [summary(confusion), f"Color: proportion of the true class, by {side}."]
     if (confusion.low == confusion.low).any():
         level = numbers.format_percent(confusion.level)
-        parts.append(f"On a page, pointing at a cell shows its {level} CI.")
+        parts.append(f"In the HTML report, hovering over a cell shows its {level} CI.")
     if tuple(before) != confusion.labels:
         parts.append("Classes that are often confused are adjacent.")
     return " ".join(parts)
