@@ -15,13 +15,10 @@ from typing import TYPE_CHECKING
 from calipers.report import numbers
 from calipers.report.grouping import group_by
 from calipers.report.safe_names import shorten_name
-from calipers.results.name_lookup import is_measure, is_of_family
+from calipers.results.name_lookup import is_measure, needs_classes
 
 if TYPE_CHECKING:
     from calipers.results import Comparison, Difference, Estimate, OmnibusTest
-
-#: Families of the measures of clusters that need no classes.
-INTERNAL_MEASURES = ("dispersion", "separations", "silhouettes")
 
 #: Formats the name of a system or of a measure in a sentence.
 Show = Callable[[str], str]
@@ -210,7 +207,7 @@ def _moved_points(d: Difference) -> str:
     """
     if d.unit != "points" or d.differing is None or not d.n:
         return ""
-    if not is_of_family(d.measure, INTERNAL_MEASURES):
+    if needs_classes(d.measure):
         return ""
     verb = "is" if d.differing == 1 else "are"
     points = numbers.format_count(d.n, d.unit)

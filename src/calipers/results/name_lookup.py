@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -112,9 +112,10 @@ def is_measure(name: str) -> bool:
     return any(True for _ in _meanings(name, None, {}))
 
 
-def is_of_family(name: str, families: Container[str]) -> bool:
-    """Check whether a name denotes a measure of one of these families."""
-    return any(measure.definition.family in families for measure in _meanings(name, None, {}))
+def needs_classes(name: str) -> bool:
+    """Check whether a name denotes a measure of clusters against classes, such as ARI."""
+    statistics = (measure.definition.statistic for measure in _meanings(name, None, {}))
+    return any(statistic.__name__ == "ContingencyTable" for statistic in statistics)
 
 
 def _meanings(name: str, task: str | None, defaults: Mapping[str, Any]) -> Iterator[Measure]:
