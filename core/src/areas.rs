@@ -55,7 +55,7 @@ impl Area {
             "AP" => Ok(Self::Steps),
             "PR-AUC" => Ok(Self::Trapezoids),
             "AP-DG" => Ok(Self::Crossings),
-            _ => Err(PyValueError::new_err(format!("{name} is no such area"))),
+            _ => Err(PyValueError::new_err(format!("area is {name}, expected AP, PR-AUC or AP-DG"))),
         }
     }
 

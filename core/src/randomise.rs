@@ -653,7 +653,7 @@ pub fn randomised_maxima<'py>(
         .is_some_and(|of| of.shape() != [rows, units.len()])
     {
         return Err(PyValueError::new_err(
-            "there is no scale for each unit and measure",
+            "scales have another shape than units and measures",
         ));
     }
     let scales = scales.map_or_else(Vec::new, |of| rows_of(&of).to_vec());

@@ -158,7 +158,7 @@ BAD_INPUT = {
         "retrieval q.txt bad",
         "bad:1: score is NaN\n"
         "bad:2: 4 fields, expected 6: topic Q0 document rank score tag\n"
-        'bad:3: score "abc" is no number',
+        'bad:3: score "abc" is not a number',
     ),
     "many bad lines": (
         {"bad": MANY_BAD},
@@ -173,7 +173,7 @@ BAD_INPUT = {
     "a grade that is no integer": (
         {"bad": "1 0 a 1.5\n"},
         "retrieval bad a.run",
-        'bad:1: grade "1.5" is no integer',
+        'bad:1: grade "1.5" is not an integer',
     ),
     "no common topic": (
         {"bad": "9 Q0 a 1 0.5 t\n"},

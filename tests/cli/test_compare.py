@@ -136,7 +136,7 @@ def test_formats(five: str, tmp_path: Path, kind: str) -> None:
         assert {"adjustment", "min_detectable", "p_adjusted", "wins"} <= set(rows[0])
     else:
         assert "Omnibus tests" in text
-        assert "for the 10 differences on 1 other measure together" in text
+        assert "separately for the 10 differences on 1 other measure (" in text
 
 
 @pytest.mark.parametrize("layout", ["long", "wide"])

@@ -138,7 +138,7 @@ BAD = {
     "a folder": ({}, ". y", ".: is a directory, expected judgments or a run"),
     "twice": ({"x": "1 Q0 a 1 2 t\n\n1 Q0 b 1 2 t\n1 Q0 a 1 2 t\n"}, "x y", "x:4: document a retrieved twice for topic 1 (first at line 1)"),
     "twice in a table": ({"x.csv": "topic,doc,grade\n1,a,1\n1,a,1\n"}, "x.csv y", "x.csv: row 1: document a judged twice for topic 1 (first at row 0) (rows count from 0, without the header)"),
-    "no number": ({"x": "1 Q0 a 1 x t\n"}, "x y", 'x:1: score "x" is no number'),
+    "no number": ({"x": "1 Q0 a 1 x t\n"}, "x y", 'x:1: score "x" is not a number'),
     "the other kind": ({"x": "1 Q0 a 1 2 t\n"}, "x y --kind qrels", "x: 6 fields, expected 4: topic iteration document grade; these look like a run: are the two swapped?"),
     "compressed twice": ({}, "a.run y.parquet.gz", "y.parquet.gz: .parquet is compressed inside; leave out .gz"),
     "bzip2": ({}, "a.run y.bz2", "y.bz2: cannot be written; expected the compression .gz or .zst"),

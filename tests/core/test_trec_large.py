@@ -142,7 +142,7 @@ def test_errors_tell_the_lines(
 
     end = len(lines)
     assert str(caught.value).split("\n") == [
-        f'{path}:70001: score "x" is no number',
+        f'{path}:70001: score "x" is not a number',
         twice(lines[3], end - 2, 4),
         twice(lines[200_000], end - 1, 200_001),
         twice(lines[1], end, 2),

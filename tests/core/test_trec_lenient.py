@@ -170,8 +170,8 @@ def test_zero_bytes_are_refused(write: Write) -> None:
 
 def test_strict_reading_refuses_all_that(write: Write) -> None:
     for line, wrong in {
-        b"q 0 d 1.9": 'grade "1.9" is no integer',
-        b"q 0 d xyz": 'grade "xyz" is no integer',
+        b"q 0 d 1.9": 'grade "1.9" is not an integer',
+        b"q 0 d xyz": 'grade "xyz" is not an integer',
         b"q\v0 d 1": "3 fields, expected 4",
     }.items():
         with pytest.raises(ValueError, match=wrong):

@@ -143,11 +143,11 @@ def test_means_and_deviations(write: Write) -> None:
     [
         ("run", b"q Q0 d 1 nan t", "score is NaN"),
         ("run", b"q Q0 d 1 1", "5 fields, expected 6: topic Q0 document rank score tag"),
-        ("qrels", b"q 0 d 1.5", 'grade "1.5" is no integer'),
+        ("qrels", b"q 0 d 1.5", 'grade "1.5" is not an integer'),
         ("qrels", b"q 0 d 3000000000", 'grade "3000000000" is out of range'),
         ("groups", b"q 0 d", "3 fields, expected 4: topic group document level"),
         ("groups", b"q 0 0 d 1", "5 fields, expected 4: topic group document level"),
-        ("groups", b"q 0 d x", 'level "x" is no number'),
+        ("groups", b"q 0 d x", 'level "x" is not a number'),
         ("groups", b"q 0 d -inf", "level is infinite"),
         ("groups", b"q 0 d 1e999", 'level "1e999" is too large'),
         ("prefs", b"q 0 d 1", "4 fields, expected 5: topic group part document level"),

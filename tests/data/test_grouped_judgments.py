@@ -235,7 +235,7 @@ def test_a_file_of_five_fields(tmp_path: Path) -> None:
         ("t g d 1\nt g p d 1\n", ":2: 5 fields, expected"),
         ("t g d 1\nu g d 1\nt g d 2\n", ":3: topic 't', group 'g': document 'd' appears in line 1 and in line 3"),
         ("t g p d 0\nt g q d 1\n", ":2: topic 't', group 'g': document 'd' has level 0 in line 1 and 1 in line 2"),
-        ("t g d high\n", ':1: level "high" is no number'),
+        ("t g d high\n", ':1: level "high" is not a number'),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_file(tmp_path: Path, text: str, message: str) -> None:

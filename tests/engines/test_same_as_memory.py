@@ -107,7 +107,7 @@ CLUSTERS = "replicates of whole clusters, which a stream does not draw"
 BY_CLUSTER = "the cells, or bins, of each cluster, which are not added up"
 ORDER = "rows of each cluster in the order of their errors"
 
-POISSON = "pivotal Poisson bootstrap [B]"
+POISSON = "basic Poisson bootstrap [B]"
 #: Methods of intervals in memory and in a stream that differ, and what memory's takes.
 NUMBERS: dict[tuple[str, str], str] = {
     ("bootstrap [B]", "Poisson bootstrap [B]"): CELLS,
@@ -115,11 +115,11 @@ NUMBERS: dict[tuple[str, str], str] = {
     ("bootstrap [B]", "Wilson [W], of positives"): DRAWS,
     ("bootstrap [B]", "Jeffreys, Dirichlet posterior, effective rows"): DRAWS,
     ("bootstrap [B]", "Dirichlet posterior, effective rows"): DRAWS,
-    ("pivotal bootstrap [B], *", f"{POISSON}, *"): CELLS,
+    ("basic bootstrap [B], *", f"{POISSON}, *"): CELLS,
     ("cluster bootstrap [B], *", "none"): CLUSTERS,
     ("cluster bootstrap [B], *", "delta"): CLUSTERS,
-    ("pivotal cluster bootstrap [B], but a biased measure*", "none"): CLUSTERS,
-    ("pivotal cluster bootstrap [B], logit, *", "delta, logit"): CLUSTERS,
+    ("basic cluster bootstrap [B], but a biased measure*", "none"): CLUSTERS,
+    ("basic cluster bootstrap [B], logit, *", "delta, logit"): CLUSTERS,
     ("Wilson [W], of the smaller class", "none"): CLUSTERS,
     ("Wilson [W], effective rows, cluster-robust", "delta"): BY_CLUSTER,
     ("noncentral chi-square of the bins", "none"): BY_CLUSTER,

@@ -77,7 +77,7 @@ def test_the_pivotal_interval_of_an_error_takes_its_bias_off() -> None:
         drawn = ev.sources.by_name["system"].point_estimate(cal.measure("ECE")).interval_replicates
         turned = max(2 * estimate.value - np.quantile(drawn, 0.975), 0)
         possible = cal.measure("Spiegelhalter-p")(truth, p) > 0.05
-        assert estimate.method.startswith("pivotal bootstrap [B]")
+        assert estimate.method.startswith("basic bootstrap [B]")
         assert ("Spiegelhalter's test" in estimate.method) == possible
         assert estimate.method.endswith(", but a biased measure")
         assert estimate.low == pytest.approx(0 if possible else turned)

@@ -6,13 +6,13 @@ SHARES = ("wilson", "clopper-pearson", "jeffreys", "agresti-coull")
 BOOTSTRAPS = ("percentile", "bca", "studentized")
 
 APPLIES = {
-    "share of rows": (*SHARES, "delta", *BOOTSTRAPS, "stratified"),
+    "proportion of rows": (*SHARES, "delta", *BOOTSTRAPS, "stratified"),
     "measure of counts": ("delta", *BOOTSTRAPS, "stratified"),
     "AUC, Gini": ("delong", "hanley", "delta", *BOOTSTRAPS, "stratified"),
     "PR-AUC, AP": ("logit", "delta", *BOOTSTRAPS, "stratified"),
     "measure of scores": ("delta", *BOOTSTRAPS, "stratified"),
     "mean of a value per row": ("t", "hall", "delta", *BOOTSTRAPS),
-    "mean of a value per row that has an end": (
+    "mean of a bounded value per row": (
         "t",
         "hall",
         "bayesian-bootstrap",
@@ -23,7 +23,7 @@ APPLIES = {
     "R2, Pearson, CCC": ("delta", "percentile", "bca"),
     "Spearman": ("delta", "percentile", "bca"),
     "MedAE": ("woodruff", "percentile"),
-    "share of topics": (*SHARES, "t", *BOOTSTRAPS, "bayesian-bootstrap"),
+    "proportion of topics": (*SHARES, "t", *BOOTSTRAPS, "bayesian-bootstrap"),
     "mean over topics": ("t", *BOOTSTRAPS, "bayesian-bootstrap"),
     "topics pooled": ("t", *BOOTSTRAPS, "bayesian-bootstrap"),
     "difference": ("t", "delong", "delta", *BOOTSTRAPS, "bayesian-bootstrap", "stratified"),

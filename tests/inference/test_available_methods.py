@@ -35,7 +35,7 @@ CLUSTER = np.arange(N) // 4
 
 #: One measure of each kind of two classes.
 KINDS = {
-    "recall": "share of rows",
+    "recall": "proportion of rows",
     "F1": "measure of counts",
     "AUC": "AUC, Gini",
     "Gini": "AUC, Gini",
@@ -43,7 +43,7 @@ KINDS = {
     "PR-AUC": "PR-AUC, AP",
     "recall@FPR=0.1": "measure of scores",
     "log-loss": "mean of a value per row",
-    "Brier": "mean of a value per row that has an end",
+    "Brier": "mean of a bounded value per row",
 }
 
 #: How the method of an interval begins, by the name that it is asked for by.
@@ -93,7 +93,7 @@ def test_each_method_is_used_where_it_applies(method: str, options: dict[str, An
         applies = method in APPLIES[kind]
         if "cluster" in options and method in NOT_OF_CLUSTERS:
             applies = False
-        if method == "studentized" and "weight" in options and "a value per row" not in kind:
+        if method == "studentized" and "weight" in options and "value per row" not in kind:
             applies = False
         if method == "stratified" and options:
             applies = False

@@ -115,7 +115,7 @@ def test_methods_say_what_speaks_against_them(coverage: ModuleType) -> None:
         made = world.draw(np.random.default_rng([7, number]))
         for e in made(interval="auto", n_resamples=400, seed=number, measures=measures):
             if e.measure in largest:
-                assert e.method == "pivotal bootstrap [B], logit, but a maximum of few rows"
+                assert e.method == "basic bootstrap [B], logit, but a maximum of few rows"
             else:
                 cautious = ", but it ends at" in e.method
                 assert cautious == (e.low == 0 or e.high == 1)

@@ -184,6 +184,15 @@ def test_measures_have_the_names_of_today() -> None:
     assert units.values["volume"].keys() == {"detection-prevalence", "p99-cost[volume]"}
 
 
+def test_the_complement_of_a_slice_is_named_after_its_units() -> None:
+    """But not a system that is called as the complement was."""
+    text = json.dumps(DOCUMENTS["graded rows"])
+    assert '"baseline": "the rest"' in text
+    evaluation = cal.from_json(text.replace('"rough"', '"the rest"'))
+    assert {s.vs_rest.baseline for s in evaluation.slices.all} == {"all other groups"}
+    assert evaluation.comparison.differences[0].baseline == "the rest"
+
+
 def test_methods_have_the_names_of_today() -> None:
     """Names of adjustments, intervals and tests; numbers and other texts stay as they were."""
     from calipers.results.schema_1 import METHOD_WORDS, rename_method

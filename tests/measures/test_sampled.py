@@ -146,7 +146,7 @@ def test_ordinary_measures_see_the_same_judgments(tmp_path: Path) -> None:
         ("q 0 a 1 0.5\n\nq 0 b 1 1.5\n", r":3: inclusion probability 1\.5 in line 3, expected"),
         ("q 0 a 1 0.5\nq 0 b 1 0\n", r":2: inclusion probability 0 in line 2, expected more than 0"),
         ("q 0 a 1 0.5\nq 0 b x 0.5\n", r":2: grade 'x' is not a whole number"),
-        ("q 0 a 1 x\n", r':1: level "x" is no number'),
+        ("q 0 a 1 x\n", r':1: level "x" is not a number'),
         ("q 0 a 1.5\n", r":1: grade 1\.5 in line 1 is not a whole number"),
         ("q 0 a 1 1\nq 0 b 2 1\n", r":1: the last field is 1 in all lines, which may be a grade"),
     ],

@@ -127,8 +127,10 @@ def test_a_row_of_the_policy(plug: Plug) -> None:
     assert (few.low, few.high, few.method) == (0.0, 9.0, "no better than nothing")
     assert few.value == before[0].value
     assert many == before[1]
-    with pytest.raises(NameTakenError, match="'share of rows' have a method 'wilson' already"):
-        register_policy("share of rows", MethodRule("wilson", make=lambda reading, level: None))
+    with pytest.raises(NameTakenError, match="method 'wilson' for the kind 'proportion of rows'"):
+        register_policy(
+            "proportion of rows", MethodRule("wilson", make=lambda reading, level: None)
+        )
     with pytest.raises(TypeError, match="AUC: 'wilson' is not a rule of the policy"):
         register_policy("AUC", "wilson")  # type: ignore[arg-type]
 
@@ -267,7 +269,7 @@ def test_the_page_of_plugins_is_about_what_there_is(plug: Plug) -> None:
     for block in blocks:
         exec(compile(block, "plugins.md", "exec"), {"__name__": "a_page"})
     few = cal.classification([0, 1, 1], [0, 1, 1], measures=["accuracy"])["accuracy"]
-    assert (few.low, few.high, few.method) == (0.0, 1.0, "all there can be")
+    assert (few.low, few.high, few.method) == (0.0, 1.0, "range of the measure")
     assert ".cols" in tables.TABLE_FORMATS
 
 

@@ -20,7 +20,7 @@ from calipers.results import (
 
 NDCG = Definition(
     "nDCG@10",
-    "Normalised discounted cumulative gain",
+    "Normalized discounted cumulative gain",
     "Gain of the first 10 documents, discounted by the logarithm of the rank, over the gain of the "
     "best possible order.",
     True,

@@ -249,7 +249,7 @@ def test_each_bootstrap_has_its_own_source() -> None:
         if name.endswith("(interval)")
     }
     assert sources == {
-        "pivotal paired bootstrap": "Efron and Tibshirani 1993, chapter 13",
+        "basic paired bootstrap": "Efron and Tibshirani 1993, chapter 13",
         "t or Bayesian bootstrap, paired": "Student 1908; Rubin 1981",
     }
 
@@ -264,7 +264,10 @@ def test_false_discovery_rate_is_called_so(four: Comparison) -> None:
         values(measures=1), adjust="benjamini-hochberg"))  # fmt: skip
     assert "controls the false discovery rate" in adjustment_text(made)
     assert "controls the family-wise error rate" in adjustment_text(four)
-    assert "for the 6 pairs on m1, the primary measure, together" in adjustment_text(four)
+    assert (
+        "adjusted jointly for the 6 pairs on m1, the primary measure, and separately"
+        in adjustment_text(four)
+    )
 
 
 def test_one_sided_p_is_called_so() -> None:

@@ -75,7 +75,13 @@ def test_daggers_stand_beside_a_baseline() -> None:
 def test_the_caption_names_tests_level_and_adjustment() -> None:
     text = topics(3).to_latex()
     caption = text[text.index(r"\caption") : text.index(r"\begin{tabular}")]
-    for part in ("60 rows", r"95\% CIs", r"at 5\% by", "3 pairs", "family-wise error rate"):
+    for part in (
+        "60 rows",
+        r"95\% CIs",
+        r"at the 5\% level by",
+        "3 pairs",
+        "family-wise error rate",
+    ):
         assert part in caption
     assert "intervals." not in topics(3).to_latex(intervals=False).split("The best")[0]
 

@@ -88,10 +88,10 @@ impl fmt::Display for Fault<'_> {
                 }
                 Ok(value) if value.is_nan() => write!(f, "{what} is NaN"),
                 Ok(_) => write!(f, "{what} is infinite"),
-                Err(_) => write!(f, "{what} \"{}\" is no number", shown(field)),
+                Err(_) => write!(f, "{what} \"{}\" is not a number", shown(field)),
             },
             Self::NaN => write!(f, "score is NaN"),
-            Self::Grade(field) => write!(f, "grade \"{}\" is no integer", shown(field)),
+            Self::Grade(field) => write!(f, "grade \"{}\" is not an integer", shown(field)),
             Self::GradeRange(field) => {
                 let (least, most) = (i32::MIN, i32::MAX);
                 let field = shown(field);

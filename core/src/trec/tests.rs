@@ -248,7 +248,7 @@ fn plain(
                 rows.push((fields[2], score, number));
             }
         } else {
-            problems.push((number, format!("score \"{}\" is no number", fields[4])));
+            problems.push((number, format!("score \"{}\" is not a number", fields[4])));
         }
     }
     if !problems.is_empty() {

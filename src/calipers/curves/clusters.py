@@ -414,7 +414,7 @@ def _projection(system: str, curves: Sequence[Curve]) -> Figure:
         title=title if sampled <= points else f"{title}, a sample of {points:,}",
         label=f"{points_phrase} of {n_shown} clusters {axes_phrase}.",
         caption=f"{points_phrase[0].upper()}{points_phrase[1:]} {axes_phrase}. Points that are "
-        "separated here are separated; points that overlap here may differ on other axes."
+        "apart here are apart on all axes; points that overlap here may differ on other axes."
         + _truncation_note(n_shown, curves[0]),
         spec=_points(shown_series),
         head=("cluster", "points plotted", "mean of the first", "mean of the second"),

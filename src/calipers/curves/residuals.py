@@ -372,8 +372,8 @@ register_chart(
         name=QUANTILES,
         title="Residuals against the normal distribution",
         explanation="Sorted residuals in standard deviations; their mean is not subtracted. On the "
-        "line they are normal with mean 0, on a parallel to it normal and biased; where they are "
-        "steeper than the line at either end, large errors are more frequent than normal ones.",
+        "line they are normal with mean 0, on a parallel to it normal and biased; if they are "
+        "steeper than the line at an end, that tail is heavier than that of a normal distribution.",
         source="numbers",
         curve=normal_quantiles,
     ),

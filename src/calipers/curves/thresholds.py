@@ -198,7 +198,7 @@ register_chart(
     CurveChart(
         name="threshold",
         title="Measures against the threshold",
-        explanation="Volume: the proportion predicted positive.",
+        explanation="detection-prevalence: the proportion predicted positive.",
         source="scores",
         curve=threshold_curve,
         variants=lambda _: [{"measure": name} for name in OF_THRESHOLD],

@@ -182,7 +182,7 @@ def estimate_from_table(
         undefined=undefined_reasons(measure, table, rows),
         higher_is_better=definition.higher_is_better,
         sizes=lambda: intervals.class_sizes(table)[::-1],
-        is_biased=definition.interval == "pivotal" or definition.binned is not None,
+        is_biased=definition.interval == "basic" or definition.binned is not None,
         methods={}
         if definition.binned is None
         else {"of bins": partial(_bins_interval, measure, table)},
@@ -352,7 +352,7 @@ def basic_bootstrap(
     ``table`` has the probabilities of rows that are independent; if a test does not reject their
     calibration, the interval of a calibration error starts at 0.
     """
-    name = f"{'pivotal ' * estimate.is_biased}{name}"
+    name = f"{'basic ' * estimate.is_biased}{name}"
     interval = intervals.percentile(estimate.cached_replicates, level, name).clip(*estimate.bounds)
     is_calibration_error = (
         interval.reason is None and estimate.is_biased and measure.definition.perfect == 0

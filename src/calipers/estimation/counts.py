@@ -131,7 +131,7 @@ class ClassCounts:
             )
         return PointEstimate(
             value=value,
-            kind="measure of counts" if proportion_matrix is None else "share of rows",
+            kind="measure of counts" if proportion_matrix is None else "proportion of rows",
             settings=self.settings,
             n=self.matrix.rows,
             bounds=definition.range,

@@ -69,7 +69,7 @@ def add_replicates(
 def _logit_interval(estimate: PointEstimate, size: float, level: float) -> Interval:
     assert estimate.standalone_replicates is not None
     return intervals.basic_bootstrap_on_logit(
-        estimate.value, estimate.standalone_replicates(), size, level, f"pivotal {NAME}, logit"
+        estimate.value, estimate.standalone_replicates(), size, level, f"basic {NAME}, logit"
     )
 
 

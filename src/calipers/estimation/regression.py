@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 _AT_ONCE = 1 << 13
 #: The rows of the policy, and the scales on which they are more nearly normal.
 _KINDS = {
-    "fit": "share of variance",
+    "fit": "proportion of variance",
     "correlation": "correlation",
     "median": "median",
     "quantile": "quantile",
-    "pairs": "share of pairs",
+    "pairs": "proportion of pairs",
 }
 _SCALES = {"fit": "rest", "correlation": "fisher", "pairs": "logit"}
 
@@ -74,14 +74,14 @@ def estimate_from_buffer(
     """
     if isinstance(rows, NumericMoments):
         squared = rows.squared if isinstance(rows, FitMoments) else None
-        if squared is None or estimate.kind != "share of variance":
+        if squared is None or estimate.kind != "proportion of variance":
             return estimate
         return replace(estimate, kurtosis=lambda: excess_kurtosis(squared))
     if estimate.kind == "median":
         size = effective_size_of(rows.weight)
         limits: Limits = partial(_quantile_interval, rows, size, WOODRUFF)
         return replace(estimate, methods={**estimate.methods, "woodruff": limits})
-    if estimate.kind != "share of variance":
+    if estimate.kind != "proportion of variance":
         return estimate
 
     def kurtosis() -> float:
@@ -176,7 +176,7 @@ class NumericSample:
             sizes=lambda: (self.size,),
             skewness_size=skewness,
             kurtosis=kurtosis
-            if estimate.kind == "share of variance" and self.truth.ndim == 1
+            if estimate.kind == "proportion of variance" and self.truth.ndim == 1
             else None,
             influence=(lambda: self.influence(measure)) if has_influence else None,
             linear=self._linear(estimate),
@@ -192,7 +192,7 @@ class NumericSample:
         return None
 
     def _methods(self, measure: MeasureLike, estimate: PointEstimate) -> dict[str, Limits]:
-        if estimate.kind not in ("correlation", "share of pairs"):
+        if estimate.kind not in ("correlation", "proportion of pairs"):
             return {}
         return {"of rows": partial(_pairwise_interval, estimate, self)}
 

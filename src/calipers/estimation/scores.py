@@ -347,7 +347,7 @@ class _ScoreEstimate:
             self.rows.replicates.evaluate(self.measure),
         )
         return intervals.basic_bootstrap_on_logit(
-            self.value, replicates, size, level, f"pivotal {name}, logit"
+            self.value, replicates, size, level, f"basic {name}, logit"
         )
 
     def stratified_replicates(self) -> FloatArray | None:

@@ -114,7 +114,7 @@ def estimate_from_statistic(
     size = float(ranks.total**2 / ranks.squares.sum()) if is_proportion and len(above) else 0.0
     return PointEstimate(
         value=value,
-        kind="share by rank",
+        kind="top-k proportion",
         settings=settings,
         n=rows,
         bounds=definition.range,

@@ -426,7 +426,7 @@ class TopicRows(TopicSummary):
         if definition.interval == "none":
             kind = "count"
         elif definition.proportion_of == "topics":
-            kind = "share of topics"
+            kind = "proportion of topics"
         elif self.summary.kind == "pooled":
             kind = "topics pooled"
         value = self.summary.value(self.values, self.weight, self.importance)

@@ -43,7 +43,7 @@ def curve(
 
         Of scores: ``"ROC"`` (TPR against FPR); ``"PR"`` (precision against recall); ``"DET"`` (FNR
         against FPR); ``"lift"`` and ``"gain"`` (lift and recall against the proportion predicted
-        positive); ``"cost"`` (the lowest normalised expected cost FNR · p + FPR · (1 − p) of any
+        positive); ``"cost"`` (the lowest normalized expected cost FNR · p + FPR · (1 − p) of any
         threshold against the probability cost p); ``"threshold"`` (a measure against the
         threshold); ``"density"`` (the histogram of the scores of a class, scaled to an area of 1).
 

@@ -526,8 +526,6 @@ class Complement:
         return len(self.subsets.cut.codes) - len(self.subsets.cut.rows[self.which])
 
 
-#: Name of the complement of a slice, as the baseline of differences.
-COMPLEMENT_NAME = "the rest"
 #: How p-values account for the number of slices.
 HOLM = ADJUSTMENTS["holm"]
 
@@ -725,7 +723,7 @@ def _compare_complement(
     return Difference(
         measure=estimate.measure,
         system=estimate.system,
-        baseline=COMPLEMENT_NAME,
+        baseline=f"all other {estimate.unit}",
         value=value,
         low=interval.low,
         high=interval.high,

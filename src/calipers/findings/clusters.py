@@ -212,7 +212,7 @@ def disagreement_on_k(subject: Subject, numbers: ClusterCounts) -> Iterator[Find
 
 def _bias_note(descriptions: Iterable[str]) -> str:
     distinct = [words for words in dict.fromkeys(descriptions) if words]
-    return f" (favouring {join_words(distinct)})" if distinct else ""
+    return f" (which favor {join_words(distinct)})" if distinct else ""
 
 
 @rule("bimodal-cluster", "information", Bisections, cost="results", counts=True)

@@ -207,8 +207,8 @@ def _heteroscedasticity_message(
     return FindingDraft(
         f"{subject.title}: errors are heteroscedastic; the mean absolute error is {low} in the "
         f"lowest quintile of the predictions and {high} in the highest. RMSE and MAE mostly "
-        f"reflect the {affected} predictions; report relative errors (RMSLE, MAPE) or errors by "
-        "slice as well.",
+        f"reflect rows with {affected} predictions; report relative errors (RMSLE, MAPE) or errors "
+        "by slice as well.",
         {
             "mean absolute error in the lowest quintile": low,
             "mean absolute error in the highest quintile": high,

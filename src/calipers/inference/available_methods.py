@@ -122,7 +122,7 @@ def _transformed_interval(reading: PointEstimate, error: StandardError, level: f
 # --- Rows in clusters ----------------------------------------------------------------------------
 
 #: Kinds of readings that are proportions of rows, areas with two bounds, and means.
-_PROPORTIONS = ("share of rows", "share by rank", "share of topics")
+_PROPORTIONS = ("proportion of rows", "top-k proportion", "proportion of topics")
 _AREAS = (
     "AUC",
     "Gini",
@@ -219,7 +219,7 @@ def _bootstrap_name(reading: PointEstimate) -> str:
     name = reading.resampling_name or name
     if reading.operands is None:
         return name
-    return f"{'pivotal ' * reading.is_biased}paired {name}"
+    return f"{'basic ' * reading.is_biased}paired {name}"
 
 
 def _percentile(reading: PointEstimate, level: float) -> Interval:
@@ -908,7 +908,7 @@ def _paired_proportions(reading: PointEstimate) -> Procedure | None:
 
 _PROCEDURES: Mapping[str, Makes] = {
     "units": _unit_procedure,
-    "paired shares": _paired_proportions,
+    "paired proportions": _paired_proportions,
     "by error": _t_procedure,
     "delta": _delta,
     "delong": _delong,

@@ -406,7 +406,7 @@ def basic_bootstrap_on_logit(
     Examples
     --------
     >>> replicates = np.linspace(0.5, 0.9, 101)
-    >>> interval = basic_bootstrap_on_logit(0.6, replicates, 100, 0.9, "pivotal")
+    >>> interval = basic_bootstrap_on_logit(0.6, replicates, 100, 0.9, "basic")
     >>> round(interval.low, 4), round(interval.high, 4)
     (0.237, 0.6751)
     """

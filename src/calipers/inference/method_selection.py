@@ -237,7 +237,7 @@ _OF_RANKS = (
 
 #: The methods of each kind of reading, the first that applies.
 INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
-    "share of rows": (MethodRule("wilson"),),
+    "proportion of rows": (MethodRule("wilson"),),
     # If a cell has few rows, the bootstrap varies too little, and from a perfect table it draws
     # only perfect ones. (With unequal weights or clusters it is the only method that remains.)
     # Averages over three classes and more go by effective rows: macro-F1 of 3 to 50 classes, 10 to
@@ -295,14 +295,14 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
         MethodRule("delta", caution=_caution_heavy_tail),
     ),
     # There is no standard error if everything is explained, or nothing is without one row.
-    "share of variance": (
+    "proportion of variance": (
         MethodRule("delta", caution=_caution_heavy_tail, tries=True),
         MethodRule("percentile", tries=True),
         MethodRule("delta"),
     ),
     "correlation": _OF_RANKS,
     # Harrell's C of .58 with 20 rows, two fifths of them censored, was held 96 times of 100 (±1).
-    "share of pairs": _OF_RANKS,
+    "proportion of pairs": _OF_RANKS,
     "median": (MethodRule("woodruff"),),
     # Of lognormal costs (σ ½ and 1; 20, 100 and 500 rows) order statistics held the median 95 to 97
     # times of 100, p95 96 to 98 (100 and 500 rows; ±1), the paired bootstrap their differences 96
@@ -328,7 +328,7 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
         MethodRule("of terms"),
     ),
     "skill": (MethodRule("percentile", _has_few_rows), MethodRule("delta")),
-    "share by rank": (MethodRule("wilson"), MethodRule("percentile")),
+    "top-k proportion": (MethodRule("wilson"), MethodRule("percentile")),
     # With 300 rows of 20 or 50 labels, 6 to 15 rows each, the bootstrap with added rows held the
     # truth of macro-F1 82 to 98 times of 100 (±2.7), as what is added to all labels moves their
     # average; by effective rows it was 94 to 99 times (±1.2), and of macro-recall, weighted F1, and
@@ -361,7 +361,7 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
     # proportion that agrees and AC1 94 to 96 times of 100 (±1.4), intervals of independent items 70
     # to 85 times. The bootstrap of documents is for those that do not differ at all.
     "agreement of raters": (MethodRule("bayesian-bootstrap"),),
-    "share of topics": (MethodRule("wilson"),),
+    "proportion of topics": (MethodRule("wilson"),),
     "mean over topics": _OF_TOPICS,
     "topics pooled": _OF_TOPICS,
 }
@@ -384,7 +384,8 @@ def _has_spread(reading: PointEstimate) -> bool:
 def _has_row_differences(reading: PointEstimate) -> bool:
     """Check whether every row is right or wrong, so that differences of rows are known."""
     return reading.discordant_proportions is not None or (
-        reading.kind == "share of rows" and (_has_weights(reading) or reading.clusters is not None)
+        reading.kind == "proportion of rows"
+        and (_has_weights(reading) or reading.clusters is not None)
     )
 
 
@@ -445,7 +446,7 @@ _PAIRED_AREAS = (
 #: and 400 rows of each class percentiles held the truth 94 to 99 times of 100 (±1), reflected about
 #: the difference 90 to 96 times.
 DIFFERENCES: Mapping[str, tuple[MethodRule, ...]] = {
-    "share of rows": _PAIRED_COUNTS,
+    "proportion of rows": _PAIRED_COUNTS,
     "measure of counts": _PAIRED_COUNTS,
     "AUC": _PAIRED_AREAS,
     "Gini": _PAIRED_AREAS,
@@ -500,7 +501,7 @@ def register_policy(kind: str, *rows: MethodRule, differences: bool = False) -> 
     >>> register_policy("AUC", MethodRule("area", make=lambda reading, level: None))
     Traceback (most recent call last):
         ...
-    calipers.plugins.NameTakenError: readings of the kind 'AUC' have a method 'area' already
+    calipers.plugins.NameTakenError: there is already a method 'area' for the kind 'AUC'
     """
     table = TABLES[differences]
     registered = table.get(kind, OF_UNITS if differences else ())
@@ -508,9 +509,7 @@ def register_policy(kind: str, *rows: MethodRule, differences: bool = False) -> 
         if not isinstance(row, MethodRule):
             raise TypeError(f"{kind}: {row!r} is not a rule of the policy; expected a MethodRule")
         if row.make is not None and row.method in {rule.method for rule in registered}:
-            raise NameTakenError(
-                f"readings of the kind {kind!r} have a method {row.method!r} already"
-            )
+            raise NameTakenError(f"there is already a method {row.method!r} for the kind {kind!r}")
     table[kind] = (*rows, *registered)
 
 
@@ -535,7 +534,7 @@ ANALYTIC = (
         "woodruff",
         "bayesian-bootstrap",
     ),
-    ("paired shares", "by error"),
+    ("paired proportions", "by error"),
 )
 
 #: What is tried where one is; means of units have an error for each replicate at no cost.
@@ -543,7 +542,7 @@ BOOTSTRAP = (
     ("basic bootstrap", "percentile", "Dirichlet posterior", "Student t", "bayesian-bootstrap"),
     ("studentized", "percentile", "units"),
 )
-_MEANS_OF_UNITS = ("share of topics", "mean over topics")
+_MEANS_OF_UNITS = ("proportion of topics", "mean over topics")
 
 #: Kinds without an interval: a count of the data, a p-value, and values that single rows
 #: determine.

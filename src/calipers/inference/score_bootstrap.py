@@ -249,7 +249,7 @@ class ScoreReplicates:
         definition = measure.definition
         if definition.area is not None or definition.needs_refinement is not None:
             return False
-        needs_bootstrap = definition.interval in (None, "pivotal") or definition.binned is not None
+        needs_bootstrap = definition.interval in (None, "basic") or definition.binned is not None
         return needs_bootstrap and self._runs(measure) is None
 
     def _runs(self, measure: MeasureLike) -> npt.NDArray[np.int64] | None:

@@ -42,7 +42,7 @@ _LONGEST = 50.0
 
 #: Kinds of readings whose limits are based on an effective number of rows, and on the logarithm
 #: upward.
-_PROPORTIONS = ("share of rows", "share by rank", "share of topics")
+_PROPORTIONS = ("proportion of rows", "top-k proportion", "proportion of topics")
 _MEANS = ("mean of a value per row", "mean over topics")
 
 #: The autoregressive coefficient that is taken out before the spectrum is estimated lies between.

@@ -26,7 +26,7 @@ METHODS: Mapping[str, str] = {
     "t": "Student's t",
     "hall": "Student's t, corrected for skewness after Hall",
     "bayesian-bootstrap": "Bayesian bootstrap, half a unit added at the end of the range "
-    "where a limit lies",
+    "on the side of each limit",
     "delta": "the delta method, normal: from the influence of rows, or the derivatives by cells",
     "woodruff": "Woodruff's interval of a median, by the proportion of rows below it",
     "percentile": "percentiles of bootstrap replicates",

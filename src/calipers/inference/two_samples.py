@@ -278,7 +278,10 @@ def _exact_proportions(
 
     Return None if the estimates are of another kind, or both samples are large.
     """
-    if first.kind not in ("share of rows", "share of topics") or first.clusters is not None:
+    if (
+        first.kind not in ("proportion of rows", "proportion of topics")
+        or first.clusters is not None
+    ):
         return None
     if first.settings.is_bootstrap_requested:
         return None
@@ -355,7 +358,7 @@ def _analytic_result(
     """Return the interval and test of the kind that need no bootstrap, or None."""
     level, value = first.settings.level, first.value - second.value
     match first.kind:
-        case "share of rows" | "share of topics":
+        case "proportion of rows" | "proportion of topics":
             (n,), (m,) = first.sizes(), second.sizes()
             limits = (proportions.wilson(r.value, k, level) for r, k in ((first, n), (second, m)))
             interval = intervals.difference(first.value, next(limits), second.value, next(limits))
@@ -366,7 +369,7 @@ def _analytic_result(
             if errors is None:
                 return None
             return _normal_result(value, math.hypot(*errors), "Wald, two samples", level)
-        case "share of variance" | "correlation":
+        case "proportion of variance" | "correlation":
             result = _result_from_limits(first, second, second)
             return None if result[0].reason else result
         case "average over labels" if first.has_few_units() or second.has_few_units():

@@ -73,8 +73,8 @@ READ_OTHERWISE: Mapping[tuple[str, str], Mapping[str, str]] = {
     },
     ("retrieval", "Rprec"): {
         "r-precision": "R-precision is the precision at rank R, the number of relevant documents; "
-        "elsewhere it is the precision where a recall is first reached, here P@recall=0.2, or the "
-        "largest precision from that recall on, here IPrec@0.2."
+        "some texts use the name for the precision at which a recall is first reached, here "
+        "P@recall=0.2, or for the largest precision from that recall on, here IPrec@0.2."
     },
     ("retrieval", "F"): {
         "F_": "F_1 is F at rank 1, as trec_eval writes cutoffs; F₁ of the retrieved set is F1."

@@ -77,7 +77,7 @@ def _equal_width_indices(table: ScoreTable, bins: int, **options: str) -> IntArr
 
 
 error = partial(
-    register_formula, higher_is_better=False, range=(0, 1), perfect=0.0, interval="pivotal"
+    register_formula, higher_is_better=False, range=(0, 1), perfect=0.0, interval="basic"
 )
 
 ONE_CLASS = {"one_class": _level_condition(lambda x, _: x.has_one_class)}
@@ -182,7 +182,7 @@ def miscalibration(x: ProbabilityLevels, loss: str = "Brier") -> float:
 
 
 @register_formula("discrimination", aliases=("DSC",), higher_is_better=True, range=(0, inf),
-            interval="pivotal", reference="Dimitriadis, Gneiting and Jordan 2021")  # fmt: skip
+            interval="basic", reference="Dimitriadis, Gneiting and Jordan 2021")  # fmt: skip
 def discrimination(x: ProbabilityLevels, loss: str = "Brier") -> float:
     """Discrimination component of a loss: its reduction by discriminating probabilities.
 
@@ -217,7 +217,7 @@ def reliability(x: ProbabilityLevels, bins: int = 10, binning: str = "equal-widt
     return float(np.dot(b.total, np.square(b.probability - b.proportion))) / b.weight
 
 
-@register_formula("resolution", higher_is_better=True, range=(0, 0.25), interval="pivotal",
+@register_formula("resolution", higher_is_better=True, range=(0, 0.25), interval="basic",
             joint_positions=_equal_width_indices, reference="Murphy 1973")  # fmt: skip
 def resolution(x: ProbabilityLevels, bins: int = 10, binning: str = "equal-width") -> float:
     """Resolution by Murphy's decomposition: Σ w(ȳ − π)² over bins, π the prevalence.

@@ -14,7 +14,7 @@ from calipers.statistics import ClusterMoments, ClusterSeparation, FloatArray, M
 _BIAS_DESCRIPTIONS = {
     "silhouettes": "few, well-separated clusters",
     "Calinski-Harabasz": "spherical clusters of similar size",
-    "Davies-Bouldin": "clusters without a close neighbour, of any size",
+    "Davies-Bouldin": "clusters without a close neighbor, of any size",
     "Dunn": "a large minimum distance between clusters",
 }
 

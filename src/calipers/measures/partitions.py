@@ -143,11 +143,11 @@ def mutual_information(t: ContingencyTable) -> FloatArray:
     reference="Strehl and Ghosh (2002)",
 )
 def normalized_information(t: ContingencyTable, average: str = "arithmetic") -> FloatArray:
-    """Normalised mutual information: I over a mean of both entropies.
+    """Normalized mutual information: I over a mean of both entropies.
 
     It is 1 if all points are in one class and in one cluster. It is above 0 for independent
     partitions, for which AMI is adjusted. It ranges from 0 to 1 and is undefined without points.
-    """
+    """  # noqa: D401  # a noun
     of_class, of_cluster, shared = t.entropies
     mean = MEANS[average](of_class, of_cluster)
     return _clip_trivial(t, np.where(shared > 0, shared / mean, 0.0))

@@ -135,8 +135,8 @@ SQUARES = (squared_error, _squared_log_error)
 def root_mean_squared_error(m: Moments) -> FloatArray:
     """Root mean squared error, √(mean of residual²), in the units of the truth.
 
-    n rows cannot reveal errors that are rarer than 3/n; nor can the interval. It is 0 or more and
-    undefined without rows.
+    Large errors in fewer than 3/n of all rows may be absent from a sample of n rows, and then the
+    interval does not allow for them. It is 0 or more and undefined without rows.
     """
     return np.asarray(np.sqrt(m.mean))
 
@@ -150,8 +150,8 @@ def root_mean_squared_error(m: Moments) -> FloatArray:
 def mean_squared_error(m: Moments) -> FloatArray:
     """Mean squared error: mean of residual².
 
-    n rows cannot reveal errors that are rarer than 3/n; nor can the interval. It is 0 or more and
-    undefined without rows.
+    Large errors in fewer than 3/n of all rows may be absent from a sample of n rows, and then the
+    interval does not allow for them. It is 0 or more and undefined without rows.
     """
     return np.asarray(m.mean)
 

@@ -117,7 +117,7 @@ Dirichlet posterior: Jeffreys 1946
 BCa: Efron 1987
     Percentiles of bootstrap draws, corrected for bias and for an error that changes with the
     value.
-pivotal: Efron and Tibshirani 1993, chapter 13
+basic: Efron and Tibshirani 1993, chapter 13
     Quantiles of the differences of resampled units, reflected about the estimated difference,
     which corrects their bias.
 bootstrap: Efron 1979

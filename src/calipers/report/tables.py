@@ -178,7 +178,7 @@ def estimate_columns(
 
 
 def _drawn_column(whiskers: Sequence[Whisker | None]) -> Column:
-    return Column("drawn", DRAWING, [""] * len(whiskers), whiskers=whiskers, is_worded=True)
+    return Column("plot", DRAWING, [""] * len(whiskers), whiskers=whiskers, is_worded=True)
 
 
 def _without_lone_system(columns: list[Column], systems: Sequence[str]) -> list[Column]:

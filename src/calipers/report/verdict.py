@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from calipers.report import numbers
 from calipers.report.grouping import group_by
 from calipers.report.safe_names import shorten_name
-from calipers.results.name_lookup import is_measure
+from calipers.results.name_lookup import is_measure, needs_classes
 
 if TYPE_CHECKING:
     from calipers.results import Comparison, Difference, Estimate, OmnibusTest
@@ -200,8 +200,14 @@ def _identical_sentence(d: Difference, show: Show) -> str:
 
 
 def _moved_points(d: Difference) -> str:
-    """Return the number of points that two clusterings assign to different clusters."""
+    """Return the number of points that two clusterings assign to different clusters.
+
+    It is known for internal measures. Those of agreement with classes count the points that
+    contribute differently.
+    """
     if d.unit != "points" or d.differing is None or not d.n:
+        return ""
+    if needs_classes(d.measure):
         return ""
     verb = "is" if d.differing == 1 else "are"
     points = numbers.format_count(d.n, d.unit)
@@ -305,7 +311,7 @@ def adjustment_text(comparison: Comparison) -> str:
     subject = "p-values and intervals" if _has_simultaneous(comparison) else "p-values"
     rate = shorten_name(comparison.error_rate)
     method = f"{shorten_name(comparison.adjustment)}, which controls the {rate}"
-    text = f"{subject} are adjusted {_families(comparison, measures)} ({method})."
+    text = f"{subject} {_families(comparison, measures, method)}."
     if comparison.error_rate == _FDR:
         false_percent = numbers.format_percent(significance_level(comparison.level))
         text += (
@@ -322,25 +328,25 @@ def _has_simultaneous(comparison: Comparison) -> bool:
     return any(d.method.startswith(("simultaneous", "false coverage")) for d in comparison)
 
 
-def _families(comparison: Comparison, measures: set[str]) -> str:
-    """Return the differences that p-values are adjusted for."""
+def _families(comparison: Comparison, measures: set[str], method: str) -> str:
+    """Return which p-values are adjusted together, and by which method."""
     number, primary = len(group_by_pair(comparison)), comparison.primary
-    pairs_text, n_other_measures = f"for the {number:,} pairs of systems", len(measures) - 1
+    pairs_text, n_other_measures = f"the {number:,} pairs of systems", len(measures) - 1
     if primary is None or (n_other_measures and comparison.adjustment.endswith("HSD")):
-        return pairs_text + (
-            " within each measure, not across measures" if n_other_measures else ""
-        )
+        scope = " within each measure, not across measures" if n_other_measures else ""
+        return f"are adjusted for {pairs_text}{scope} ({method})"
     if not n_other_measures:
-        return f"{pairs_text} together"
+        return f"are adjusted jointly for {pairs_text} ({method})"
     others = f"{n_other_measures} other measure{'s' * (n_other_measures > 1)}"
+    primary_text = f"{shorten_name(primary)}, the primary measure"
     if number == 1:
         return (
-            f"for the {others} together, and for {shorten_name(primary)}, the primary one, "
-            "by itself"
+            f"of the {others} are adjusted jointly ({method}); those of {primary_text}, are not "
+            "adjusted"
         )
     return (
-        f"for the {number:,} pairs on {shorten_name(primary)}, the primary measure, together, and "
-        f"for the {number * n_other_measures:,} differences on {others} together"
+        f"are adjusted jointly for the {number:,} pairs on {primary_text}, and separately for the "
+        f"{number * n_other_measures:,} differences on {others} ({method})"
     )
 
 

@@ -372,13 +372,11 @@ def _key(comparison: Comparison | None, used_marks: Collection[str], systems: in
         yield "No differences were tested."
     elif not any(used_marks):
         statement = (
-            "No two systems differ"
+            "No two systems differ significantly"
             if baseline is None
-            else f"No system differs from {shorten_name(baseline)}"
+            else f"No system differs significantly from {shorten_name(baseline)}"
         )
-        yield f"{statement} significantly" + (
-            "." if all(tested) else " among the tested differences."
-        )
+        yield statement + ("." if all(tested) else " among the tested differences.")
     elif baseline is not None:
         yield f"{BETTER} ({WORSE}): significantly better (worse) than {shorten_name(baseline)}."
     elif has_system_marks(comparison, systems):
@@ -412,7 +410,7 @@ def _tests(comparison: Comparison | None) -> Iterator[str]:
     level = numbers.format_percent(significance_level(comparison.level))
     tests = list(dict.fromkeys(shorten_name(d.test) for d in comparison if d.test != "none"))
     if tests:
-        yield f"Tested at {level} by {join_words(tests)}."
+        yield f"Tested at the {level} level by {join_words(tests)}."
     if text := adjustment_text(comparison):
         yield f"The {text}"
 
@@ -637,8 +635,9 @@ def signs_key(measure: str) -> str:
     """Return the explanation of the rows of signs."""
     better, worse, not_significant = SIGNS.values()
     return (
-        f"Next to each system by {measure}, in the same order: {better} better, {worse} worse, "
-        f"{not_significant} not significant, {ITSELF} itself."
+        f"Signs compare each system on {measure} with all systems, in the order of the rows: "
+        f"{better} significantly better, {worse} significantly worse, {not_significant} not "
+        f"significant, {ITSELF} itself."
     )
 
 

@@ -212,8 +212,8 @@ class Difference(JsonSerializable):
         Number of units on which the system is better, equal or worse, by the direction of the
         measure.
     differing : int or None
-        Number of units on which the two systems differ at all, if it is known; for clusterings,
-        points that are in another cluster.
+        Number of units on which the two systems differ at all, if it is known; for internal
+        measures of clusterings, points that are assigned to different clusters.
     n : int
         Number of units with a value for both systems.
     unit : str, default="rows"

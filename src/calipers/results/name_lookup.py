@@ -112,6 +112,12 @@ def is_measure(name: str) -> bool:
     return any(True for _ in _meanings(name, None, {}))
 
 
+def needs_classes(name: str) -> bool:
+    """Check whether a name denotes a measure of clusters against classes, such as ARI."""
+    statistics = (measure.definition.statistic for measure in _meanings(name, None, {}))
+    return any(statistic.__name__ == "ContingencyTable" for statistic in statistics)
+
+
 def _meanings(name: str, task: str | None, defaults: Mapping[str, Any]) -> Iterator[Measure]:
     """Yield the measures that a name denotes in a task, or in each task if none is given."""
     from calipers.measures import TASKS, UnknownMeasureError, parse, parse_by_task

@@ -210,6 +210,7 @@ METHOD_FIELDS = frozenset({"adjustment", "margin_test", "method", "simultaneous_
 #: Words in names of methods by what they were, from the special to the general.
 METHOD_WORDS: Mapping[str, str] = {
     "simultaneous, joint randomisation": "simultaneous, max-t by permutation",
+    "pivotal": "basic",
     "randomised": "randomized",
     "randomisation": "randomization",
     "studentised": "studentized",
@@ -297,6 +298,19 @@ def rename_method(name: Any) -> Any:
         for old, new in METHOD_WORDS.items():
             name = name.replace(old, new)
     return name
+
+
+def rename_complement(difference: Any) -> Any:
+    """Return the difference of a slice from its complement, which is named as it is today.
+
+    Examples
+    --------
+    >>> rename_complement({"baseline": "the rest", "unit": "topics"})["baseline"]
+    'all other topics'
+    """
+    if not isinstance(difference, Mapping) or difference.get("baseline") != "the rest":
+        return difference
+    return {**difference, "baseline": f"all other {difference.get('unit', 'rows')}"}
 
 
 def rename_words(

@@ -36,6 +36,7 @@ from calipers.results.schema_1 import (
     METHOD_FIELDS,
     PATTERNS,
     VALUES,
+    rename_complement,
     rename_measure,
     rename_measure_keys,
     rename_method,
@@ -783,6 +784,8 @@ class _Record(Codec):
                 )
             if name in METHOD_FIELDS:
                 upgraded[name] = rename_method(upgraded[name])
+            if name == "vs_rest":
+                upgraded[name] = rename_complement(upgraded[name])
         return upgraded
 
     def schema(self, defs: dict[str, Schema]) -> Schema:

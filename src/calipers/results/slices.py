@@ -30,8 +30,9 @@ class SliceEstimate(JsonSerializable):
     estimate : Estimate
         Estimate on the slice.
     vs_rest : Difference
-        Slice minus its complement, as two independent samples. Its ``n`` is the size of the
-        complement, and its ``p_adjusted`` accounts for the other slices of the measure.
+        Slice minus its complement, as two independent samples. Its ``baseline`` is
+        ``"all other rows"``, or the units of the task in place of rows; its ``n`` is the size of
+        the complement, and its ``p_adjusted`` accounts for the other slices of the measure.
     """
 
     column: str

@@ -81,10 +81,10 @@ def err_ia(g: GroupedRankings, cutoff: int, rel: int = 1, alpha: float = 0.5) ->
 def nerr_ia(
     g: GroupedRankings, cutoff: int | None = None, rel: int = 1, alpha: float = 0.5
 ) -> FloatArray:
-    """Normalised intent-aware expected reciprocal rank: ERR-IA over that of the greedy ideal list.
+    """Normalized intent-aware expected reciprocal rank: ERR-IA over that of the greedy ideal list.
 
     Both are cut at k. It ranges from 0 to e/(e − 1).
-    """
+    """  # noqa: D401  # a noun
     return _normalize_by_ideal(g, cutoff, rel, alpha, _reciprocal_discount)
 
 
@@ -105,10 +105,10 @@ def nrbp(g: GroupedRankings, rel: int = 1, alpha: float = 0.5, patience: float =
 def nnrbp(
     g: GroupedRankings, rel: int = 1, alpha: float = 0.5, patience: float = 0.5
 ) -> FloatArray:
-    """Normalised novelty- and rank-biased precision: NRBP over that of the greedy ideal list.
+    """Normalized novelty- and rank-biased precision: NRBP over that of the greedy ideal list.
 
     It ranges from 0 to e/(e − 1).
-    """
+    """  # noqa: D401  # a noun
     return _normalize_by_ideal(g, None, rel, alpha, partial(_geometric_discount, patience))
 
 

@@ -135,13 +135,13 @@ def ndcg(
     base: float = 2.0,
     ideal: str = "judged",
 ) -> FloatArray:
-    """Normalised discounted cumulative gain: DCG over the DCG of the ideal list.
+    """Normalized discounted cumulative gain: DCG over the DCG of the ideal list.
 
     The ideal list has all judged documents of the topic, in decreasing order of gain, and is cut at
     k. With ``ideal='uncut'`` it is not cut; with ``'retrieved'`` it has the retrieved documents
     only, as in libraries that do not know the others. Gain and discount are those of DCG. It ranges
     from 0 to 1 and is undefined if no judged document has a positive gain.
-    """
+    """  # noqa: D401  # a noun
     gained = _dcg(r, cutoff, dcg, gains, min_grade, base)
     if ideal == "retrieved":
         full, gain = add_gains(r, gains, dcg, min_grade)
@@ -213,12 +213,12 @@ def ndcg_at_levels(r: JudgedRankings, gains: Gains = None) -> FloatArray:
 
 @of_gain("G", aliases=("normalised_gain",), monotone=False)
 def normalized_gain(r: JudgedRankings, gains: Gains = None) -> FloatArray:
-    """Normalised gain: Σ gain / log₂(2 + C − S) over the sum of the gains of the ideal list.
+    """Normalized gain: Σ gain / log₂(2 + C − S) over the sum of the gains of the ideal list.
 
     S is the cumulative gain of the ranking down to and including the document, and C is that of the
     ideal list, in which every rank counts at least 1. This is trec_eval's measure between AP and
     nDCG. It ranges from 0 to 1 and is undefined if no judged document has a positive gain.
-    """
+    """  # noqa: D401  # a noun
     r, gain = add_gains(r, gains)
     best = r.ideal(grade_gain(r.judged_grade, gains))
     listed = best.sum_to(np.maximum(best.gain, 1), r.topic, r.rank)

@@ -170,11 +170,11 @@ def expected_reciprocal_rank(
 def normalized_expected_reciprocal_rank(
     r: JudgedRankings, cutoff: int | None = None, max_grade: int = 4
 ) -> FloatArray:
-    """Normalised expected reciprocal rank: ERR over that of the ideal list.
+    """Normalized expected reciprocal rank: ERR over that of the ideal list.
 
     The ideal list has all judged documents, in decreasing order of grade. It ranges from 0 to 1 and
     is undefined without relevant documents, or if a grade exceeds ``max_grade``.
-    """
+    """  # noqa: D401  # a noun
     best = r.ideal(grade_gain(r.judged_grade))
     ideal_value = _expected_reciprocal_rank(best, best.gain, cutoff, max_grade)
     return expected_reciprocal_rank(r, cutoff, max_grade) / ideal_value

@@ -55,7 +55,7 @@ def caption(
     sentences = [summary(confusion), f"Color: proportion of the true class, by {side}."]
     if (confusion.low == confusion.low).any():
         level = numbers.format_percent(confusion.level)
-        sentences.append(f"On a page, pointing at a cell shows its {level} CI.")
+        sentences.append(f"In the HTML report, hovering over a cell shows its {level} CI.")
     if tuple(before) != confusion.labels:
         sentences.append("Classes that are often confused are adjacent.")
     return " ".join(sentences)

@@ -82,7 +82,7 @@ def _pairs(each: LabelTable, pairs: LabelTable) -> Figure:
         title="Pairs of raters",
         label=f"{shorten_name(measure)} of every pair of {len(names)} raters. {extremes}",
         caption=f"{shorten_name(measure)} of every pair of raters; values of 0 or below have the "
-        f"lightest color. {extremes} On a page, pointing at a cell shows its "
+        f"lightest color. {extremes} In the HTML report, hovering over a cell shows its "
         f"{numbers.format_percent(pairs.level)} CI.",
         spec=shade_cells(cells, ("rater", names), ("other", names), tips, ".1f"),
         head=("pair", shorten_name(measure)),
