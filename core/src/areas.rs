@@ -55,7 +55,9 @@ impl Area {
             "AP" => Ok(Self::Steps),
             "PR-AUC" => Ok(Self::Trapezoids),
             "AP-DG" => Ok(Self::Crossings),
-            _ => Err(PyValueError::new_err(format!("area is {name}, expected AP, PR-AUC or AP-DG"))),
+            _ => Err(PyValueError::new_err(format!(
+                "area is {name}, expected AP, PR-AUC or AP-DG"
+            ))),
         }
     }
 

@@ -16,7 +16,7 @@ mod order;
 pub mod parallel;
 pub mod powers;
 pub mod random;
-pub mod randomise;
+pub mod randomize;
 pub mod ranks;
 pub mod resample;
 pub mod scores;
@@ -48,8 +48,8 @@ mod _core {
     #[pymodule_export]
     use crate::powers::power_sums;
     #[pymodule_export]
-    use crate::randomise::{
-        randomisation, randomisation_exact, randomised_maxima, randomised_ranges,
+    use crate::randomize::{
+        randomization, randomization_exact, randomized_maxima, randomized_ranges,
     };
     #[pymodule_export]
     use crate::ranks::{column_midranks, weighted_quantile};

@@ -473,22 +473,22 @@ impl<'a> Values<'a> {
 }
 
 /// Values less the mean of their column, and 0 where undefined, which leaves sums as they are.
-struct Centred {
+struct Centered {
     values: Vec<f64>,
-    centre: Vec<f64>,
+    center: Vec<f64>,
     /// (unit, column) of each undefined value.
     missing: Vec<(usize, usize)>,
 }
 
-impl Centred {
+impl Centered {
     fn new(crew: Crew, table: Values) -> Self {
-        let centre: Vec<_> = (0..table.columns)
+        let center: Vec<_> = (0..table.columns)
             .map(|column| mean_of_defined(crew.watched(table.rows()).map(|row| row[column])))
             .collect();
         let mut missing = Vec::new();
         let mut values = table.values.to_vec();
         for (at, value) in crew.watched(values.iter_mut()).enumerate() {
-            *value -= centre[at % table.columns];
+            *value -= center[at % table.columns];
             if value.is_nan() {
                 missing.push((at / table.columns, at % table.columns));
                 *value = 0.0;
@@ -496,7 +496,7 @@ impl Centred {
         }
         Self {
             values,
-            centre,
+            center,
             missing,
         }
     }
@@ -523,14 +523,14 @@ pub fn bootstrap_column_means(
     means: &mut [f64],
     errors: &mut [f64],
 ) {
-    let centred = Centred::new(crew, table);
+    let centered = Centered::new(crew, table);
     let units = table.units();
     crew.map_with(
         (Chunks(means, table.columns), Chunks(errors, table.columns)),
         || vec![0; units],
         |counts, replicate, (means, errors)| {
             draw_units(crew, Stream::new(seed, replicate), counts);
-            centred.resample(crew, counts, means, errors);
+            centered.resample(crew, counts, means, errors);
         },
     );
 }
@@ -545,7 +545,7 @@ fn draw_units(crew: Crew, stream: Stream, counts: &mut [u32]) {
     }
 }
 
-impl Centred {
+impl Centered {
     /// The sums and the sums of squares grow where the means and the errors will stand.
     fn resample(&self, crew: Crew, counts: &[u32], means: &mut [f64], errors: &mut [f64]) {
         let columns = means.len();
@@ -566,7 +566,7 @@ impl Centred {
         }
         for (column, &defined) in defined.iter().enumerate() {
             let (sum, squares) = (means[column], errors[column]);
-            means[column] = self.centre[column] + sum / defined as f64;
+            means[column] = self.center[column] + sum / defined as f64;
             errors[column] = standard_error(defined as f64, sum, squares);
         }
     }

@@ -123,8 +123,8 @@ def set_up() -> None:
         weighted_moments=lambda: _core.weighted_moments(score["a"], d["weight"]),
         coarse=lambda: _core.bootstrap_coarse(truth, last, d["weight"], None, 0, 20, 64),
         means=lambda: _core.bootstrap_means(d["said"], 0, 20),
-        signs=lambda: _core.randomisation(sign, 0, 100),
-        deals=lambda: _core.randomised_ranges(sign, 5, 0, 20),
+        signs=lambda: _core.randomization(sign, 0, 100),
+        deals=lambda: _core.randomized_ranges(sign, 5, 0, 20),
         rows=lambda: _core.class_rows(d["shares"], d["classes"], 1e-6),
         blocks=lambda: _core.isotonic_blocks(score["a"], score["a"] + 1),
         fits=lambda: _core.isotonic_fits(level, counts, level),
@@ -177,8 +177,8 @@ def set_up_long() -> None:
         bootstrap_runs=lambda: _core.bootstrap_runs(*ranked, every, ends, weight),
         bootstrap_cells=lambda: _core.bootstrap_cells(one, weight, 1, 0, every),
         bootstrap_means=lambda: _core.bootstrap_means(weight[:, None], 0, every),
-        randomisation=lambda: _core.randomisation(weight[:, None] - 0.5, 0, 10**12),
-        randomised_ranges=lambda: _core.randomised_ranges(d["said"], 5, 0, every),
+        randomization=lambda: _core.randomization(weight[:, None] - 0.5, 0, 10**12),
+        randomized_ranges=lambda: _core.randomized_ranges(d["said"], 5, 0, every),
         distance_sums=lambda: _core.distance_sums(weight[:, None], truth * 1, 2, "manhattan"),
         dunn_distances=lambda: _core.dunn_distances(d["said"], d["classes"], 4, "cosine"),
         some_distances=lambda: _core.distance_sums(
@@ -333,7 +333,7 @@ def handler_raises() -> None:
 def end_with_daemons() -> None:
     """A process ends while threads are still in the core."""
     set_up_long()
-    for name in ("bootstrap_means", "randomisation"):
+    for name in ("bootstrap_means", "randomization"):
         threading.Thread(target=LONG[name], daemon=True).start()
 
     def keep_busy() -> None:

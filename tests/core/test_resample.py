@@ -1,4 +1,4 @@
-"""Bootstrap and randomisation against theory, scikit-learn and plain enumeration."""
+"""Bootstrap and randomization against theory, scikit-learn and plain enumeration."""
 
 import itertools
 import os
@@ -17,8 +17,8 @@ from calipers._core import (
     bootstrap_means,
     bootstrap_scores,
     poisson_counts,
-    randomisation,
-    randomisation_exact,
+    randomization,
+    randomization_exact,
     sum_columns,
 )
 
@@ -254,12 +254,12 @@ def test_means_of_nothing():
 
 def test_memory_order_does_not_matter():
     values = np.random.default_rng(0).normal(size=(20, 3))
-    for function in (lambda v: bootstrap_means(v, 0, 10), lambda v: randomisation(v, 0, 99)):
+    for function in (lambda v: bootstrap_means(v, 0, 10), lambda v: randomization(v, 0, 99)):
         assert_array_equal(function(values), function(np.asfortranarray(values)))
         assert_array_equal(function(values[::2]), function(values[::2].copy()))
 
 
-# ------------------------------------------------------------------------------- randomisation
+# ------------------------------------------------------------------------------- randomization
 
 
 def enumerated(differences):
@@ -269,28 +269,28 @@ def enumerated(differences):
 
 
 @pytest.mark.parametrize("units", [1, 2, 7, 12])
-def test_exact_randomisation_enumerates(units):
+def test_exact_randomization_enumerates(units):
     rng = np.random.default_rng(units)
     # Sums of tenths tie in exact arithmetic, though not in floating point.
     tenths = rng.integers(-4, 5, (units, 2)) / 10
     differences = np.column_stack([rng.normal(0.5, 1, units), np.zeros(units), tenths])
-    assert_array_equal(randomisation_exact(differences), enumerated(differences))
+    assert_array_equal(randomization_exact(differences), enumerated(differences))
 
 
-def test_exact_randomisation_of_thirty_units_of_one_sign():
-    assert_array_equal(randomisation_exact(np.ones((30, 1))), [2])
-    assert_array_equal(randomisation_exact(np.zeros((30, 1))), [2**30])
-    assert_array_equal(randomisation_exact(np.empty((0, 1))), [1])
+def test_exact_randomization_of_thirty_units_of_one_sign():
+    assert_array_equal(randomization_exact(np.ones((30, 1))), [2])
+    assert_array_equal(randomization_exact(np.zeros((30, 1))), [2**30])
+    assert_array_equal(randomization_exact(np.empty((0, 1))), [1])
     with pytest.raises(ValueError, match="31 units"):
-        randomisation_exact(np.ones((31, 1)))
+        randomization_exact(np.ones((31, 1)))
 
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_random_signs_near_all_signs(seed):
     differences = np.random.default_rng(0).normal(0.4, 1, (14, 3))
     replicates = 200_000
-    share = randomisation_exact(differences) / 2**14
-    count = randomisation(differences, seed, replicates)
+    share = randomization_exact(differences) / 2**14
+    count = randomization(differences, seed, replicates)
     assert count.dtype == np.int64
     assert_allclose(count / replicates, share, atol=5 * np.sqrt(0.25 / replicates))
 
@@ -298,7 +298,7 @@ def test_random_signs_near_all_signs(seed):
 def test_many_units_near_the_normal_distribution():
     differences = np.random.default_rng(1).normal(0.05, 1, (1000, 1))
     z = abs(differences.sum()) / np.sqrt((differences**2).sum())
-    p = randomisation(differences, 0, 100_000)[0] / 100_000
+    p = randomization(differences, 0, 100_000)[0] / 100_000
     assert_allclose(p, 2 * stats.norm.sf(z), atol=0.01)
 
 
@@ -361,7 +361,7 @@ results = [
     *core.score_table(positive, score, weight),
     *core.bootstrap_scores(positive[order], last, weight, unit, 1, 50, grid, grid),
     *core.bootstrap_means(values, 1, 500),
-    core.randomisation(values, 1, 5000),
+    core.randomization(values, 1, 5000),
     core.bootstrap_cells(unit, weight, 500, 1, 20),
     core.sum_columns(rng.random((9, n)), unit, 500),
 ]
@@ -403,7 +403,7 @@ MANY = 10**12
         lambda: _core.bootstrap_means(VALUES, 0, MANY),
         lambda: _core.bootstrap_cells(np.zeros(3, np.uint32), np.ones(3), MANY, 0, MANY),
         lambda: _core.sum_columns(VALUES, np.zeros(2, np.uint32), MANY),
-        lambda: _core.randomised_ranges(VALUES, 2, 0, MANY),
+        lambda: _core.randomized_ranges(VALUES, 2, 0, MANY),
         lambda: _core.poisson_counts(0, 0, MANY),
     ],
 )  # fmt: skip

@@ -21,8 +21,8 @@ LONG = {
     "verbs": ["classification", "multiclass", "regression", "retrieval", "operating_point"],
     "core": [
         "bootstrap_scores", "bootstrap_tables", "bootstrap_coarse", "bootstrap_left_out",
-        "bootstrap_runs", "bootstrap_cells", "bootstrap_means", "randomisation",
-        "randomised_ranges", "one_replicate", "distance_sums", "dunn_distances", "some_distances",
+        "bootstrap_runs", "bootstrap_cells", "bootstrap_means", "randomization",
+        "randomized_ranges", "one_replicate", "distance_sums", "dunn_distances", "some_distances",
         "matrix_sums",
     ],
     "files": ["judgments", "judgments_of_dict"],

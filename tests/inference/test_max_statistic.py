@@ -291,7 +291,7 @@ def test_one_sided_tests_look_the_way_that_is_better() -> None:
 @pytest.mark.parametrize("systems", [1, 3])
 def test_maxima_ask_for_tables_that_fit(systems: int) -> None:
     with pytest.raises(ValueError, match="are not 2 measures of"):
-        _core.randomised_maxima(np.ones((4, 2)), [4.0, 4.0], systems, None, 0.1, 0, 10)
+        _core.randomized_maxima(np.ones((4, 2)), [4.0, 4.0], systems, None, 0.1, 0, 10)
 
 
 def test_maxima_counted_by_hand() -> None:

@@ -195,7 +195,7 @@ def test_without_a_residual_there_is_no_test() -> None:
 # ------------------------------------------------------------------------------------- randomized Tukey
 
 
-def test_randomised_tukey_nears_all_deals() -> None:
+def test_randomized_tukey_nears_all_deals() -> None:
     generator = np.random.default_rng(8)
     table = generator.normal(size=(4, 3)) + np.array([0.0, 0.5, 1.5])
     deals = product(permutations(range(3)), repeat=4)
@@ -209,7 +209,7 @@ def test_randomised_tukey_nears_all_deals() -> None:
 
 
 @pytest.mark.parametrize("values", ["any", "tenths"])
-def test_randomised_tukey_is_exact_where_it_can_be(values: str) -> None:
+def test_randomized_tukey_is_exact_where_it_can_be(values: str) -> None:
     """4 units × 3 systems: 1,296 deals; tenths tie, though not in floating point."""
     generator = np.random.default_rng(13)
     table = generator.normal(size=(4, 3)) + np.array([0.0, 0.5, 1.5])
@@ -237,7 +237,7 @@ def test_what_is_critical_has_the_smallest_p_value_that_is_not_small() -> None:
     for level in (0.9, 0.95):
         # Each of 400 pairs of systems at such a distance, by the deals of the same table.
         [found] = omnibus.randomized_tukey(table, 400, level=level)
-        sums = _core.randomised_ranges(table - table.mean(axis=1, keepdims=True), 3, 0, 400)
+        sums = _core.randomized_ranges(table - table.mean(axis=1, keepdims=True), 3, 0, 400)
         p = [((sums >= r - 1e-12).sum() + 1) / 401 for r in sums]
         most = max(float(r[0]) for r, of in zip(sums, p, strict=True) if of > 1 - level)
         assert found.critical == pytest.approx(most / 12, rel=1e-9)
@@ -256,7 +256,7 @@ def test_infinite_values() -> None:
     assert [bool(np.isnan(found.p).any()) for found in both] == [False, True]
 
 
-def test_of_two_systems_it_is_fishers_randomisation() -> None:
+def test_of_two_systems_it_is_fishers_randomization() -> None:
     generator = np.random.default_rng(9)
     table = generator.normal(size=(14, 2, 3)) + np.array([[0.0], [0.6]])
     fishers = paired_tests.randomization(table[:, 0] - table[:, 1], 2**14, 0)

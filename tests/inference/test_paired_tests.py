@@ -73,7 +73,7 @@ def random_differences(generator: np.random.Generator, n: int) -> FloatArray:
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 6, 10])
-def test_exact_randomisation_is_scipys(n: int) -> None:
+def test_exact_randomization_is_scipys(n: int) -> None:
     """20 data sets of each size, all patterns of signs."""
     generator = np.random.default_rng(n)
     for _ in range(20):
@@ -94,7 +94,7 @@ def test_exact_randomisation_is_scipys(n: int) -> None:
             assert ours.p == pytest.approx(min(1.0, theirs.pvalue), abs=1e-12)
 
 
-def test_sampled_randomisation_comes_near_the_exact_one() -> None:
+def test_sampled_randomization_comes_near_the_exact_one() -> None:
     generator = np.random.default_rng(8)
     table = generator.normal(0.4, 1.0, (15, 6))
     exact = paired_tests.randomization(table, 2**15, 0)
@@ -258,7 +258,7 @@ def test_every_result_names_its_sides() -> None:
 
 
 @pytest.mark.parametrize("drawn", [False, True])
-def test_the_sides_of_a_randomisation_meet(drawn: bool) -> None:
+def test_the_sides_of_a_randomization_meet(drawn: bool) -> None:
     """What counts for both sides lies beyond the value or on it."""
     d = np.round(np.random.default_rng(22).normal(0.2, 1, (12, 5)), 1)
     tried = 4095 if drawn else 4096

@@ -248,7 +248,7 @@ def permuted_maxima(
         )
         centered, scales = centered * unit_weights[:, None, :], (unit_weights,)
     flat = centered.reshape(units, systems * measures)
-    maxima = _core.randomised_maxima(
+    maxima = _core.randomized_maxima(
         flat, counted.tolist(), systems, baseline, FLOOR, None if exact else seed, number, *scales
     )
     pairs = systems - 1 if baseline is not None else systems * (systems - 1) // 2

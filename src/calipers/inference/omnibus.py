@@ -399,7 +399,7 @@ def randomized_tukey(
     with np.errstate(invalid="ignore"):
         centered = np.where(complete[:, None, :], cube - cube.mean(axis=1, keepdims=True), 0.0)
     tried, exact = max_statistic.permutation_count(units, k, n_resamples)
-    permuted_ranges = _core.randomised_ranges(
+    permuted_ranges = _core.randomized_ranges(
         centered.reshape(units, k * m), k, None if exact else seed, tried
     )
     name = f"randomized Tukey HSD{', exact' * exact}"

@@ -123,7 +123,7 @@ def randomization(
     # A unit without a value adds nothing, whatever its sign.
     table = np.where(defined[:, sampled_columns], oriented[:, sampled_columns], 0.0)
     counted = np.zeros(len(sizes), np.int64)
-    counted[sampled_columns] = _core.randomisation(table, seed, n_resamples, two_sided)
+    counted[sampled_columns] = _core.randomization(table, seed, n_resamples, two_sided)
     out = []
     for column, (n, exact) in enumerate(zip(sizes, exactly, strict=True)):
         name = "paired randomization, exact" if exact and n else "paired randomization"
@@ -131,7 +131,7 @@ def randomization(
             p = NAN
         elif exact:
             defined_differences = oriented[defined[:, column], column][:, None]
-            p = float(_core.randomisation_exact(defined_differences, two_sided)[0]) / 2.0**n
+            p = float(_core.randomization_exact(defined_differences, two_sided)[0]) / 2.0**n
         else:
             p = (int(counted[column]) + 1) / (n_resamples + 1)
         out.append(TestResult(p, name, alternative))

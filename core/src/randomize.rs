@@ -1,4 +1,4 @@
-//! Tests by randomisation. What a replicate draws depends on the seed, its own number and the place
+//! Tests by randomization. What a replicate draws depends on the seed, its own number and the place
 //! of the unit, and counts are whole numbers, so any number of threads finds the same.
 
 #![allow(clippy::inline_always)] // only so do loops become vectors of the width that is found
@@ -535,12 +535,12 @@ fn tail(two_sided: bool) -> Tail {
     if two_sided { Tail::Both } else { Tail::Upper }
 }
 
-/// `randomisation(differences, seed, replicates, two_sided=True)`: of paired differences of units
+/// `randomization(differences, seed, replicates, two_sided=True)`: of paired differences of units
 /// (rows) in measures (columns), how many replicates with random signs are at least as extreme.
 #[pyfunction]
 #[pyo3(signature = (differences, seed, replicates, two_sided=true))]
 #[allow(clippy::needless_pass_by_value)]
-pub fn randomisation<'py>(
+pub fn randomization<'py>(
     py: Python<'py>,
     differences: PyReadonlyArray2<'py, f64>,
     seed: u64,
@@ -557,12 +557,12 @@ pub fn randomisation<'py>(
     Ok(detached(py, [replicates, values.len()], work)?.into_pyarray(py))
 }
 
-/// `randomisation_exact(differences, two_sided=True)`: the same count over all 2^n patterns of
+/// `randomization_exact(differences, two_sided=True)`: the same count over all 2^n patterns of
 /// signs.
 #[pyfunction]
 #[pyo3(signature = (differences, two_sided=true))]
 #[allow(clippy::needless_pass_by_value)]
-pub fn randomisation_exact<'py>(
+pub fn randomization_exact<'py>(
     py: Python<'py>,
     differences: PyReadonlyArray2<'py, f64>,
     two_sided: bool,
@@ -582,13 +582,13 @@ pub fn randomisation_exact<'py>(
     Ok(detached(py, [columns, 1 << units.div_ceil(2), units], work)?.into_pyarray(py))
 }
 
-/// `randomised_ranges(values, systems, seed, replicates)`: of values of units (rows), all measures
+/// `randomized_ranges(values, systems, seed, replicates)`: of values of units (rows), all measures
 /// of the first system, then of the next (columns), per replicate and measure the largest less the
 /// smallest sum of a system, with the values of each unit dealt out to the systems at random; with
 /// None for a seed, in the first of all the ways there are.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)]
-pub fn randomised_ranges<'py>(
+pub fn randomized_ranges<'py>(
     py: Python<'py>,
     values: PyReadonlyArray2<'py, f64>,
     systems: usize,
@@ -617,15 +617,15 @@ pub fn randomised_ranges<'py>(
     )
 }
 
-/// `randomised_maxima(values, units, systems, baseline, floor, seed, replicates, scales=None)`: of
-/// values as `randomised_ranges` takes them, dealt out in the same way, per replicate and measure
+/// `randomized_maxima(values, units, systems, baseline, floor, seed, replicates, scales=None)`: of
+/// values as `randomized_ranges` takes them, dealt out in the same way, per replicate and measure
 /// the largest |t|, t and -t of the pairs of systems, the later less the earlier, or each less the
 /// baseline. `units` says of each measure how many units count, `scales` (units, measures) what
 /// their values have been multiplied by, so that their means are weighted.
 #[pyfunction]
 #[pyo3(signature = (values, units, systems, baseline, floor, seed, replicates, scales=None))]
 #[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
-pub fn randomised_maxima<'py>(
+pub fn randomized_maxima<'py>(
     py: Python<'py>,
     values: PyReadonlyArray2<'py, f64>,
     units: Vec<f64>,
@@ -721,7 +721,7 @@ mod tests {
     }
 
     #[test]
-    fn randomisation_nears_the_exact_share() {
+    fn randomization_nears_the_exact_share() {
         for tail in [Tail::Both, Tail::Upper] {
             let exact =
                 tested(|crew| count_extreme_exactly(crew, table(1), tail))[0] as f64 / 4096.0;

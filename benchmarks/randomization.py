@@ -1,6 +1,6 @@
 """Paired randomization tests against SciPy, in one run; prints a Markdown table of ratios.
 
-    python benchmarks/randomisation.py
+    python benchmarks/randomization.py
 
 10,000 randomizations of 20 measures × 10 pairs of systems × 250 topics. SciPy does a share of the
 columns, all at once as its ``axis`` allows, and its times are scaled up to all of them.
