@@ -41,11 +41,11 @@ class SampledRankings(GroupedRankings):
     group_names : tuple of str
         Names of the G strata, in bytewise order within a topic.
     judgments : ndarray of shape (G + 1,)
-        Offsets of the strata in ``document``, ``part``, ``level`` and ``inclusion``.
+        Offsets of the strata in ``document``, ``block``, ``level`` and ``inclusion``.
     document : ndarray of shape (J,)
         Document of each entry of the pool, as an index among those of the topic.
-    part : ndarray of shape (J,)
-        Always 0: strata have no parts.
+    block : ndarray of shape (J,)
+        Always 0: strata are not divided into blocks.
     level : ndarray of shape (J,)
         Grade of each document of the pool; negative if it was not sampled.
     inclusion : ndarray of shape (J,)
