@@ -15,7 +15,7 @@ from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import intervals
 from calipers.inference.influence import STEP
 from calipers.inference.intervals import Interval
-from calipers.inference.point_estimate import PointEstimate, lazy_difference
+from calipers.inference.point_estimate import JointDistribution, PointEstimate, lazy_difference
 from calipers.inference.transformations import SCALES
 from calipers.inference.variance_estimators import Influence, StandardError, VarianceEstimator
 from calipers.statistics import ClusterMoments, ClusterSeparation, FloatArray, IntArray
@@ -259,7 +259,7 @@ def estimate_geometry(
 
 
 @dataclass(frozen=True, eq=False)
-class _PairedClusterings:
+class _PairedClusterings(JointDistribution):
     """Joint distribution of two clusterings of the same points.
 
     Their difference depends on the points that are in different clusters.

@@ -27,8 +27,19 @@ from calipers.inference.multinomial_cells import (
     posterior_interval,
     zero_rounding,
 )
-from calipers.inference.point_estimate import Limits, PointEstimate, UnitGroups, lazy_difference
-from calipers.inference.variance_estimators import Influence, StandardError, VarianceEstimator
+from calipers.inference.point_estimate import (
+    JointDistribution,
+    Limits,
+    PointEstimate,
+    UnitGroups,
+    lazy_difference,
+)
+from calipers.inference.variance_estimators import (
+    Influence,
+    StandardError,
+    VarianceEstimator,
+    has_same_values,
+)
 from calipers.statistics import ConfusionMatrix, FloatArray, SparseConfusionMatrix
 
 if TYPE_CHECKING:
@@ -52,6 +63,8 @@ class ClassCounts:
     cells: MultinomialCells
     settings: Settings
     joint_measures: tuple[Any, ...] = ()
+    #: Class of each row, if rows are available.
+    truth: npt.NDArray[np.integer[Any] | np.bool_] | None = field(default=None, repr=False)
     _spread: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
     _probable: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
     _paired_counts: list[PairedCounts] = field(default_factory=list, repr=False)
@@ -75,10 +88,11 @@ class ClassCounts:
             matrix: ConfusionMatrix = SparseConfusionMatrix(
                 cells.counts, squares, cells.cell_index, labels, len(truth)
             )
-            return cls(matrix, cells, settings, together)
+            return cls(matrix, cells, settings, together, truth)
         counts = cells.onto((0, 1), cells.counts)
         squares = counts if weight is None else cells.onto((0, 1), cells.squares)
-        return cls(ConfusionMatrix(counts, squares, labels, len(truth)), cells, settings, together)
+        matrix = ConfusionMatrix(counts, squares, labels, len(truth))
+        return cls(matrix, cells, settings, together, truth)
 
     @classmethod
     def from_matrix(
@@ -561,7 +575,7 @@ class PairedCounts:
 
 
 @dataclass(frozen=True, eq=False)
-class _CountsDistribution:
+class _CountsDistribution(JointDistribution):
     """Joint distribution of the counts of two systems on the same rows.
 
     Their cells are resampled together. The difference of proportions of all rows depends only on
@@ -570,6 +584,12 @@ class _CountsDistribution:
 
     measure: Any
     counts: ClassCounts
+
+    def is_joint_with(self, second: JointDistribution) -> bool:
+        """Check whether the counts are of rows with the same truth."""
+        return isinstance(second, _CountsDistribution) and has_same_values(
+            self.counts.truth, second.counts.truth
+        )
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """Return the difference, from the cells of truth × first × second."""

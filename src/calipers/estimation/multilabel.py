@@ -18,7 +18,7 @@ from calipers.estimation.undefined import undefined_reasons
 from calipers.inference.gradients import class_gradient
 from calipers.inference.intervals import Interval
 from calipers.inference.method_limits import FEW_OF_LABEL, MOST_REDRAWN
-from calipers.inference.point_estimate import PointEstimate
+from calipers.inference.point_estimate import JointDistribution, PointEstimate
 from calipers.inference.resampling import row_means
 from calipers.inference.variance_estimators import Influence, VarianceEstimator
 from calipers.statistics import FloatArray, LabelMatrices, Moments
@@ -202,7 +202,7 @@ def _is_scarce(measure: Any, matrices: LabelMatrices) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class RowValues:
+class RowValues(JointDistribution):
     """Sample of rows with a value each, NaN if undefined.
 
     The estimate is a measure of the mean of the defined values. ``value_range`` is as in
@@ -344,7 +344,7 @@ def estimate_defined_rows(
 
 
 @dataclass(frozen=True, eq=False)
-class _StreamedDistribution:
+class _StreamedDistribution(JointDistribution):
     """Joint distribution of two :class:`RowValues` whose rows are streamed."""
 
     rows: int

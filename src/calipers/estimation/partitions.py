@@ -16,8 +16,13 @@ from calipers.inference import intervals
 from calipers.inference.influence import STEP
 from calipers.inference.intervals import ROUNDING, Interval
 from calipers.inference.method_limits import FEW_OF_CELL
-from calipers.inference.point_estimate import PointEstimate, UnitGroups
-from calipers.inference.variance_estimators import Influence, StandardError, VarianceEstimator
+from calipers.inference.point_estimate import JointDistribution, PointEstimate, UnitGroups
+from calipers.inference.variance_estimators import (
+    Influence,
+    StandardError,
+    VarianceEstimator,
+    has_same_values,
+)
 from calipers.statistics import ContingencyTable, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -394,7 +399,7 @@ def _nanmean(values: FloatArray) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class _PartitionDistribution:
+class _PartitionDistribution(JointDistribution):
     """Joint distribution of two clusterings of the same points.
 
     The cells of class × first × second are drawn together.
@@ -402,6 +407,12 @@ class _PartitionDistribution:
 
     measure: Any
     partition: PartitionRows
+
+    def is_joint_with(self, second: JointDistribution) -> bool:
+        """Check whether the points have the same classes in both."""
+        return isinstance(second, _PartitionDistribution) and has_same_values(
+            self.partition.truth, second.partition.truth
+        )
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """Return the difference of two point estimates, with a standard error from the draws.

@@ -14,6 +14,7 @@ from calipers.inference import bayesian_bootstrap
 from calipers.inference.intervals import Interval
 from calipers.inference.method_limits import FEW_OF_CATEGORY
 from calipers.inference.point_estimate import (
+    JointDistribution,
     PointEstimate,
     UnitGroups,
     UnitSummary,
@@ -224,7 +225,7 @@ def _measure_range(measure: Any, ratings: Ratings) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class _RaterDistribution:
+class _RaterDistribution(JointDistribution):
     """Joint distribution of two sets of raters on the same items.
 
     Either may have two or more ratings of an item.

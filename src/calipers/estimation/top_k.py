@@ -11,7 +11,7 @@ from calipers.caching import cached_property
 from calipers.estimation.proportions import proportion_intervals
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference.multinomial_cells import MultinomialCells
-from calipers.inference.point_estimate import PointEstimate, lazy_difference
+from calipers.inference.point_estimate import JointDistribution, PointEstimate, lazy_difference
 from calipers.inference.variance_estimators import Influence, StandardError, VarianceEstimator
 from calipers.statistics import ClassRanks, FloatArray, rank_cells
 
@@ -135,7 +135,7 @@ def error_of_cells(cells: MultinomialCells, by_cell: FloatArray) -> StandardErro
 
 
 @dataclass(frozen=True, eq=False)
-class _CreditDistribution:
+class _CreditDistribution(JointDistribution):
     """Joint distribution of the credits of two systems on the same rows.
 
     Their differences take few distinct values, and the counts of these are resampled.

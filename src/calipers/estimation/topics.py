@@ -14,7 +14,7 @@ from calipers.estimation.proportions import proportion_intervals
 from calipers.inference import bayesian_bootstrap, intervals, paired_tests
 from calipers.inference.intervals import Interval
 from calipers.inference.method_limits import n_randomizations
-from calipers.inference.point_estimate import Limits, PointEstimate, UnitValues
+from calipers.inference.point_estimate import JointDistribution, Limits, PointEstimate, UnitValues
 from calipers.inference.resampling import weighted_means
 from calipers.inference.summaries import Summary
 from calipers.inference.variance_estimators import Influence, StandardError, VarianceEstimator
@@ -413,7 +413,7 @@ def _function_t(
 
 
 @dataclass(frozen=True, eq=False)
-class TopicRows(TopicSummary):
+class TopicRows(TopicSummary, JointDistribution):
     """Values per topic, with the name of their unit."""
 
     unit: str = "topics"

@@ -8,7 +8,7 @@ A point estimate has those of the following components that exist for it:
     law          an exact joint distribution: binomial proportions, cells of a table, topics
     methods      intervals from this joint distribution, by the names used in the policy
 
-Point estimates on the same units can be subtracted (``a - b``), added (:func:`weighted_sum`) and
+Point estimates on the same rows can be subtracted (``a - b``), added (:func:`weighted_sum`) and
 transformed by functions (:func:`apply_function`); their uncertainty is propagated. The choice of
 interval and test is in :mod:`calipers.inference.method_selection`.
 """
@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -179,11 +179,20 @@ class UnitGroups:
 # --- Readings -------------------------------------------------------------------------------------
 
 
-class JointDistribution(Protocol):
+class JointDistribution:
     """Exact joint distribution of point estimates."""
+
+    def is_joint_with(self, second: JointDistribution) -> bool:
+        """Check whether there is a joint distribution with the second one, of the same rows.
+
+        It does not exist if rows that share a cell of truth and prediction may differ in the truth
+        of the second.
+        """
+        return type(self) is type(second)
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """Return the first minus the second estimate, on the same units."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -208,6 +217,8 @@ class PointEstimate:
     n_total: int | None = None
     weight: FloatArray | None = None
     clusters: ClusterIndex | None = None
+    #: What stands for its rows, where an evaluation has several sets of them (:meth:`with_rows`).
+    rows: object = None
     #: The order of its rows in time, where that is known.
     order: TimeOrder | None = None
     #: Whether weights were unequal, if rows and weights were not kept; and whether they were not.
@@ -280,10 +291,33 @@ class PointEstimate:
     #: apply.
     procedure_by_method: Callable[[str], Procedure | None] | None = None
 
+    def with_rows(self, rows: object) -> PointEstimate:
+        """Return the estimate with an object that stands for its rows.
+
+        Only estimates with the same object are subtracted or added as those of the same rows.
+        """
+        influence = self.influence
+
+        def influence_of_rows() -> Influence | None:
+            result = None if influence is None else influence()
+            if result is None:
+                return None
+            return replace(result, space=replace(result.space, rows=rows))
+
+        return replace(self, rows=rows, influence=None if influence is None else influence_of_rows)
+
     def __sub__(self, other: PointEstimate) -> PointEstimate:
         """Return the difference on the same units."""
-        if self.joint_distribution is not None:
-            return self.joint_distribution.difference(self, other)
+        if self.rows is not other.rows:
+            raise ValueError(
+                "the estimates are of different rows; expected the same, or two_samples."
+                "independent_difference"
+            )
+        joint, second_joint = self.joint_distribution, other.joint_distribution
+        if joint is not None and second_joint is not None:
+            if joint.is_joint_with(second_joint):
+                return joint.difference(self, other)
+            return self._difference_by_influence(other)
         of_units = self.units is not None and other.units is not None
         return self.difference(
             other,
@@ -296,6 +330,31 @@ class PointEstimate:
             group_jackknife=lazy_difference(self.group_jackknife, other.group_jackknife),
             has_few_units=lambda: self.has_few_units() or other.has_few_units(),
             is_biased=self.is_biased,
+        )
+
+    def _difference_by_influence(self, second: PointEstimate) -> PointEstimate:
+        """Return the difference on the same rows, of which each estimate has a truth of its own.
+
+        There are no common cells, nor replicates of them, but each row has an influence on both.
+        """
+        influence = lazy_difference(self.influence, second.influence)
+        row_influence: Influence | None = None if influence is None else influence()
+        units = None
+        if row_influence is not None:
+            weight, clusters = row_influence.space.weight, row_influence.space.clusters
+            total = float(len(row_influence.column)) if weight is None else float(weight.sum())
+            values = row_influence.unit_values(total)
+            if weight is not None:
+                clusters = None if clusters is None else clusters.take_rows(weight > 0)
+                weight = weight[weight > 0]
+            mean = Moments.from_rows(values, weight).mean
+            units = UnitValues(values - mean + (self.value - second.value), weight, clusters)
+        return self.difference(
+            second,
+            kind="difference of truths",
+            influence=influence,
+            units=units,
+            has_few_units=lambda: self.has_few_units() or second.has_few_units(),
         )
 
     def difference(self, second: PointEstimate, **overrides: Any) -> PointEstimate:
@@ -388,6 +447,7 @@ _SHARED = (
     "higher_is_better",
     "weight",
     "clusters",
+    "rows",
     "order",
     "has_unequal_weights",
     "is_reduced",

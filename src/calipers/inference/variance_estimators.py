@@ -9,16 +9,19 @@ belong to the variance estimator, whose norm is the standard error.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.inference.clusters import cr2
 from calipers.statistics import Moments, effective_size_of
 from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    from typing_extensions import Self
 
     from calipers.inference.clusters import ClusterIndex
     from calipers.statistics import FloatArray
@@ -46,12 +49,15 @@ class VarianceEstimator:
     In this class a column is weight times the influence of each row, and the norm is √ΣI²; for
     clusters it is the CR2 error of the sums by cluster (:func:`calipers.inference.clusters.cr2`).
     ``denominator`` is the contribution of each row to the denominator of the value, by default its
-    weight: for example 1 if it is in TP + FP + FN, and 0 otherwise.
+    weight: for example 1 if it is in TP + FP + FN, and 0 otherwise. ``rows`` is any object that
+    stands for the rows, such as the table that they are from; columns of different ones are not
+    added, even if they have the same length.
     """
 
     weight: FloatArray | None = None
     clusters: ClusterIndex | None = None
     denominator: FloatArray | None = field(kw_only=True, default=None)
+    rows: object = field(kw_only=True, default=None)
 
     def standard_error(self, column: FloatArray) -> float:
         """Return the norm of a column."""
@@ -90,6 +96,14 @@ class VarianceEstimator:
         """Return the influence of each cluster and its contribution to the denominator."""
         assert self.clusters is not None
         return self.clusters.cluster_sums(self.influence_values(column), self.denominator)
+
+    def has_same_rows(self, second: VarianceEstimator) -> bool:
+        """Check whether both are about the same rows, with the same weights and clusters."""
+        return (
+            self.rows is second.rows
+            and has_same_values(self.weight, second.weight)
+            and has_same_values(*(e.clusters.code if e.clusters else None for e in (self, second)))
+        )
 
     def is_compatible(self, second: VarianceEstimator) -> bool:
         """Check whether columns of both estimators can be added."""
@@ -250,6 +264,92 @@ class MeanVariance(VarianceEstimator):
         )
 
 
+def has_same_values(first: npt.NDArray[Any] | None, second: npt.NDArray[Any] | None) -> bool:
+    """Check whether two arrays are the same, or have the same values; None equals None."""
+    if first is None or second is None or first is second:
+        return first is second
+    return np.array_equal(first, second)
+
+
+@dataclass(frozen=True, eq=False)
+class DisjointRows(VarianceEstimator):
+    """Variance estimator of several sets of rows that have none in common, one after the other.
+
+    Parameters
+    ----------
+    subsets : tuple of VarianceEstimator
+        Estimators of the columns of each set. They have clusters, with common codes, or none has.
+    sizes : tuple of int
+        Number of rows of each set.
+
+    Notes
+    -----
+    A column is that of all rows; :meth:`embed` places that of one set in it. Where rows are
+    independent the variance is the sum over the sets. Clusters may have rows in several sets, so
+    that their sums are over all of them: the components of :func:`calipers.inference.clusters.cr2`.
+    """
+
+    subsets: tuple[VarianceEstimator, ...] = field(kw_only=True)
+    sizes: tuple[int, ...] = field(kw_only=True)
+
+    @classmethod
+    def from_subsets(cls, subsets: Sequence[VarianceEstimator], sizes: Sequence[int]) -> Self:
+        """Create the estimator of sets of rows, each with its number of rows."""
+        indices = [subset.clusters for subset in subsets]
+        clusters = None
+        if any(index is not None for index in indices):
+            codes = [index.code for index in indices if index is not None]
+            first = next(index for index in indices if index is not None)
+            if len(codes) < len(indices):
+                raise ValueError("some of the sets of rows have clusters, expected all or none")
+            clusters = replace(first, code=np.concatenate(codes), weight=None)
+        return cls(None, clusters, subsets=tuple(subsets), sizes=tuple(sizes))
+
+    @property
+    def slices(self) -> list[slice]:
+        """Slice of each set in a column."""
+        stops = np.cumsum(self.sizes).tolist()
+        return [slice(a, b) for a, b in zip([0, *stops[:-1]], stops, strict=True)]
+
+    def embed(self, index: int, influence: Influence) -> Influence:
+        """Return the influence of the rows of one set as that of all rows, 0 on the others.
+
+        It includes the corrections of its own estimator, unless rows are clustered.
+        """
+        if not self.subsets[index].has_same_rows(influence.space):
+            raise ValueError(f"the influence is that of other rows than those of set {index}")
+        column = np.zeros(sum(self.sizes))
+        column[self.slices[index]] = influence.corrected.column
+        return replace(influence, column=column, space=self)
+
+    def has_same_rows(self, second: VarianceEstimator) -> bool:
+        """Check whether both have the same sets of rows."""
+        return (
+            isinstance(second, DisjointRows)
+            and self.sizes == second.sizes
+            and all(a.has_same_rows(b) for a, b in zip(self.subsets, second.subsets, strict=True))
+        )
+
+    def combine(self, second: VarianceEstimator) -> VarianceEstimator:
+        """Return the estimator of sums of columns of both."""
+        return self
+
+    def cluster_sums(self, column: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the influence of each cluster and its contribution, for each set of rows."""
+        assert self.clusters is not None
+        sums = []
+        for subset, rows in zip(self.subsets, self.slices, strict=True):
+            assert subset.clusters is not None
+            index = replace(subset.clusters, size=self.clusters.size)
+            sums.append(index.cluster_sums(column[rows], subset.denominator))
+        influence, contributions = zip(*sums, strict=True)
+        return np.array(influence), np.array(contributions)
+
+    def cluster_error(self, column: FloatArray) -> StandardError:
+        """Return the standard error of clustered rows, with its degrees of freedom."""
+        return _cluster_error(*cr2(*self.cluster_sums(column)))
+
+
 def _bessel_factor(n: float) -> float:
     """Return n/(n − 1); NaN if n is at most 1."""
     return n / (n - 1) if n > 1 else NAN
@@ -267,28 +367,37 @@ class Influence:
     name: str = "delta"
 
     def __add__(self, other: Influence) -> Influence:
-        if not self.space.is_compatible(other.space):
-            return self.corrected + other.corrected
-        name = self.name if self.name == other.name else "delta"
-        space = self.space.combine(other.space)
-        return replace(self, column=self.column + other.column, space=space, name=name)
+        return self._combine(other, 1.0)
+
+    def __sub__(self, other: Influence) -> Influence:
+        return self._combine(other, -1.0)
 
     def __rmul__(self, factor: float) -> Influence:
         return replace(self, column=factor * self.column)
 
-    def __sub__(self, other: Influence) -> Influence:
-        if self.space.is_compatible(other.space):
-            with np.errstate(invalid="ignore"):  # two infinite losses have no difference
-                column = self.column - other.column
-            return replace(self, column=column, space=self.space.combine(other.space))
-        return self.corrected - other.corrected
+    def _combine(self, second: Influence, sign: float) -> Influence:
+        """Return the sum of this influence and ``sign`` times another one of the same rows."""
+        if not self.space.has_same_rows(second.space):
+            raise ValueError(
+                "the estimates are of different rows, or of different weights or clusters; "
+                "expected the same (see DisjointRows for rows that have none in common)"
+            )
+        if not self.space.is_compatible(second.space):
+            return self.corrected._combine(second.corrected, sign)
+        name = self.name if self.name == second.name or sign < 0 else "delta"
+        with np.errstate(invalid="ignore"):  # two infinite losses have no difference
+            column = self.column + second.column if sign > 0 else self.column - second.column
+        return replace(self, column=column, space=self.space.combine(second.space), name=name)
 
     @property
     def corrected(self) -> Influence:
         """The same influence with corrections included, to be added to any other of these rows."""
         estimator = self.space
         space = VarianceEstimator(
-            estimator.weight, estimator.clusters, denominator=estimator.denominator
+            estimator.weight,
+            estimator.clusters,
+            denominator=estimator.denominator,
+            rows=estimator.rows,
         )
         return replace(self, column=estimator.corrected_influence(self.column), space=space)
 

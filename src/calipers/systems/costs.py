@@ -16,7 +16,7 @@ from calipers.estimation.regression import SortedRows
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import intervals, proportions
 from calipers.inference.intervals import Interval
-from calipers.inference.point_estimate import Limits, PointEstimate
+from calipers.inference.point_estimate import JointDistribution, Limits, PointEstimate
 from calipers.statistics import FloatArray, Moments, NumericRows
 from calipers.systems.base import SystemOutput, check_named_classes
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class CostRows(SortedRows):
+class CostRows(SortedRows, JointDistribution):
     """Sorted costs of rows, for quantiles; each cost is an error from a prediction of 0."""
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
