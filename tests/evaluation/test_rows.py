@@ -31,6 +31,7 @@ def test_slices_have_the_new_settings() -> None:
     for one, other in ((made, 0.95), (changed, 0.5)):
         slices = one.slices(None)
         assert slices is not None
+        assert slices.level == other  # which comparisons within slices have too
         assert {row.estimate.level for row in slices} == {other}
         assert {row.vs_rest.level for row in slices if row.vs_rest is not None} == {other}
 

@@ -50,8 +50,8 @@ def estimate_from_statistic(
     The estimate has what is known of its sampling distribution from the statistic alone; None is
     returned for statistics of other types. ``together`` uses areas as the core accumulates them, in
     constant memory; otherwise they are computed as those of a slice are, so that equal tables have
-    equal areas to the last digit. ``second_pass_statistic`` returns the merged statistic of a second
-    pass over independent rows.
+    equal areas to the last digit. ``second_pass_statistic`` returns the merged statistic of a
+    second pass over independent rows.
     """
     measure = apply_measure(measure, statistic)
     if isinstance(statistic, LabelMatrices):
