@@ -132,7 +132,7 @@ def compare_splits(
         fold_values = values.sources
         read, better, pooled, notes = (
             fold_values.values,
-            fold_values.better,
+            fold_values.higher_is_better,
             fold_values.pooled_values,
             fold_values.notes,
         )
