@@ -257,6 +257,7 @@ def growth(
 
 
 def _count_relevant(pooled: Mapping[str, Iterable[str]], judgments: Judgments, rel: int) -> int:
+    """Count the relevant documents of the pools of all topics."""
     return sum(
         judgments.get(topic, {}).get(document, -1) >= rel
         for topic, documents in pooled.items()
