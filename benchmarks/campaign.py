@@ -140,7 +140,7 @@ def orders(number: int) -> None:
             of = {name: ranking[topic] for name, ranking in made.items()}
             queue = pooling.JudgingQueue(of, "move-to-front" if method == "depth" else method,
                                    topic=topic, burn_in=10**6 if method == "depth" else 10)  # fmt: skip
-            order = pooling.order(queue, relevant)
+            order = pooling.simulate_judging(queue, relevant)
             reached = len(relevant & set(order))
             for k, share in enumerate((0.1, 0.25, 0.5)):
                 first = order[: round(share * len(order))]

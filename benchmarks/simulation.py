@@ -21,7 +21,7 @@ from worlds.world import Trial, World
 
 from calipers.estimation.topics import estimate_over_topics
 from calipers.evaluation.compare import system_pairs
-from calipers.evaluation.rows import RowSystems
+from calipers.evaluation.rows import InMemorySample
 from calipers.inference import hypotheses, method_selection
 from calipers.inference.hypotheses import Hypothesis
 from calipers.inference.intervals import Interval
@@ -144,7 +144,7 @@ def readings(evaluation: Evaluation, settings: Settings) -> Iterator[tuple[str, 
             yield str(measure), reading
         return
     [name] = source.systems
-    if not isinstance(source, RowSystems):
+    if not isinstance(source, InMemorySample):
         topics = [source.topic_rows(name, j, settings) for j in range(len(source.measures))]
         yield from zip(map(str, source.measures), estimate_over_topics(topics), strict=True)
         return

@@ -50,8 +50,8 @@ def test_how_a_pool_grows_with_systems_beside_every_choice_of_them() -> None:
         np.mean([len(set().union(*(RUNS[r][:4] for r in of))) for of in combinations(RUNS, m)])
         for m in (1, 2, 3)
     ]
-    assert pooling.growth_with_groups(RANKINGS, 4) == pytest.approx(expected)
-    grouped = pooling.growth_with_groups(RANKINGS, 4, {"A": "x", "B": "x", "C": "y"})
+    assert pooling.expected_pool_sizes(RANKINGS, 4) == pytest.approx(expected)
+    grouped = pooling.expected_pool_sizes(RANKINGS, 4, {"A": "x", "B": "x", "C": "y"})
     assert grouped == pytest.approx([(6 + 4) / 2, 8])
 
 
@@ -84,7 +84,7 @@ def test_what_each_group_brings_alone() -> None:
     ],
 )  # fmt: skip
 def test_weights(weight: str, expected: dict[str, float]) -> None:
-    found = pooling.weights(RANKINGS, "1", weight)
+    found = pooling.document_weights(RANKINGS, "1", weight)
     assert {d: found[d] for d in expected} == pytest.approx(expected, abs=5e-7)
     assert list(found) == sorted(found, key=lambda d: (-found[d], d))
     taken = pooling.select_top_documents(RANKINGS, 4, weight)["1"]
@@ -96,19 +96,19 @@ def test_weights(weight: str, expected: dict[str, float]) -> None:
 @pytest.mark.parametrize(
     ("what", "message"),
     [
-        (lambda: pooling.weights(RANKINGS, "1", "borda"), "weight is 'borda'"),
+        (lambda: pooling.document_weights(RANKINGS, "1", "borda"), "weight is 'borda'"),
         (
-            lambda: pooling.weights(RANKINGS, "1", "rbp", 1.0),
+            lambda: pooling.document_weights(RANKINGS, "1", "rbp", 1.0),
             "parameter of rbp is 1, expected more",
         ),
-        (lambda: pooling.weights(RANKINGS, "1", "rrf", -1), "parameter of rrf is -1"),
+        (lambda: pooling.document_weights(RANKINGS, "1", "rrf", -1), "parameter of rrf is -1"),
         (lambda: pooling.depth_pool(RANKINGS, 0), "depth is 0"),
         (lambda: pooling.contributions(RANKINGS, "every"), "depth is 'every', expected a whole"),
         (
             lambda: pooling.depth_pool(RANKINGS, "every"),
             "depth is 'every', expected a whole number",
         ),
-        (lambda: pooling.select_top_documents(RANKINGS, True), "number is True"),
+        (lambda: pooling.select_top_documents(RANKINGS, True), "n_documents is True"),
         (lambda: pooling.JudgingQueue(RUNS, "best"), "method is 'best'"),
         (lambda: pooling.JudgingQueue({}), "has no rankings"),
         (lambda: pooling.JudgingQueue(RUNS, max_documents=0), "max_documents is 0"),
@@ -132,7 +132,9 @@ def test_what_is_wrong_is_told(what: Any, message: str) -> None:
     ],
 )
 def test_orders_that_judgments_make(method: str, expected: str) -> None:
-    assert pooling.order(pooling.JudgingQueue(RUNS, method), RELEVANT) == expected.split()
+    assert (
+        pooling.simulate_judging(pooling.JudgingQueue(RUNS, method), RELEVANT) == expected.split()
+    )
 
 
 @pytest.mark.parametrize("method", sorted(pooling.METHODS))
@@ -140,7 +142,7 @@ def test_a_queue_goes_on_where_it_was(method: str) -> None:
     """Made anew from the judgments it asks for the same; a topic ends with its cap, and begins with
     best ranks; what was put aside does not come until it is no longer."""
     how: dict[str, Any] = {"topic": "7", "seed": 3, "burn_in": 3}
-    whole = pooling.order(pooling.JudgingQueue(RUNS, method, **how), RELEVANT)
+    whole = pooling.simulate_judging(pooling.JudgingQueue(RUNS, method, **how), RELEVANT)
     assert sorted(whole) == sorted({d for of in RUNS.values() for d in of})
     assert whole[:3] == ["d1", "d10", "d2"]
     for judged in range(1, 12):
@@ -151,7 +153,11 @@ def test_a_queue_goes_on_where_it_was(method: str) -> None:
         again.judge(whole[0], relevant=True)  # it was judged already
         assert again.next() == whole[judged]
     assert (
-        len(pooling.order(pooling.JudgingQueue(RUNS, method, max_documents=5, **how), RELEVANT))
+        len(
+            pooling.simulate_judging(
+                pooling.JudgingQueue(RUNS, method, max_documents=5, **how), RELEVANT
+            )
+        )
         == 5
     )
 
@@ -164,7 +170,7 @@ def test_draws_find_relevant_documents_early() -> None:
     for seed in range(4):
         for topic in "12":
             queue = pooling.JudgingQueue(runs, "thompson", seed=seed, topic=topic)
-            made = pooling.order(queue, set(runs["good"]))
+            made = pooling.simulate_judging(queue, set(runs["good"]))
             assert sum(d.startswith("r") for d in made[:40]) > 20
             orders.add(tuple(made))
     assert len(orders) == 8
@@ -332,7 +338,7 @@ def test_all_is_as_deep_as_the_longest_run() -> None:
     longest = max(len(of) for run in RANKINGS.values() for of in run.values())
     for depth in ("all", longest, None):
         assert pooling.contributions(RANKINGS, depth) == pooling.contributions(RANKINGS, 10**6)
-        assert pooling.growth_with_groups(RANKINGS, depth)[-1] == sum(
+        assert pooling.expected_pool_sizes(RANKINGS, depth)[-1] == sum(
             len({d for run in RANKINGS.values() for d in run.get(topic, ())})
             for topic in {t for run in RANKINGS.values() for t in run}
         )

@@ -784,7 +784,7 @@ def test_days_of_ratings_add_up(tmp_path: Path) -> None:
 def test_items_that_were_rated_alike_are_one_entry() -> None:
     codes = np.array([[0, 1, -1], [1, 0, -1], [-1, 0, 1], [2, 2, 2]])
     whole = Ratings.from_codes(codes, "xyz", np.arange(3.0), np.array([1.0, 2.0, 4.0, 1.0]))
-    alike = whole.merge_equal_items
+    alike = whole.grouped_items
     assert (len(whole), len(alike), alike.n_items) == (4, 2, 4)
     assert sorted(zip(alike.item_counts, alike.weight, alike.weight_squares, strict=True)) == [
         (1.0, 1.0, 1.0),

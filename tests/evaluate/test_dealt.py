@@ -16,7 +16,7 @@ import calipers as cal
 from calipers.estimation import permutation
 from calipers.estimation.counts import ClassCounts
 from calipers.estimation.losses import RowLosses
-from calipers.estimation.multilabel import LabelCounts, RowValues
+from calipers.estimation.multilabel import MultilabelSample, RowValues
 from calipers.estimation.scores import ScoredRows
 from calipers.inference.settings import Settings
 
@@ -148,7 +148,7 @@ def test_a_lot_of_rows_with_labels_has_the_value_of_its_rows(weighs: bool) -> No
     truth, predicted = random.random((2, 40, 3)) < 0.5
     weight = random.uniform(0.5, 2, 40) if weighs else None
     lots = permutation.draw_subsets(40, 9, Settings(n_resamples=20))
-    sample = LabelCounts(truth, predicted, ("a", "b", "c"), weight, None, SETTINGS)
+    sample = MultilabelSample(truth, predicted, ("a", "b", "c"), weight, None, SETTINGS)
     [made] = permutation._labels(sample, lots)
     f1, mcc = (cal.measure(m, family="counts").apply(made) for m in ("macro-F1", "macro-MCC"))
     for k, rows in enumerate(lots):

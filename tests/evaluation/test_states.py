@@ -296,7 +296,7 @@ def test_states_without_third_moments_are_read_and_say_delta(
     new = evaluated("numbers", table.slice(0, 400), measures=names)
     cal.save_state(new, tmp_path / "new.state")
     with (tmp_path / "new.state").open("rb") as stream:
-        tree = serialization.read(stream, also=(FirstPassResult, WeightMoments))
+        tree = serialization.read(stream, extra_types=(FirstPassResult, WeightMoments))
     old = {
         number: Moments(**{k: v for k, v in vars(of).items() if k in Moments.__annotations__})
         if isinstance(of, SkewMoments)

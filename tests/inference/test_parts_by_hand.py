@@ -16,7 +16,7 @@ from calipers import _core
 from calipers.estimation.calibration import ProbableRows
 from calipers.estimation.counts import ClassCounts
 from calipers.estimation.losses import RowLosses, estimate_from_moments
-from calipers.estimation.multilabel import LabelCounts
+from calipers.estimation.multilabel import MultilabelSample
 from calipers.estimation.scores import ScoredRows
 from calipers.estimation.statistic_estimates import estimate_from_statistic
 from calipers.estimation.top_k import RankedClasses
@@ -98,7 +98,7 @@ def sets(rows: Rows) -> tuple[Any, Any]:
 
 def labels(rows: Rows, measure: str, design: str) -> Any:
     of = weight_of(rows, design), clusters_of(rows, design), settings()
-    return LabelCounts(*sets(rows), ("x", "y"), *of).point_estimate(cal.measure(measure))
+    return MultilabelSample(*sets(rows), ("x", "y"), *of).point_estimate(cal.measure(measure))
 
 
 def compared(first: Any, second: Any) -> Any:

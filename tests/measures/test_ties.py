@@ -16,7 +16,7 @@ from calipers.measures import Definition, UnknownMeasureError, definitions, pars
 from calipers.statistics import JudgedRankings
 
 DOCUMENTS = "abcde"
-GRADES = st.dictionaries(st.sampled_from(DOCUMENTS + "yz"), st.integers(-1, 3), min_size=1)
+GRADES = st.dictionaries(st.sampled_from(DOCUMENTS + "yz"), st.integers(-4, 3), min_size=1)
 SCORES = st.dictionaries(st.sampled_from(DOCUMENTS), st.integers(1, 2).map(float), min_size=1)
 ranked = [d for d in definitions("retrieval") if d.ties != "none"]
 every_measure = pytest.mark.parametrize("definition", ranked, ids=lambda d: d.name)

@@ -93,7 +93,7 @@ class Survival(tasks.Problem):
         return ("C-index",)
 
     def constant(self, sample: Any, system: str, measure: tasks.Measure) -> float:
-        return sample.template[system].constant_value(measure)
+        return sample.template_systems[system].constant_value(measure)
 
 
 @tasks.validate_arguments

@@ -77,7 +77,7 @@ def test_plain_values_and_what_is_shared(some: dict[str, Statistic]) -> None:
     table = some["table"]
     tree = {"a": [1, None, True, 0.1, float("inf"), "é"], "t": (1, (2.0,)), "of": [table, table],
             "own": Own(2.0, (1.0, 1.0)), "x": np.float64(3.5)}  # fmt: skip
-    back = from_bytes(to_bytes(tree), also=(Own,))
+    back = from_bytes(to_bytes(tree), extra_types=(Own,))
     assert back["a"] == tree["a"]
     assert back["t"] == tree["t"]
     assert back["own"] == tree["own"]
@@ -199,3 +199,24 @@ def test_former_names_of_fields_are_read() -> None:
                 data = data.replace(b'"components"', b'"parts"').replace(b'"centers"', b'"centres"')
             new.writestr(name, data)
     assert to_bytes(from_bytes(changed.getvalue())) == written
+
+
+def test_former_keys_of_descriptions_are_read() -> None:
+    """Of values that are stored once."""
+    table = ScoreTable.from_rows(np.array([True, False]), np.array([0.5, 0.25]))
+    former = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(to_bytes([table, table]))) as archive,
+        zipfile.ZipFile(former, "w") as copy,
+    ):
+        for name in archive.namelist():
+            content = archive.read(name)
+            if name == "header.json":
+                content = content.replace(b'"reference"', b'"again"').replace(
+                    b'"index"', b'"number"'
+                )
+                assert b'"again"' in content
+            copy.writestr(name, content)
+    one, other = from_bytes(former.getvalue())
+    assert one is other
+    same(one, table)

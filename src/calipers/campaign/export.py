@@ -133,7 +133,7 @@ def format_sampled_judgments(
         import pyarrow as pa
 
         return ExportFile(
-            tidy_tables.format_table(pa.table(columns), path, exact=True), tuple(notes)
+            tidy_tables.format_table(pa.table(columns), path, escape_formulas=False), tuple(notes)
         )
     lines = (
         " ".join((_field(topic), "0", _field(document), _field(stratum), str(grade)))
@@ -206,7 +206,9 @@ def prefs(campaign: Campaign, path: str = "", *, assessor: str | None = None) ->
         import pyarrow as pa
 
         columns = dict(zip(PREFERENCES, map(list, zip(*rows, strict=True)), strict=True))
-        return ExportFile(tidy_tables.format_table(pa.table(columns), path, exact=True), notes)
+        return ExportFile(
+            tidy_tables.format_table(pa.table(columns), path, escape_formulas=False), notes
+        )
     return ExportFile(_lines(" ".join(_field(str(entry)) for entry in row) for row in rows), notes)
 
 
@@ -263,7 +265,7 @@ def tables(campaign: Campaign, kind: str) -> Mapping[str, ExportFile]:
     """Export all data as tidy tables, by file name."""
     return {
         f"{name}.{kind}": ExportFile(
-            tidy_tables.format_table(tidy_tables.table(campaign, name), f"{name}.{kind}")
+            tidy_tables.format_table(tidy_tables.read_tidy_table(campaign, name), f"{name}.{kind}")
         )
         for name in tidy_tables.TABLES
     }

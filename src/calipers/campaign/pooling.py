@@ -38,9 +38,10 @@ from calipers.statistics import FloatArray
 
 @dataclass(frozen=True)
 class PoolEntry:
-    """Document of a pool, with its position in the topic, from 1, and its weight.
+    """Document of a pool, with its position in the topic, from 1.
 
-    A pool by depth has no weights.
+    ``priority`` is the value by which the documents are in descending order, such as the sum of the
+    weights of their ranks; None in a pool by depth, whose order is that of best ranks.
     """
 
     document: str
@@ -52,7 +53,7 @@ class PoolEntry:
 Pool = dict[str, list[PoolEntry]]
 
 
-def reciprocal_rank(rank: int, k: float) -> float:
+def reciprocal_rank_weight(rank: int, k: float) -> float:
     """Return the weight 1/(k + rank) of reciprocal rank fusion.
 
     Reference: Cormack, Clarke and Büttcher (2009).
@@ -67,7 +68,7 @@ def rank_biased_weight(rank: int, p: float) -> float:
 
 #: Weights of documents: the function of a rank, and the default value of its parameter.
 WEIGHTS: dict[str, tuple[Callable[[int, float], float], float]] = {
-    "rrf": (reciprocal_rank, 60.0),
+    "rrf": (reciprocal_rank_weight, 60.0),
     "rbp": (rank_biased_weight, 0.8),
 }
 
@@ -95,17 +96,17 @@ def depth_pool(rankings: Rankings, depth: Depth) -> Pool:
     >>> [one.document for one in pool["1"]]
     ['x', 'z']
     """
-    first = down_to(depth)
+    max_rank = down_to(depth)
     return {
         topic: [
             PoolEntry(document, position)
-            for position, document in enumerate(sort_by_rank(rankings, topic, first), 1)
+            for position, document in enumerate(sort_by_best_rank(rankings, topic, max_rank), 1)
         ]
         for topic in list_topics(rankings)
     }
 
 
-def sort_by_rank(rankings: Rankings, topic: str, depth: int | None = None) -> list[str]:
+def sort_by_best_rank(rankings: Rankings, topic: str, depth: int | None = None) -> list[str]:
     """Sort the documents of a topic by their best rank in any run, ties by id."""
     best: dict[str, int] = {}
     for ranking in rankings.values():
@@ -114,7 +115,7 @@ def sort_by_rank(rankings: Rankings, topic: str, depth: int | None = None) -> li
     return sorted(best, key=lambda document: (best[document], document))
 
 
-def weights(
+def document_weights(
     rankings: Rankings, topic: str, weight: str = "rrf", parameter: float | None = None
 ) -> dict[str, float]:
     """Compute for each document of a topic the sum over runs of a weight of its rank.
@@ -144,7 +145,7 @@ def weights(
     Examples
     --------
     >>> rankings = {"a": {"1": ["x", "y"]}, "b": {"1": ["y"]}}
-    >>> weights(rankings, "1", "rbp")
+    >>> document_weights(rankings, "1", "rbp")
     {'y': 0.36, 'x': 0.2}
     """
     if weight not in WEIGHTS:
@@ -163,7 +164,7 @@ def weights(
 
 
 def select_top_documents(
-    rankings: Rankings, number: int, weight: str = "rrf", parameter: float | None = None
+    rankings: Rankings, n_documents: int, weight: str = "rrf", parameter: float | None = None
 ) -> Pool:
     """Pool the documents of each topic with the highest weights.
 
@@ -173,10 +174,10 @@ def select_top_documents(
     ----------
     rankings : mapping
         Rankings of the runs.
-    number : int
+    n_documents : int
         Number of documents of each topic.
     weight, parameter
-        See :func:`weights`.
+        See :func:`document_weights`.
 
     Returns
     -------
@@ -189,10 +190,12 @@ def select_top_documents(
     >>> pool["1"][0].document, round(pool["1"][0].priority, 6)
     ('y', 0.032522)
     """
-    check_min_int(number, "number")
+    check_min_int(n_documents, "n_documents")
     pool: Pool = {}
     for topic in list_topics(rankings):
-        top_documents = list(weights(rankings, topic, weight, parameter).items())[:number]
+        top_documents = list(document_weights(rankings, topic, weight, parameter).items())[
+            :n_documents
+        ]
         pool[topic] = [
             PoolEntry(d, position, value) for position, (d, value) in enumerate(top_documents, 1)
         ]
@@ -245,15 +248,16 @@ def growth(
     """
     steps, before = list[PoolGrowth](), 0
     for depth in sorted({check_min_int(depth, "depth") for depth in depths}):
-        pooled = {t: sort_by_rank(rankings, t, depth) for t in list_topics(rankings)}
+        pooled = {t: sort_by_best_rank(rankings, t, depth) for t in list_topics(rankings)}
         documents = sum(map(len, pooled.values()))
-        relevant = None if judgments is None else _relevant(pooled, judgments, rel)
+        relevant = None if judgments is None else _count_relevant(pooled, judgments, rel)
         steps.append(PoolGrowth(depth, documents, documents - before, relevant))
         before = documents
     return steps
 
 
-def _relevant(pooled: Mapping[str, Iterable[str]], judgments: Judgments, rel: int) -> int:
+def _count_relevant(pooled: Mapping[str, Iterable[str]], judgments: Judgments, rel: int) -> int:
+    """Count the relevant documents of the pools of all topics."""
     return sum(
         judgments.get(topic, {}).get(document, -1) >= rel
         for topic, documents in pooled.items()
@@ -261,7 +265,7 @@ def _relevant(pooled: Mapping[str, Iterable[str]], judgments: Judgments, rel: in
     )
 
 
-def growth_with_groups(
+def expected_pool_sizes(
     rankings: Rankings, depth: Depth | None, groups: Mapping[str, str] | None = None
 ) -> list[float]:
     """Compute the expected total size of the pools with 1, 2, … groups.
@@ -291,7 +295,7 @@ def growth_with_groups(
     Examples
     --------
     >>> rankings = {"a": {"1": ["x", "y"]}, "b": {"1": ["z", "x"]}}
-    >>> growth_with_groups(rankings, 2)
+    >>> expected_pool_sizes(rankings, 2)
     [2.0, 3.0]
     """
     runs_by_group = group_runs(rankings, groups)
@@ -442,8 +446,13 @@ def unique_proportions(
 
 
 @dataclass
-class _RunScores:
-    """State of the runs, in the order of their names."""
+class _RunStates:
+    """State of the runs, in the order of their names.
+
+    ``judged`` and ``relevant`` are the numbers of judged and of relevant documents of each run, in
+    which earlier judgments may be discounted; ``priority`` and ``front`` (an index) are those of
+    move-to-front.
+    """
 
     names: list[str]
     judged: FloatArray = field(init=False)
@@ -457,32 +466,32 @@ class _RunScores:
 
 #: Function that returns the priority of each run, given the state and a random generator; the run
 #: of highest priority is next.
-_Value = Callable[[_RunScores, np.random.Generator], FloatArray]
+_PriorityFunction = Callable[[_RunStates, np.random.Generator], FloatArray]
 
 
-def _move_to_front(runs: _RunScores, _: np.random.Generator) -> FloatArray:
-    """Return the priorities; in a tie the run in front stays there."""
+def _move_to_front_priorities(runs: _RunStates, _: np.random.Generator) -> FloatArray:
+    """Return the priorities of move-to-front; in a tie the run in front stays there."""
     return np.asarray(runs.priority + 0.5 * (np.arange(len(runs.names)) == runs.front))
 
 
-def _mean(runs: _RunScores, _: np.random.Generator) -> FloatArray:
+def _mean_priorities(runs: _RunStates, _: np.random.Generator) -> FloatArray:
     """Return the posterior mean of the proportion of relevant documents, with a uniform prior."""
     return np.asarray((1 + runs.relevant) / (2 + runs.judged))
 
 
-def _draw(runs: _RunScores, random: np.random.Generator) -> FloatArray:
+def _thompson_priorities(runs: _RunStates, rng: np.random.Generator) -> FloatArray:
     """Draw from the posterior distribution of the proportion of relevant documents."""
-    return random.beta(1 + runs.relevant, 1 + runs.judged - runs.relevant)
+    return rng.beta(1 + runs.relevant, 1 + runs.judged - runs.relevant)
 
 
 #: Methods: the function that returns priorities, and the factor by which earlier counts are
 #: multiplied at each judgment (1 keeps all of them, 0 none).
-METHODS: dict[str, tuple[_Value, float]] = {
-    "move-to-front": (_move_to_front, 1.0),
-    "max-mean": (_mean, 1.0),
-    "max-mean-non-stationary": (_mean, 0.0),
-    "thompson": (_draw, 1.0),
-    "thompson-non-stationary": (_draw, 0.0),
+METHODS: dict[str, tuple[_PriorityFunction, float]] = {
+    "move-to-front": (_move_to_front_priorities, 1.0),
+    "max-mean": (_mean_priorities, 1.0),
+    "max-mean-non-stationary": (_mean_priorities, 0.0),
+    "thompson": (_thompson_priorities, 1.0),
+    "thompson-non-stationary": (_thompson_priorities, 0.0),
 }
 
 
@@ -550,15 +559,15 @@ class JudgingQueue:
         self.max_documents = (
             None if max_documents is None else check_min_int(max_documents, "max_documents")
         )
-        self._value, self._retention = METHODS[method]
+        self._priorities, self._retention = METHODS[method]
         names = sorted(rankings)
         self._rankings: list[list[str]] = [list(rankings[name]) for name in names]
-        self._has = [set(ranking) for ranking in self._rankings]
-        self._first = [0] * len(names)
-        self._runs = _RunScores(names)
+        self._document_sets = [set(ranking) for ranking in self._rankings]
+        self._first_unjudged = [0] * len(names)
+        self._runs = _RunStates(names)
         self._seed = [check_min_int(seed, "seed", 0), zlib.crc32(topic.encode())]
-        every = {name: {"": self._rankings[k]} for k, name in enumerate(names)}
-        self._burn_in = sort_by_rank(every, "")[:burn_in]
+        ranking_by_name = {name: {"": self._rankings[k]} for k, name in enumerate(names)}
+        self._burn_in = sort_by_best_rank(ranking_by_name, "")[:burn_in]
         self.judged: dict[str, bool] = {}
         for document, relevant in judged:
             self.judge(document, relevant=relevant)
@@ -575,11 +584,11 @@ class JudgingQueue:
             for document in self._burn_in:
                 if document not in unavailable:
                     return document
-        random = np.random.default_rng([*self._seed, len(self.judged)])
-        values = self._value(self._runs, random)
-        order: list[int] = np.argsort(-values, kind="stable").tolist()
-        for run in order:
-            for document in self._rankings[run][self._first[run] :]:
+        rng = np.random.default_rng([*self._seed, len(self.judged)])
+        priorities = self._priorities(self._runs, rng)
+        run_order: list[int] = np.argsort(-priorities, kind="stable").tolist()
+        for run in run_order:
+            for document in self._rankings[run][self._first_unjudged[run] :]:
                 if document not in unavailable:
                     return document
         return None
@@ -590,40 +599,43 @@ class JudgingQueue:
             return
         runs = self._runs
         if len(self.judged) >= len(self._burn_in):
-            self._move(document, relevant=relevant)
-        for run, has in enumerate(self._has):
-            if document in has:
+            self._update_front_run(document, relevant=relevant)
+        for run, documents in enumerate(self._document_sets):
+            if document in documents:
                 runs.judged[run] = self._retention * runs.judged[run] + 1
                 runs.relevant[run] = self._retention * runs.relevant[run] + relevant
         self.judged[document] = relevant
         for run, ranking in enumerate(self._rankings):
-            while self._first[run] < len(ranking) and ranking[self._first[run]] in self.judged:
-                self._first[run] += 1
+            while (
+                self._first_unjudged[run] < len(ranking)
+                and ranking[self._first_unjudged[run]] in self.judged
+            ):
+                self._first_unjudged[run] += 1
 
-    def _move(self, document: str, *, relevant: bool) -> None:
+    def _update_front_run(self, document: str, *, relevant: bool) -> None:
         """Update the run in front and its priority."""
         runs = self._runs
         remaining_mask = np.array(
             [
                 first < len(ranking)
-                for first, ranking in zip(self._first, self._rankings, strict=True)
+                for first, ranking in zip(self._first_unjudged, self._rankings, strict=True)
             ]
         )
         if not remaining_mask.any():
             return
-        values = np.where(remaining_mask, _move_to_front(runs, np.random.default_rng(0)), -np.inf)
+        values = np.where(
+            remaining_mask, _move_to_front_priorities(runs, np.random.default_rng(0)), -np.inf
+        )
         runs.front = int(np.argmax(values))
         # (A document that was skipped and is judged later may belong to another run.)
-        if document in self._has[runs.front] and not relevant:
+        if document in self._document_sets[runs.front] and not relevant:
             runs.priority[runs.front] -= 1
 
 
-def order(queue: JudgingQueue, relevant: Collection[str]) -> list[str]:
-    """Return the documents in the order of a queue, given the relevant ones.
+def simulate_judging(queue: JudgingQueue, relevant: Collection[str]) -> list[str]:
+    """Simulate a method on existing judgments: return the documents in the order of its queue.
 
-    This simulates a method on existing judgments.
-
-    >>> order(JudgingQueue({"a": ["x", "y"], "b": ["z", "x"]}), {"y"})
+    >>> simulate_judging(JudgingQueue({"a": ["x", "y"], "b": ["z", "x"]}), {"y"})
     ['x', 'z', 'y']
     """
     documents = list[str]()

@@ -340,7 +340,7 @@ def _pool(campaign: Campaign, final: Mapping[str, Any]) -> list[Block]:
     points = [("documents", step.depth, float(step.documents)) for step in grown]
     if final:
         points += [("known relevant", step.depth, float(step.relevant or 0)) for step in grown]
-    with_groups = pooling.growth_with_groups(rankings, depth, groups)
+    with_groups = pooling.expected_pool_sizes(rankings, depth, groups)
     contributions = pooling.contributions(rankings, depth, groups, final or None)
     figures = [
         Figure(

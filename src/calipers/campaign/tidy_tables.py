@@ -59,8 +59,8 @@ _TYPES = {
 }
 
 
-def table(campaign: Campaign, name: str) -> pa.Table:
-    """Return a tidy table of a campaign, by its name in ``TABLES``.
+def read_tidy_table(campaign: Campaign, name: str) -> pa.Table:
+    """Read a tidy table of a campaign, by its name in ``TABLES``.
 
     ``"rankings"`` has one row per document of each run.
     """
@@ -73,7 +73,7 @@ def table(campaign: Campaign, name: str) -> pa.Table:
             for rank, (document, score) in enumerate(scores.items(), 1)
         ]
     else:
-        names = _names(_QUERIES[name])
+        names = _column_names(_QUERIES[name])
         rows = campaign.read(_QUERIES[name])
     return build_table(names, [dict(zip(names, row, strict=True)) for row in rows])
 
@@ -83,64 +83,70 @@ def build_table(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> pa.T
     import pyarrow as pa
 
     return pa.table(
-        {name: pa.array([_value(name, row[name]) for row in rows], _type(name)) for name in names}
+        {
+            name: pa.array([_convert_value(name, row[name]) for row in rows], _column_type(name))
+            for name in names
+        }
     )
 
 
-def _names(query: str) -> list[str]:
+def _column_names(query: str) -> list[str]:
+    """Return the names of the columns that a query selects."""
     selected = query.removeprefix("SELECT ").partition(" FROM ")[0]
     return [column.rpartition(" AS ")[2].rpartition(".")[2] for column in selected.split(", ")]
 
 
-def _value(column: str, value: Any) -> Any:
+def _convert_value(column: str, value: Any) -> Any:
+    """Convert a value of SQLite, which has no Boolean values, to the type of its column."""
     return bool(value) if column == "is_repeat" and value is not None else value
 
 
-def _type(column: str) -> Any:
+def _column_type(column: str) -> Any:
+    """Return the Arrow type of a column, by its name."""
     import pyarrow as pa
 
     kind = _TYPES.get(column, "string")
     return getattr(pa, {"bool": "bool_", "string": "large_string"}.get(kind, kind))()
 
 
-def format_table(rows: pa.Table, path: str, *, exact: bool = False) -> bytes:
+def format_table(table: pa.Table, path: str, *, escape_formulas: bool = True) -> bytes:
     """Format a table by the extension of a path: CSV, TSV, JSON, JSON Lines, Parquet or Feather.
 
     In CSV and TSV, text that a spreadsheet would interpret as a formula is prefixed by an
-    apostrophe, unless it has to be ``exact`` for other tools. Bytes, such as the content of
-    documents, are stored only in Parquet and Feather.
+    apostrophe; other tools need it as it is, without ``escape_formulas``. Bytes, such as the
+    content of documents, are stored only in Parquet and Feather.
     """
     suffix, compression = file_extension(path)
     formatter = _FORMATS.get({".json": "json", **BINARY_FORMATS, **TEXT_FORMATS}.get(suffix, ""))
     if formatter is None or compression:
         raise InputError(f"{path}: expected .csv, .tsv, .json, .jsonl, .parquet or .feather")
-    if suffix not in BINARY_FORMATS and "body" in rows.column_names:
-        rows = rows.drop_columns(["body"])
-    if exact and TEXT_FORMATS.get(suffix) in _DELIMITERS:
-        return _exact(rows, _DELIMITERS[TEXT_FORMATS[suffix]])
-    return formatter(rows)
+    if suffix not in BINARY_FORMATS and "body" in table.column_names:
+        table = table.drop_columns(["body"])
+    if not escape_formulas and TEXT_FORMATS.get(suffix) in _DELIMITERS:
+        return _format_unescaped(table, _DELIMITERS[TEXT_FORMATS[suffix]])
+    return formatter(table)
 
 
-def _csv(rows: pa.Table) -> bytes:
+def _csv(table: pa.Table) -> bytes:
     from calipers.report.spreadsheets import csv_text
 
-    return csv_text(rows.to_pylist(), rows.column_names).encode()
+    return csv_text(table.to_pylist(), table.column_names).encode()
 
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
-def _exact(rows: pa.Table, delimiter: str) -> bytes:
+def _format_unescaped(table: pa.Table, delimiter: str) -> bytes:
     from pyarrow import csv
 
     stream = BytesIO()
-    csv.write_csv(rows, stream, csv.WriteOptions(delimiter=delimiter, quoting_style="needed"))
+    csv.write_csv(table, stream, csv.WriteOptions(delimiter=delimiter, quoting_style="needed"))
     return stream.getvalue()
 
 
-def _tsv(rows: pa.Table) -> bytes:
-    names = rows.column_names
-    lines = [names, *([_to_plain_text(row[name]) for name in names] for row in rows.to_pylist())]
+def _tsv(table: pa.Table) -> bytes:
+    names = table.column_names
+    lines = [names, *([_to_plain_text(row[name]) for name in names] for row in table.to_pylist())]
     return "".join("\t".join(line) + "\n" for line in lines).encode()
 
 
@@ -153,28 +159,28 @@ def _to_plain_text(value: Any) -> str:
     return escape_formula(text) if isinstance(value, str) else text
 
 
-def _jsonl(rows: pa.Table) -> bytes:
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows.to_pylist()).encode()
+def _jsonl(table: pa.Table) -> bytes:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in table.to_pylist()).encode()
 
 
-def _json(rows: pa.Table) -> bytes:
-    lines = [json.dumps(row, ensure_ascii=False) for row in rows.to_pylist()]
+def _json(table: pa.Table) -> bytes:
+    lines = [json.dumps(row, ensure_ascii=False) for row in table.to_pylist()]
     return ("[" + ",\n ".join(lines) + "]\n").encode()
 
 
-def _parquet(rows: pa.Table) -> bytes:
+def _parquet(table: pa.Table) -> bytes:
     from pyarrow import parquet
 
     stream = BytesIO()
-    parquet.write_table(rows, stream, compression="zstd")
+    parquet.write_table(table, stream, compression="zstd")
     return stream.getvalue()
 
 
-def _feather(rows: pa.Table) -> bytes:
+def _feather(table: pa.Table) -> bytes:
     from pyarrow import feather
 
     stream = BytesIO()
-    feather.write_feather(rows, stream)
+    feather.write_feather(table, stream)
     return stream.getvalue()
 
 
@@ -187,7 +193,7 @@ def is_trec(suffix: str) -> bool:
 
     It is empty, one of the usual ones, or has a digit, as in NIST's ``topics.51-100``.
     """
-    return suffix in _TREC or any(sign.isdigit() for sign in suffix)
+    return suffix in _TREC or any(character.isdigit() for character in suffix)
 
 
 _FORMATS: Mapping[str, Callable[[Any], bytes]] = {

@@ -501,13 +501,13 @@ def _is_declared_matrix(table: str) -> bool:
             return False
     from calipers.data.confusion_matrices import is_matrix_table
 
-    return is_matrix_table(read_input_table(table).rows)
+    return is_matrix_table(read_input_table(table).table)
 
 
 def _open_matrix(path: str) -> Any:
     from calipers.evaluation.confusion_tables import open_matrices
 
-    return open_matrices(Path(path)) if _is_json(path) else read_input_table(path).rows
+    return open_matrices(Path(path)) if _is_json(path) else read_input_table(path).table
 
 
 def _origin(path: str) -> InputOrigin:

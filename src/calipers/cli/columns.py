@@ -189,7 +189,7 @@ class Columns:
         from calipers.data.tables import column
 
         rows_by_path, id_column = (
-            {path: read_input_table(path).rows for path in self.tables.values()},
+            {path: read_input_table(path).table for path in self.tables.values()},
             self.id_column or "",
         )
         return {

@@ -198,7 +198,7 @@ def _column(table: str, name: str | None) -> Any:
     from calipers.cli.tables import read_input_table
     from calipers.data.tables import column
 
-    return column(read_input_table(table).rows, name, table)
+    return column(read_input_table(table).table, name, table)
 
 
 def pop_questions(options: dict[str, Any]) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def command(
     else:
         from calipers.data.tables import add_location, column
 
-        rows = read_input_table(table).rows
+        rows = read_input_table(table).table
         with add_location(table):
             points = {
                 "precision": column(rows, precision or "precision", table),

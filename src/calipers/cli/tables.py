@@ -22,15 +22,15 @@ _KEY = "calipers.tables"
 class InputTable(NamedTuple):
     """Table, with its source and its origin for the provenance."""
 
-    rows: pa.Table
+    table: pa.Table
     source: ByteSource
     origin: InputOrigin
-    #: Whether these are all its columns.
-    is_complete: bool = True
+    #: Names of all columns of the file, of which ``table`` may have some.
+    all_columns: tuple[str, ...]
 
     @property
-    def is_csv(self) -> bool:
-        """Whether the table is comma- or tab-separated text, where empty fields may be missing."""
+    def is_delimited_text(self) -> bool:
+        """Whether the table is CSV or TSV, where empty fields may be missing."""
         from calipers.data.tables import file_extension
 
         kind, _ = file_extension(self.source.name)
@@ -40,26 +40,45 @@ class InputTable(NamedTuple):
 
 
 def read_input_table(
-    path: str, choose: Callable[[Sequence[str]], Sequence[str]] | None = None
+    path: str, select_columns: Callable[[Sequence[str]], Sequence[str]] | None = None
 ) -> InputTable:
     """Read the table at a path, once for each run of the command.
 
-    If the file can be read again, only the columns are read that ``choose`` selects from the names
-    of all.
+    If the file can be read again, only the columns are read that ``select_columns`` selects from
+    the names of all. The result may have others that were read before; it is read again if it lacks
+    some of these.
     """
     from calipers.data.byte_sources import ByteSource
     from calipers.data.tables import read_table
     from calipers.data.trec import InputOrigin
 
     table_by_path: dict[str, InputTable] = click.get_current_context().meta.setdefault(_KEY, {})
-    if path not in table_by_path or (choose is None and not table_by_path[path].is_complete):
-        # A file behind it is read from where it stands, and has no extension.
-        source = ByteSource.from_input(DASH if path == "/dev/stdin" else path)
-        choose = choose if os.path.isfile(path) else None  # noqa: PTH113
-        rows = read_table(source, choose=choose)
-        size, digest = source.digest()
-        origin = InputOrigin("table", path, bytes=size, sha256=digest)
-        table_by_path[path] = InputTable(rows, source, origin, choose is None)
+    available: set[str] = set()
+    if path in table_by_path:
+        earlier = table_by_path[path]
+        available = set(earlier.table.column_names)
+        names = earlier.all_columns
+        if available.issuperset(names):
+            return earlier
+        if select_columns is not None and available.issuperset(select_columns(names)):
+            return earlier
+    # A file behind it is read from where it stands, and has no extension.
+    source = ByteSource.from_input(DASH if path == "/dev/stdin" else path)
+    if not os.path.isfile(path):  # noqa: PTH113
+        select_columns = None
+    all_columns: tuple[str, ...] = ()
+
+    def select(names: Sequence[str]) -> Sequence[str]:
+        nonlocal all_columns
+        all_columns = tuple(names)
+        if select_columns is None:
+            return names
+        return list(dict.fromkeys((*select_columns(names), *filter(available.__contains__, names))))
+
+    table = read_table(source, select_columns=select)
+    size, digest = source.digest()
+    origin = InputOrigin("table", path, bytes=size, sha256=digest)
+    table_by_path[path] = InputTable(table, source, origin, all_columns)
     return table_by_path[path]
 
 

@@ -279,22 +279,23 @@ class TaskCommand(Command):
         columns: Columns,
         separator: str | None,
         path: str,
-        choose: Callable[[Sequence[str]], Sequence[str]] | None = None,
+        select_columns: Callable[[Sequence[str]], Sequence[str]] | None = None,
     ) -> pa.Table:
-        """Read the table in a file, or the columns that ``choose`` selects.
+        """Read the table in a file, or the columns that ``select_columns`` selects.
 
         In label columns of a CSV file, an empty field is a row without labels.
         """
-        table = read_input_table(path, choose)
-        if separator is None or not table.is_csv:
-            return table.rows
+        input_table = read_input_table(path, select_columns)
+        if separator is None or not input_table.is_delimited_text:
+            return input_table.table
         from calipers.data.multilabel import empty_as_no_labels
 
         specs = [spec for c in self.task.columns if c.has_lists for spec in columns.specs[c.role]]
         label_columns = [
-            spec if spec in table.rows.column_names else spec.rpartition("=")[2] for spec in specs
+            spec if spec in input_table.table.column_names else spec.rpartition("=")[2]
+            for spec in specs
         ]
-        return empty_as_no_labels(table.rows, label_columns)
+        return empty_as_no_labels(input_table.table, label_columns)
 
 
 def _column_names(columns: Columns, names: Sequence[str]) -> Sequence[str]:

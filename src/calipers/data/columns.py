@@ -224,10 +224,12 @@ def _candidate_names(requested: Any, n_columns: int) -> Iterator[str]:
 
 
 def _table(
-    data: Any, input_name: str, choose: Callable[[Sequence[str]], Sequence[str]] | None = None
+    data: Any,
+    input_name: str,
+    select_columns: Callable[[Sequence[str]], Sequence[str]] | None = None,
 ) -> pa.Table:
     if isinstance(data, str | os.PathLike):
-        return read_table(data, choose=choose)
+        return read_table(data, select_columns=select_columns)
     try:
         return to_arrow(data)
     except InputError as error:

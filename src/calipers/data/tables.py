@@ -138,13 +138,14 @@ def read_table(
     source: ByteSource | str | os.PathLike[str] | BinaryIO,
     *,
     text: Collection[str] = (),
-    choose: Callable[[Sequence[str]], Sequence[str]] | None = None,
+    select_columns: Callable[[Sequence[str]], Sequence[str]] | None = None,
 ) -> pa.Table:
     """Read the table in a file, a pipe, the standard input (``"-"``) or a binary stream.
 
     The format of a file is determined by its extension, that of any other source by its first
-    bytes. Columns of CSV named in ``text`` are read as text, whatever they look like. ``choose``
-    selects the columns to read from the names of all. Every value is validated before it is used.
+    bytes. Columns of CSV named in ``text`` are read as text, whatever they look like.
+    ``select_columns`` returns the names of the columns to read, given those of all. Every value is
+    validated before it is used.
 
     Raises
     ------
@@ -157,7 +158,7 @@ def read_table(
     with read_errors(byte_source.name, "a table"):
         if byte_source.is_empty:
             raise InputError(f"{byte_source.name}: the {byte_source.kind} is empty")
-        table = _read(byte_source, text, choose or (lambda names: names))
+        table = _read(byte_source, text, select_columns or (lambda names: names))
         table.validate(full=True)
     if table.num_rows == 0:
         raise InputError(f"{byte_source.name}: the table has no rows")
@@ -219,7 +220,9 @@ def _is_absurd(error: MemoryError) -> bool:
 
 
 def _read(
-    source: ByteSource, text: Collection[str], choose: Callable[[Sequence[str]], Sequence[str]]
+    source: ByteSource,
+    text: Collection[str],
+    select_columns: Callable[[Sequence[str]], Sequence[str]],
 ) -> pa.Table:
     name = source.name
     kind, compressed = file_extension(name)
@@ -234,10 +237,10 @@ def _read(
         with parquet.ParquetFile(source.seekable(), page_checksum_verification=True) as file:
             names = file.schema_arrow.names
             check_names(name, names)
-            return file.read(columns=list(choose(names)))
+            return file.read(columns=list(select_columns(names)))
     table = to_arrow(table_format.read(source, text))
     check_names(name, table.column_names)
-    return table.select(choose(table.column_names))
+    return table.select(select_columns(table.column_names))
 
 
 def _read_parquet(source: ByteSource, text: Collection[str]) -> pa.Table:

@@ -359,7 +359,7 @@ def _read_file(path: str, kind: Kind, also: Sequence[str]) -> Any:
         return tables.read_table(
             path,
             text=(*trec_tables.TOPIC, *trec_tables.DOCUMENT, *also),
-            choose=lambda names: [
+            select_columns=lambda names: [
                 *trec_tables.find_columns(names, kind),
                 *(name for name in also if name in names),
             ],

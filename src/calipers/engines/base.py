@@ -72,7 +72,7 @@ def deserialize(data: bytes) -> Any:
         import_module(module_name)
     return from_bytes(
         packed,
-        also=tuple(
+        extra_types=tuple(
             subclass
             for subclass in _all_subclasses(Mergeable)
             if subclass.__module__ in module_names

@@ -152,7 +152,7 @@ class PairDifferences(Mergeable):
                 if first_influence is not None and second_influence is not None:
                     means: list[Any] = [statistics[request] for request in pair.requests]
                     first_influence, second_influence = (
-                        row_values.moving(mean.mean, mean.weight)
+                        row_values.mean_influence(mean.mean, mean.weight)
                         for row_values, mean in zip(values, means, strict=True)
                         if row_values is not None
                     )

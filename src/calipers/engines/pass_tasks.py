@@ -153,7 +153,7 @@ class InfluenceTask:
     def seconds(self, systems: Mapping[str, SystemOutput]) -> dict[int, Statistic]:
         """Return the statistics that values need from a second pass, by index of the value."""
         second_statistics = (
-            systems[name].second(measure, statistic)
+            systems[name].second_pass_statistic(measure, statistic)
             for (name, measure), statistic in self.statistics.items()
         )
         return {

@@ -48,9 +48,13 @@ from calipers.estimation.averages import RowSummary
 from calipers.estimation.counts import ClassCounts, PairedCounts
 from calipers.estimation.effective_sample_size import add_interval
 from calipers.estimation.losses import estimate_from_moments, is_mean, loss_derivative
-from calipers.estimation.multilabel import RowValues, estimate_defined_rows, reweighted_influence
+from calipers.estimation.multilabel import (
+    RowValues,
+    complete_streamed_estimate,
+    reweighted_influence,
+)
 from calipers.estimation.poisson_bootstrap import add_replicates
-from calipers.estimation.rater_agreement import difference_from_items
+from calipers.estimation.rater_agreement import complete_streamed_difference
 from calipers.estimation.regression import estimate_from_buffer
 from calipers.estimation.scores import table_acceleration
 from calipers.estimation.statistic_estimates import apply_measure, estimate_from_statistic
@@ -242,7 +246,9 @@ class TwoPassEvaluation:
                 formula, statistic, settings, passed.rows, value_range, by_cluster
             )
             if has_row_values:
-                estimate = estimate_defined_rows(applied_measure, estimate, statistic, passed.rows)
+                estimate = complete_streamed_estimate(
+                    applied_measure, estimate, statistic, passed.rows
+                )
                 joint_distribution = estimate.joint_distribution
             if self.engine.is_rereadable:
                 rate = loss_derivative(formula, estimate.value, statistic)
@@ -364,7 +370,9 @@ class TwoPassEvaluation:
             return (
                 difference
                 if unit_differences is None
-                else difference_from_items(difference, unit_differences, weight.total / self.unit)
+                else complete_streamed_difference(
+                    difference, unit_differences, weight.total / self.unit
+                )
             )
         return replace(difference, unit_spread=spread)
 
@@ -386,11 +394,13 @@ class TwoPassEvaluation:
                 measure, part_estimates, statistic, summary
             )
             return combined
-        second, rows = (
-            None if summary.has_clusters else summary.second,
+        second_pass_statistic, rows = (
+            None if summary.has_clusters else summary.second_pass_statistic,
             (summary.settings, summary.rows),
         )
-        estimate = estimate_from_statistic(measure, statistic, *rows, together=True, second=second)
+        estimate = estimate_from_statistic(
+            measure, statistic, *rows, together=True, second_pass_statistic=second_pass_statistic
+        )
         if estimate is None or summary.has_clusters or not isinstance(statistic, ScoreTable):
             return estimate
         formula = apply_measure(measure, statistic)

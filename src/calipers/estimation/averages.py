@@ -41,12 +41,12 @@ class RowSummary:
     settings: Settings
     influence: Callable[[], Influence | None]
     #: Statistic that is accumulated in the second pass, or None.
-    second: Callable[[], Any]
+    second_pass_statistic: Callable[[], Any]
 
     @property
     def skewness(self) -> float:
         """Absolute skewness of the influence values."""
-        moments = self.second()
+        moments = self.second_pass_statistic()
         return 0.0 if moments is None else abs(float(moments.skewness))
 
 

@@ -473,7 +473,7 @@ def influence_of_line(
     if rows.clusters is not None:
         space = VarianceEstimator(rows.weight, rows.clusters)
         return Influence(np.asarray(influence_values), space, "Wald, sandwich")
-    class_space = rows.space(None if isinstance(total, LogitSummary) else total)
+    class_space = rows.variance_estimator(None if isinstance(total, LogitSummary) else total)
     class_space = class_space if sizes is None else replace(class_space, sizes=sizes)
     return Influence(np.asarray(influence_values), class_space, "Wald, sandwich")
 

@@ -47,15 +47,15 @@ def interval(
     measure: Any,
     matrix: ConfusionMatrix,
     units: FloatArray,
-    squares: Callable[[FloatArray], float],
+    sum_of_squares: Callable[[FloatArray], float],
     level: float,
     clusters: ClusterIndex | None = None,
 ) -> Interval | None:
     """Return the interval of an average of the counts of labels.
 
-    ``units`` is the weight of a row (or cluster) of each label; ``squares`` gives the sum over rows
-    of their squared influences, from the derivatives by the counts (L, 2, 2). None is returned for
-    measures without a lower bound.
+    ``units`` is the weight of a row (or cluster) of each label; ``sum_of_squares`` returns the sum
+    over rows of their squared influences, from the derivatives by the counts (L, 2, 2). None is
+    returned for measures without a lower bound.
     """
     bounds, value = measure.definition.range, float(measure.apply(matrix))
     if not math.isfinite(bounds[0]):
@@ -69,7 +69,7 @@ def interval(
         added_variance = float((added * np.square(by_row)).sum())
     else:
         added_variance = _added_squares(by_row[rows > 0])
-    variance = squares(derivatives) + added_variance
+    variance = sum_of_squares(derivatives) + added_variance
     proportion, rate = _range_proportion(float(measure.apply(likely)), *bounds)
     if not (variance > 0 and 0 < proportion < 1):
         return intervals.no_interval(METHOD, "no_spread")
@@ -164,10 +164,10 @@ def class_average_interval(
     squared = cells.squares_by_class() if has_clusters else label_weights(matrix.squared)
     units = kish_weights(label_weights(matrix), squared)
 
-    def squares(by_count: FloatArray) -> float:
-        return cells.sum_of_squares(cell_influence(by_count, truth, predicted))
+    def sum_of_squares(gradient: FloatArray) -> float:
+        return cells.sum_of_squares(cell_influence(gradient, truth, predicted))
 
-    return interval(measure, matrix, units, squares, level, cells.clusters)
+    return interval(measure, matrix, units, sum_of_squares, level, cells.clusters)
 
 
 def _added_squares(derivatives: FloatArray) -> float:

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class LabelCounts:
-    """Labels of each row, true and predicted, as Boolean matrices of shape (rows, labels)."""
+class MultilabelSample:
+    """Sample of rows with sets of labels: Boolean matrices of shape (n_rows, n_labels)."""
 
     truth: npt.NDArray[np.bool_]
     predicted: npt.NDArray[np.bool_]
@@ -45,14 +45,9 @@ class LabelCounts:
     settings: Settings
 
     @cached_property
-    def matrices(self) -> LabelMatrices:
-        """Confusion counts of each label."""
-        return LabelMatrices.from_sets(self.truth, self.predicted, self.labels, self.weight)
-
-    @property
     def statistic(self) -> LabelMatrices:
         """Confusion counts of each label."""
-        return self.matrices
+        return LabelMatrices.from_sets(self.truth, self.predicted, self.labels, self.weight)
 
     def row_values(self, measure: MeasureLike) -> None:
         """Return None, as no average over labels is a mean over rows."""
@@ -62,14 +57,14 @@ class LabelCounts:
         """Whether resampling all labels takes too long."""
         return self.truth.size * 3 * self.settings.n_resamples > MOST_REDRAWN
 
-    def _needs_delta_method(self, measure: Any) -> bool:
-        """Return whether to use the delta method for an average of counts.
+    def _is_bootstrap_unsuitable(self, measure: Any) -> bool:
+        """Return whether an average of counts should not be resampled, unless it is requested.
 
-        It is used for labels with few rows, and if resampling all labels takes too long, unless the
-        bootstrap is requested.
+        This is so if a label has few rows, or if resampling all labels takes too long; the interval
+        is then that of the effective number of rows, or of the delta method.
         """
         return not self.settings.is_bootstrap_requested and (
-            self._is_slow or _is_scarce(measure, self.matrices)
+            self._is_slow or _has_scarce_label(measure, self.statistic)
         )
 
     @cached_property
@@ -80,15 +75,17 @@ class LabelCounts:
         hit, y, z = np.split(means, 3, axis=1)
         counts = np.stack([1 - y - z + hit, z - hit, y - hit, hit], axis=-1)
         # What is left of a margin by subtraction may be a hair off nothing.
-        counts = np.where(counts < 1e-12, 0.0, counts) * float(self.matrices.one_vs_rest().total[0])
+        counts = np.where(counts < 1e-12, 0.0, counts) * float(
+            self.statistic.one_vs_rest().total[0]
+        )
         counts = counts.reshape(*means.shape[:-1], len(self.labels), 2, 2)
-        return replace(self.matrices, counts=counts, squares=counts)
+        return replace(self.statistic, counts=counts, squares=counts)
 
     def _interval(self, measure: Any, level: float) -> Interval | None:
         """Return the interval of an average by its effective number of rows."""
 
-        def squares(by_count: FloatArray) -> float:
-            influence_values = self._row_influence(by_count)
+        def sum_of_squares(gradient: FloatArray) -> float:
+            influence_values = self._row_influence(gradient)
             return (
                 dot(influence_values, influence_values)
                 if self.clusters is None
@@ -96,23 +93,29 @@ class LabelCounts:
             )
 
         return effective_sample_size.interval(
-            measure, self.matrices, self._row_weights, squares, level, self.clusters
+            measure, self.statistic, self._row_weights, sum_of_squares, level, self.clusters
         )
 
     @cached_property
     def _row_weights(self) -> FloatArray:
-        """Weight of a row of each label, or of a cluster of them, by Kish's effective number."""
+        """Typical weight of a row of each label: Σw²/Σw, the total by Kish's effective number.
+
+        With clusters it is the same ratio of the numbers of the label in each cluster.
+        """
         if self.clusters is None:
-            return effective_sample_size.effective_row_weights(self.matrices)
+            return effective_sample_size.effective_row_weights(self.statistic)
         sums = self.clusters.sums((self.truth | self.predicted).astype(np.float64))
         return effective_sample_size.kish_weights(sums.sum(axis=0), np.square(sums).sum(axis=0))
 
-    def _row_influence(self, by_count: FloatArray) -> FloatArray:
-        """Return the influence of each row, from the derivatives by the counts of each label."""
+    def _row_influence(self, gradient: FloatArray) -> FloatArray:
+        """Return the influence of each row on a function of the counts with this gradient.
+
+        ``gradient`` has the derivatives by the counts of each label, of shape (n_labels, 2, 2).
+        """
         cell = self.truth * 2 + self.predicted
         out = np.zeros(len(cell))
-        for label, of_label in enumerate(by_count.reshape(-1, 4)):
-            out += of_label[cell[:, label]]
+        for label, label_gradient in enumerate(gradient.reshape(-1, 4)):
+            out += label_gradient[cell[:, label]]
         return out if self.weight is None else out * self.weight
 
     def influence(self, measure: MeasureLike, total: LabelMatrices | None = None) -> Influence:
@@ -120,47 +123,49 @@ class LabelCounts:
 
         ``total`` are the counts of all rows, if these are a batch of them.
         """
-        by_count = class_gradient(measure, self.matrices if total is None else total)
+        gradient = class_gradient(measure, self.statistic if total is None else total)
         return Influence(
-            self._row_influence(by_count), VarianceEstimator(self.weight, self.clusters)
+            self._row_influence(gradient), VarianceEstimator(self.weight, self.clusters)
         )
 
-    def second(self, measure: MeasureLike, total: LabelMatrices) -> Moments | None:
-        """Return moments of the influence values with the rows that are added to each label.
+    def second_pass_statistic(self, measure: MeasureLike, total: LabelMatrices) -> Moments | None:
+        """Return moments of the influence values, whose sum of squares the interval needs.
 
-        The interval needs their sum of squares. ``total`` are the counts of all rows, of which
-        these are a batch.
+        They are the influence on the average with the rows that the interval adds to each label.
+        ``total`` are the counts of all rows, of which these are a batch. The result is None for
+        clusters, and if the interval is not defined.
         """
-        by_count = (
+        gradient = (
             None
             if self.clusters is not None
             else effective_sample_size.count_derivatives(measure, total)
         )
-        return None if by_count is None else Moments.from_rows(self._row_influence(by_count))
+        return None if gradient is None else Moments.from_rows(self._row_influence(gradient))
 
     @staticmethod
-    def from_matrices(
+    def estimate_from_counts(
         measure: MeasureLike,
         matrices: LabelMatrices,
         settings: Settings,
         rows: int,
-        second: Callable[[], Any] | None = None,
+        second_pass_statistic: Callable[[], Any] | None = None,
     ) -> PointEstimate:
-        """Estimate an average of a count measure from the counts of each label.
+        """Return the point estimate of an average of counts, from the counts of each label alone.
 
-        ``second`` returns the merged moments of a second pass over the rows.
+        ``second_pass_statistic`` returns the moments of :meth:`second_pass_statistic`, merged over
+        all batches of rows.
         """
         definition, value = measure.definition, float(measure.apply(matrices))
         undefined = undefined_reasons(measure, matrices, rows)
 
         def interval(level: float) -> Interval | None:
-            moments = None if second is None else second()
+            moments = None if second_pass_statistic is None else second_pass_statistic()
             if moments is None:
                 return None
-            squares = moments.m2 + moments.weight * moments.mean**2
+            sum_of_squares = moments.m2 + moments.weight * moments.mean**2
             units = effective_sample_size.effective_row_weights(matrices)
             return effective_sample_size.interval(
-                measure, matrices, units, lambda _: squares, level
+                measure, matrices, units, lambda _: sum_of_squares, level
             )
 
         return PointEstimate(
@@ -173,25 +178,25 @@ class LabelCounts:
             is_conventional=bool(undefined) and bool(np.isfinite(value)),
             higher_is_better=definition.higher_is_better,
             has_few_units=lambda: (
-                not settings.is_bootstrap_requested and _is_scarce(measure, matrices)
+                not settings.is_bootstrap_requested and _has_scarce_label(measure, matrices)
             ),
-            methods={} if second is None else {"effective rows": interval},
+            methods={} if second_pass_statistic is None else {"effective rows": interval},
         )
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """Return the point estimate of an average of counts."""
         return replace(
-            self.from_matrices(measure, self.matrices, self.settings, len(self.truth)),
+            self.estimate_from_counts(measure, self.statistic, self.settings, len(self.truth)),
             weight=self.weight,
             clusters=self.clusters,
-            has_few_units=lambda: self._needs_delta_method(measure),
+            has_few_units=lambda: self._is_bootstrap_unsuitable(measure),
             influence=lambda: self.influence(measure),
             replicates=lambda: measure.apply(self.replicates),
             methods={"effective rows": partial(self._interval, measure)},
         )
 
 
-def _is_scarce(measure: Any, matrices: LabelMatrices) -> bool:
+def _has_scarce_label(measure: Any, matrices: LabelMatrices) -> bool:
     """Return whether a label of a macro average has few rows."""
     rows = np.where(
         measure.picked(matrices.labels), effective_sample_size.label_weights(matrices), 0.0
@@ -205,8 +210,8 @@ def _is_scarce(measure: Any, matrices: LabelMatrices) -> bool:
 class RowValues(JointDistribution):
     """Sample of rows with a value each, NaN if undefined.
 
-    The estimate is a measure of the mean of the defined values. ``value_range`` is as in
-    :class:`RowLosses`.
+    A measure of it is the mean of the defined values, or a function of this mean, such as its
+    complement. ``value_range`` is as in :class:`RowLosses`.
     """
 
     values: FloatArray
@@ -221,7 +226,7 @@ class RowValues(JointDistribution):
         return ~np.isnan(self.values)
 
     @cached_property
-    def present(self) -> RowLosses:
+    def defined_rows(self) -> RowLosses:
         """Sample of the rows with a defined value."""
         weight = None if self.weight is None else self.weight[self.defined_mask]
         clusters = None if self.clusters is None else self.clusters.take_rows(self.defined_mask)
@@ -232,11 +237,11 @@ class RowValues(JointDistribution):
     @property
     def statistic(self) -> Moments:
         """Moments of the defined values."""
-        return self.present.statistic
+        return self.defined_rows.statistic
 
     def batch_statistic(self, measure: MeasureLike) -> Moments:
         """Return the statistic of these rows that is merged over batches."""
-        return self.present.batch_statistic(measure)
+        return self.defined_rows.batch_statistic(measure)
 
     def row_values(self, measure: MeasureLike) -> FloatArray:
         """Return the value of each row."""
@@ -251,7 +256,7 @@ class RowValues(JointDistribution):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(means[:, 0] / means[:, 1])
 
-    def moving(self, mean: float, total: float | None = None) -> Influence:
+    def mean_influence(self, mean: float, total: float | None = None) -> Influence:
         """Return the influence of every row on the mean.
 
         ``total`` is the weight of all rows with a defined value, if these are a batch of them.
@@ -260,10 +265,11 @@ class RowValues(JointDistribution):
         total = weight[self.defined_mask].sum() if total is None else total
         with np.errstate(divide="ignore", invalid="ignore"):  # a slice may be without weight
             influence_values = np.nan_to_num(self.values - mean) * weight / total
-        return Influence(influence_values, self._space)
+        return Influence(influence_values, self._variance_estimator)
 
     @property
-    def _space(self) -> VarianceEstimator:
+    def _variance_estimator(self) -> VarianceEstimator:
+        """Variance estimator of the influence of every row, where only defined rows have weight."""
         denominator = self.defined_mask.astype(np.float64)
         return VarianceEstimator(
             self.weight,
@@ -276,27 +282,27 @@ class RowValues(JointDistribution):
 
         ``total`` are the moments of all defined values, if these are a batch of the rows.
         """
-        influence = self.present.influence(measure.plain, total)
+        influence = self.defined_rows.influence(measure.plain, total)
         if influence is None:
             return None
         out = np.zeros(len(self.values))
         out[self.defined_mask] = influence.corrected.column
-        return replace(influence, column=out, space=self._space)
+        return replace(influence, column=out, space=self._variance_estimator)
 
     def point_estimate(self, measure: Any) -> PointEstimate:
         """Return the point estimate from the rows with a defined value."""
         is_proportion = measure.definition.counts_hits is not None and self.clusters is None
         trials = self.statistic.effective_size if is_proportion else None
-        estimate = self.present.point_estimate(measure.plain, trials)
+        estimate = self.defined_rows.point_estimate(measure.plain, trials)
         return replace(
-            _rescale_to_defined(measure, estimate, len(self.values)), joint_distribution=self
+            _add_undefined_rows(measure, estimate, len(self.values)), joint_distribution=self
         )
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """Return the difference of two estimates on the same rows.
 
-        It is that of losses if all values are defined; else it is based on the influence values of
-        every row on either mean.
+        If all values are defined, it is the mean of the paired differences. Otherwise the two means
+        have different rows, and the difference of their influence values determines its error.
         """
         second_rows = second.joint_distribution
         assert isinstance(second_rows, RowValues)
@@ -309,13 +315,15 @@ class RowValues(JointDistribution):
             n=len(self.values),
             clusters=self.clusters,
             weight=self.weight,
-            influence=lambda: self.moving(first.value) - second_rows.moving(second.value),
+            influence=lambda: (
+                self.mean_influence(first.value) - second_rows.mean_influence(second.value)
+            ),
             replicates=lambda: self.replicates() - second_rows.replicates(),
         )
 
 
-def _rescale_to_defined(measure: Any, estimate: PointEstimate, rows: int) -> PointEstimate:
-    """Extend the point estimate of the rows with a defined value to all rows."""
+def _add_undefined_rows(measure: Any, estimate: PointEstimate, rows: int) -> PointEstimate:
+    """Add the rows without a value to the point estimate of the others, and why they have none."""
     undefined = dict.fromkeys(estimate.undefined, rows)
     if 0 < rows - estimate.n < rows:
         undefined[next(iter(measure.definition.undefined))] = rows - estimate.n
@@ -323,29 +331,35 @@ def _rescale_to_defined(measure: Any, estimate: PointEstimate, rows: int) -> Poi
 
 
 def reweighted_influence(influence: Influence) -> Influence:
-    """Weight the clusters of influence values by the weight of their rows with a defined value."""
+    """Return influence values whose clusters have the weight of their rows with a defined value.
+
+    Without this, a cluster has the weight of all its rows.
+    """
     space = influence.space
     assert space.clusters is not None
     clusters = replace(space.clusters, weight=space.denominator)
     return replace(influence, space=replace(space, clusters=clusters))
 
 
-def estimate_defined_rows(
+def complete_streamed_estimate(
     measure: Any, estimate: PointEstimate, moments: Moments, rows: int
 ) -> PointEstimate:
-    """Extend a point estimate of the defined values to all ``rows``, for streamed rows."""
-    distribution = _StreamedDistribution(
+    """Add the rows without a value to the estimate of streamed rows, of which there are ``rows``.
+
+    ``moments`` are those of the defined values.
+    """
+    distribution = _StreamedJointDistribution(
         rows, moments.effective_size, is_complete=moments.rows == rows
     )
     return replace(
-        _rescale_to_defined(measure, replace(estimate, n=moments.rows), rows),
+        _add_undefined_rows(measure, replace(estimate, n=moments.rows), rows),
         joint_distribution=distribution,
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _StreamedDistribution(JointDistribution):
-    """Joint distribution of two :class:`RowValues` whose rows are streamed."""
+class _StreamedJointDistribution(JointDistribution):
+    """Joint distribution of the means of two systems on streamed rows, as :class:`RowValues`."""
 
     rows: int
     #: Kish's number of those that have a value.
@@ -360,13 +374,14 @@ class _StreamedDistribution(JointDistribution):
         return float(np.sqrt(1 - 1 / self.size)) * influence
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
-        """Return the difference of two estimates on the same rows.
+        """Return the difference of two estimates on the same streamed rows.
 
-        It is that of losses if all values are defined; else it is based on the influence values of
-        every row on either mean.
+        If all values are defined, it is the mean of the paired differences. Otherwise the influence
+        values of the second pass determine its error; each has the correction of its own mean,
+        which is taken back, because their difference has none.
         """
         second_distribution = second.joint_distribution
-        assert isinstance(second_distribution, _StreamedDistribution)
+        assert isinstance(second_distribution, _StreamedJointDistribution)
         if self.is_complete and second_distribution.is_complete:
             return replace(first, joint_distribution=None) - replace(
                 second, joint_distribution=None

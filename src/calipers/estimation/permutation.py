@@ -23,7 +23,7 @@ import numpy.typing as npt
 from calipers.caching import cached_property
 from calipers.estimation.counts import ClassCounts
 from calipers.estimation.losses import RowLosses
-from calipers.estimation.multilabel import LabelCounts, RowValues
+from calipers.estimation.multilabel import MultilabelSample, RowValues
 from calipers.estimation.regression import MomentRows, SortedRows
 from calipers.estimation.scores import ScoredRows
 from calipers.inference import intervals
@@ -131,7 +131,7 @@ def permutation_pool(sample: Any) -> PermutationPool | None:
             return _StatisticPool(
                 sample, _sort_order(score_index, sample.positive, sample.weight), _tables
             )
-        case LabelCounts():
+        case MultilabelSample():
             sets = np.hstack([sample.truth, sample.predicted])
             return _StatisticPool(sample, _sort_order(*sets.T, sample.weight), _labels)
         case MomentRows() | SortedRows():
@@ -224,7 +224,7 @@ def _tables(sample: ScoredRows, subsets: Lots) -> Iterator[ScoreTable]:
         yield ScoreTable(distinct, positive, negative, *squares, size)
 
 
-def _labels(sample: LabelCounts, subsets: Lots) -> Iterator[Any]:
+def _labels(sample: MultilabelSample, subsets: Lots) -> Iterator[Any]:
     columns = np.hstack([sample.truth & sample.predicted, sample.truth, sample.predicted])
     weight = np.ones(len(columns)) if sample.weight is None else sample.weight
     weighted = np.column_stack([columns * weight[:, None], weight])
@@ -235,7 +235,7 @@ def _labels(sample: LabelCounts, subsets: Lots) -> Iterator[Any]:
         counts = np.stack([total - y - z + hit, z - hit, y - hit, hit], axis=-1)
         counts = np.where(counts < 1e-12 * total[..., None], 0.0, counts)
         counts = counts.reshape(*hit.shape, 2, 2)
-        yield replace(sample.matrices, counts=counts, squares=counts, rows=subsets.shape[1])
+        yield replace(sample.statistic, counts=counts, squares=counts, rows=subsets.shape[1])
 
 
 def _moments(sample: MomentRows, subsets: Lots) -> Iterator[Any]:

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import Settings
 
-#: Of more items those that were rated alike are one entry.
+#: Maximum number of items that are evaluated one by one. Of more items, those with equal ratings
+#: are grouped, which gives the same numbers in less time.
 MAX_UNGROUPED_ITEMS = 10_000
 
 
@@ -50,7 +51,7 @@ class RatingSample:
 
         Items with equal ratings are one entry.
         """
-        return self.statistic.merge_equal_items
+        return self.statistic.grouped_items
 
     def row_values(self, measure: Any) -> None:
         """Return None, as no item has a value of its own."""
@@ -62,7 +63,8 @@ class RatingSample:
         influence_values = item_influence(measure, ratings, all_ratings)
         if influence_values is None:
             return None
-        counted, column = counted_items(measure, ratings), np.zeros(len(ratings))
+        counted = counted_items(measure, ratings)
+        column = np.zeros(len(ratings))
         total_weight = max(
             float(all_ratings.weight[counted_items(measure, all_ratings)].sum()), 1e-300
         )
@@ -93,16 +95,21 @@ class RatingSample:
             }
         return estimate_agreement(
             measure,
-            self.statistic.merge_equal_items
+            self.statistic.grouped_items
             if len(self.statistic) > MAX_UNGROUPED_ITEMS
             else self.statistic,
             self.settings,
-            joint_distribution=_RaterDistribution(measure, self),
+            joint_distribution=_RaterJointDistribution(measure, self),
             influence=lambda: self.influence(measure),
             **fields,
         )
 
     def _counted_weight(self, measure: Any) -> FloatArray | None:
+        """Return the weights of the items that count, or None without weights.
+
+        An item counts if it has the two ratings that agreement needs, or, for measures that are
+        means over ratings, any rating (:func:`counted_items`).
+        """
         if self.weight is None:
             return None
         return self.weight[counted_items(measure, self.statistic)]
@@ -134,18 +141,17 @@ def estimate_agreement(
     measure: Any, ratings: Ratings, settings: Settings, **estimate_fields: Any
 ) -> PointEstimate:
     """Estimate a measure of agreement from the ratings, apart from the clusters of items."""
-    value, bounds = float(measure.apply(ratings)), _measure_range(measure, ratings)
+    value = float(measure.apply(ratings))
+    bounds = _measure_range(measure, ratings)
     counted = counted_items(measure, ratings)
     methods = {}
     if item_influence(measure, ratings) is not None:
         # With unequal weights, the groups are the same as when batches are accumulated.
-        grouped = ratings.merge_equal_items if np.ptp(ratings.unit) > 0 else ratings
+        grouped = ratings.grouped_items if np.ptp(ratings.unit) > 0 else ratings
 
         def bayesian(level: float) -> Interval:
-            influence_values, counted_mask = (
-                item_influence(measure, grouped),
-                counted_items(measure, grouped),
-            )
+            counted_mask = counted_items(measure, grouped)
+            influence_values = item_influence(measure, grouped)
             assert influence_values is not None
             sums = grouped.weight[counted_mask], grouped.weight_squares[counted_mask]
             units = Histogram.from_groups(
@@ -174,18 +180,22 @@ def estimate_agreement(
     return PointEstimate(**{**fields, **estimate_fields})
 
 
-def _unlike_most(values: FloatArray) -> int:
-    """Count the items whose influence on a difference is not the most frequent one."""
+def _count_changed_items(values: FloatArray) -> int:
+    """Count the items whose influence on a difference is not the most frequent one.
+
+    That one belongs to the items that both sets of raters rated alike.
+    """
     return UnitDifferences.from_rows(values).differing
 
 
-def difference_from_items(
+def complete_streamed_difference(
     difference: PointEstimate, unit_differences: UnitDifferences, total: float
 ) -> PointEstimate:
-    """Complete the difference of two sets of raters on streamed items.
+    """Add what the differences of single items show to the difference of two sets of raters.
 
-    The items are those that either set rated; ``total`` is the weight by which their influence is
-    divided.
+    The items are streamed, and are those that count for either set. They give the number of items,
+    its correction of the influence values, and the distribution of their differences. ``total`` is
+    the total weight by which these were divided.
     """
     weight = float(unit_differences.spread.sums.sum())
     size = effective_size(weight, float(unit_differences.spread.squares.sum()))
@@ -211,10 +221,11 @@ def difference_from_items(
 
 
 def _measure_range(measure: Any, ratings: Ratings) -> tuple[float, float]:
-    """Return the range of a measure, with a finite lower bound for data like these.
+    """Return the range of a measure, with a finite lower bound.
 
-    If the measure has no lower bound, as Fleiss' κ, it is its value for ratings that never agree,
-    with the observed category proportions.
+    Fleiss' κ has none if items have a single rating. Its lower bound is then the value of ratings
+    that never agree, with the observed category proportions, but at most −1; without such items it
+    is −1.
     """
     low, high = measure.definition.range
     if np.isfinite(low):
@@ -225,10 +236,10 @@ def _measure_range(measure: Any, ratings: Ratings) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class _RaterDistribution(JointDistribution):
-    """Joint distribution of two sets of raters on the same items.
+class _RaterJointDistribution(JointDistribution):
+    """Joint distribution of a measure of two sets of raters on the same items.
 
-    Either may have two or more ratings of an item.
+    An item counts if it counts for either set.
     """
 
     measure: Any
@@ -236,17 +247,19 @@ class _RaterDistribution(JointDistribution):
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """Return the difference of two point estimates, from the influence values of items."""
-        assert isinstance(second.joint_distribution, _RaterDistribution)
+        assert isinstance(second.joint_distribution, _RaterJointDistribution)
         either_mask = counted_items(self.measure, self.sample.statistic) | counted_items(
             second.joint_distribution.measure, second.joint_distribution.sample.statistic
         )
         if len(self.sample.statistic) < self.sample.statistic.n_items:
-            return self._grouped_estimate(
+            return self._grouped_difference(
                 first, second, either_mask, second.joint_distribution.sample
             )
-        n, weight, clusters = int(either_mask.sum()), self.sample.weight, self.sample.clusters
-        units, influence = None, lazy_difference(first.influence, second.influence)
-        difference_influence, n_changed = None if influence is None else influence(), None
+        n = int(either_mask.sum())
+        weight, clusters = self.sample.weight, self.sample.clusters
+        influence = lazy_difference(first.influence, second.influence)
+        difference_influence = None if influence is None else influence()
+        units, n_changed = None, None
         weights = np.ones(n) if weight is None else weight[either_mask]
         if difference_influence is not None:
             values = difference_influence.column[either_mask] * weights.sum() / weights
@@ -256,7 +269,7 @@ class _RaterDistribution(JointDistribution):
                 None if clusters is None else clusters.take_rows(either_mask),
             )
             # To first order an item that is rated alike moves it too, as most do.
-            n_changed = partial(_unlike_most, values)
+            n_changed = partial(_count_changed_items, values)
         difference_fields: dict[str, Any] = {
             "units": units,
             "influence": influence,
@@ -273,7 +286,7 @@ class _RaterDistribution(JointDistribution):
     def _signs(self, second_sample: RatingSample) -> Callable[[], Signs]:
         return lambda: self.sample.signs(second_sample)
 
-    def _grouped_estimate(
+    def _grouped_difference(
         self,
         first: PointEstimate,
         second: PointEstimate,
@@ -281,10 +294,8 @@ class _RaterDistribution(JointDistribution):
         second_sample: RatingSample,
     ) -> PointEstimate:
         """Return the difference on items that are grouped by equal ratings."""
-        ratings, influence = (
-            self.sample.statistic,
-            lazy_difference(first.influence, second.influence),
-        )
+        ratings = self.sample.statistic
+        influence = lazy_difference(first.influence, second.influence)
         item_counts, weight, squares = (
             values[either_mask]
             for values in (ratings.item_counts, ratings.weight, ratings.weight_squares)

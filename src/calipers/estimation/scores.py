@@ -108,14 +108,14 @@ class ScoredRows:
             influence_values if self.weight is None else influence_values * self.weight
         )
         is_pairwise = area is not None and area.name == "AUC"
-        space = self.space(total, pairs=is_pairwise)
+        space = self.variance_estimator(total, pairs=is_pairwise)
         if not is_pairwise or (self.clusters is None and area.scale != 1):
             return Influence(influence_values, space)
         return Influence(
             influence_values, space, "DeLong" if self.clusters is None else "Obuchowski"
         )
 
-    def second(self, measure: MeasureLike, total: ScoreTable) -> SkewMoments | None:
+    def second_pass_statistic(self, measure: MeasureLike, total: ScoreTable) -> SkewMoments | None:
         """Return moments of the influence values of an area, for weighted rows.
 
         Their skewness shows whether few of all rows determine the area; with equal weights the
@@ -126,7 +126,9 @@ class ScoredRows:
         influence = self.influence(measure, total)
         return None if influence is None else SkewMoments.from_rows(influence.column)
 
-    def space(self, total: ScoreTable | None, *, pairs: bool = False) -> TwoClassVariance:
+    def variance_estimator(
+        self, total: ScoreTable | None, *, pairs: bool = False
+    ) -> TwoClassVariance:
         """Return the variance estimator of the influence values of these rows."""
         sizes = None if total is None else intervals.class_sizes(total)
         return TwoClassVariance(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from calipers.estimation import averages, calibration, regression, scores, skill, top_k
 from calipers.estimation.counts import ClassCounts
 from calipers.estimation.losses import estimate_from_moments
-from calipers.estimation.multilabel import LabelCounts
+from calipers.estimation.multilabel import MultilabelSample
 from calipers.estimation.rater_agreement import estimate_agreement
 from calipers.measures.averages import is_multioutput
 from calipers.statistics import (
@@ -43,19 +43,21 @@ def estimate_from_statistic(
     rows: int,
     *,
     together: bool = False,
-    second: Callable[[], Any] | None = None,
+    second_pass_statistic: Callable[[], Any] | None = None,
 ) -> PointEstimate | None:
     """Estimate a measure from a statistic of this number of rows, or return None.
 
     The estimate has what is known of its sampling distribution from the statistic alone; None is
     returned for statistics of other types. ``together`` uses areas as the core accumulates them, in
     constant memory; otherwise they are computed as those of a slice are, so that equal tables have
-    equal areas to the last digit. ``second`` returns the merged statistic of a second pass over
-    independent rows.
+    equal areas to the last digit. ``second_pass_statistic`` returns the merged statistic of a
+    second pass over independent rows.
     """
     measure = apply_measure(measure, statistic)
     if isinstance(statistic, LabelMatrices):
-        return LabelCounts.from_matrices(measure, statistic, settings, rows, second)
+        return MultilabelSample.estimate_from_counts(
+            measure, statistic, settings, rows, second_pass_statistic
+        )
     if isinstance(statistic, ClassTables):
         return averages.estimate_from_tables(measure, statistic, settings, rows)
     if isinstance(statistic, ClassLosses):

@@ -412,7 +412,7 @@ class AgreementProblem(Problem):
         These are the ratings of all items in memory; or those of a stream, if items have few
         distinct combinations of ratings and do not come in clusters.
         """
-        rows: Mapping[str, Raters] | None = sample.rows
+        rows: Mapping[str, Raters] | None = sample.in_memory_systems
         if rows is not None:
             first = next(iter(rows.values()))
             # (With unequal weights, the resampling of κ needs the rows.)
@@ -494,7 +494,7 @@ def _ratings_by_set(ratings: Mapping[str, Any]) -> Mapping[str, Any]:
 def _notes(sample: Sample) -> list[str]:
     """Return notes on items with fewer than two ratings and on tables that are not computed."""
     notes = []
-    for name, system in sample.template.items():
+    for name, system in sample.template_systems.items():
         prefix = "" if name == ALL_RATERS else f"{name}: "
         ratings = sample.statistic(name, Ratings)
         n_single = ratings.n_items - ratings.shared_items.n_items

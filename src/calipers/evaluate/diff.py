@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calipers.data.errors import InputError
-from calipers.evaluation.separate_rows import SeparateSystems, is_of_matrices, restore_systems
+from calipers.evaluation.separate_rows import SeparateRowsSample, is_of_matrices, restore_systems
 from calipers.evaluation.topic_scores import known_of_topics
 from calipers.inference.settings import Settings
 from calipers.inference.two_samples import INDEPENDENT
@@ -254,7 +254,7 @@ def _independent_differences(
         after.provenance["conventions"].get("positive"),
         settings,
     )
-    source = SeparateSystems(
+    source = SeparateRowsSample(
         {name: s.with_measures(measures) for name, s in systems.items()}, measures, settings
     )
     return paired_comparison(source, _THEN, settings).differences

@@ -9,7 +9,7 @@ from calipers.data.errors import InputError
 from calipers.data.frequency_weights import RowInfo
 from calipers.evaluation.evaluator import evaluate_systems
 from calipers.evaluation.options import Options
-from calipers.evaluation.rows import RowSystems
+from calipers.evaluation.rows import InMemorySample
 from calipers.evaluation.sample import Problem
 from calipers.results import Evaluation
 
@@ -40,7 +40,7 @@ def join_evaluations(
         measure; or if the rows of the second differ.
     """
     source = new.sources
-    if not isinstance(source, RowSystems):
+    if not isinstance(source, InMemorySample):
         raise InputError(
             "two evaluations can be compared only if the new one has rows and was not read from a "
             "file; otherwise evaluate the new system with baseline="

@@ -20,7 +20,7 @@ from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.compare import check_option, system_pairs
 from calipers.evaluation.difference_families import adjusted_p
 from calipers.evaluation.folds import FoldValues
-from calipers.evaluation.rows import RowSystems
+from calipers.evaluation.rows import InMemorySample
 from calipers.inference import resampled_tests
 from calipers.inference.hypotheses import ALTERNATIVES, Hypothesis
 from calipers.inference.multiplicity import ADJUSTMENTS
@@ -132,7 +132,7 @@ def compare_splits(
         fold_values = values.sources
         read, better, pooled, notes = (
             fold_values.values,
-            fold_values.better,
+            fold_values.higher_is_better,
             fold_values.pooled_values,
             fold_values.notes,
         )
@@ -397,7 +397,7 @@ def _split_values(
     and notes on dropped measures: those, except the first, that are undefined on a split.
     """
     source = evaluation.sources
-    if not isinstance(source, RowSystems):
+    if not isinstance(source, InMemorySample):
         raise InputError(
             "splits are of rows: give an evaluation of classes or numbers, not read from a file"
         )

@@ -14,7 +14,7 @@ from calipers.statistics import Moments
 if TYPE_CHECKING:
     from calipers.data import streams
     from calipers.evaluation.stream_rows import ReadBatch
-    from calipers.evaluation.sums import StreamedSystems
+    from calipers.evaluation.sums import StreamedSample
     from calipers.measures import Measure
 
 
@@ -32,7 +32,7 @@ class Constant:
 
 
 def constant_losses(
-    sample: StreamedSystems, constants: Sequence[Constant], truth: Callable[[Any], Any]
+    sample: StreamedSample, constants: Sequence[Constant], truth: Callable[[Any], Any]
 ) -> list[Moments]:
     """Return the moments of the losses of constant predictions.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from calipers.data.costs import Costs, cost_column_name, to_costs
 from calipers.evaluation.default_comparison import default_comparison, pairs_if_several
-from calipers.evaluation.rows import RowSystems
+from calipers.evaluation.rows import InMemorySample
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import glossary, provenance
 from calipers.measures import TASKS, Measure, parse
@@ -110,8 +110,8 @@ def add_costs(
     shared = weight, settings, clusters, unit
     by_name = {name: _system(costs, name, *shared) for name in systems}
     chosen = default_measures(costs)
-    cuts = slice_definitions if costs.columns else ()
-    source = RowSystems(by_name, chosen, settings, ids=None, cuts=cuts)
+    cost_slices = slice_definitions if costs.columns else ()
+    source = InMemorySample(by_name, chosen, settings, ids=None, slice_definitions=cost_slices)
     return _attach_costs(evaluation, costs, source, systems)
 
 
@@ -119,7 +119,7 @@ def add_streamed_costs(
     evaluation: Evaluation, cost: Any, columns: StreamColumns, options: Options, memory: int
 ) -> Evaluation:
     """Add costs to an evaluation whose cost columns come in batches with the rows."""
-    from calipers.evaluation.sums import StreamedSystems
+    from calipers.evaluation.sums import StreamedSample
 
     systems, settings = columns.systems, options.settings
     costs = Costs.from_argument(cost).by_system(systems)
@@ -141,7 +141,7 @@ def add_streamed_costs(
         settings,
         compare=True,
     )
-    source = StreamedSystems(problem, cost_columns, settings, chosen, template, memory, compared)
+    source = StreamedSample(problem, cost_columns, settings, chosen, template, memory, compared)
     return _attach_costs(evaluation, costs, source, systems)
 
 

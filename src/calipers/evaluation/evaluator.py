@@ -13,8 +13,8 @@ from calipers.data.errors import InputError
 from calipers.data.frequency_weights import NOTHING, RowInfo
 from calipers.evaluation.default_comparison import default_comparison, pairs_if_several
 from calipers.evaluation.finding_inputs import from_systems
-from calipers.evaluation.rows import RowSystems
-from calipers.evaluation.separate_rows import SeparateSystems, add_baseline_matrix, split
+from calipers.evaluation.rows import InMemorySample
+from calipers.evaluation.separate_rows import SeparateRowsSample, add_baseline_matrix, split
 from calipers.evaluation.shared import glossary, notes_on_names, provenance, requested_names
 from calipers.evaluation.slice_definitions import SliceDefinition, define_slices
 from calipers.evaluation.stored_predictions import (
@@ -95,14 +95,14 @@ def evaluate_systems(
     )
     fields: dict[str, Any] = {
         "problem": problem,
-        "cuts": slice_definitions,
+        "slice_definitions": slice_definitions,
         "origin_notes": slice_notes,
         "row_name": row_name,
     }
-    sample: RowSystems = (
-        SeparateSystems(systems, measures, first.settings, ids=None, **fields)
+    sample: InMemorySample = (
+        SeparateRowsSample(systems, measures, first.settings, ids=None, **fields)
         if has_separate_rows
-        else RowSystems(systems, measures, first.settings, ids=row_info.ids, **fields)
+        else InMemorySample(systems, measures, first.settings, ids=row_info.ids, **fields)
     )
     evaluation = evaluate_sample(sample, options, baseline_name, notes)
     if not row_info.costs:
@@ -119,7 +119,7 @@ def evaluate_stream(
     problem: Problem, columns: StreamColumns, options: Options, memory: int
 ) -> Evaluation:
     """Evaluate all systems on rows that come in batches."""
-    from calipers.evaluation.sums import StreamedSystems
+    from calipers.evaluation.sums import StreamedSample
 
     check_costs(columns)
     template = problem.template(columns, options.settings)
@@ -128,7 +128,7 @@ def evaluate_stream(
     compared = pairs_if_several(
         tuple(template), options.baseline, options.settings, compare=options.compare
     )
-    sample = StreamedSystems(
+    sample = StreamedSample(
         problem, columns, options.settings, measures, template, memory, compared
     )
     _check_stream(sample, options)
@@ -192,7 +192,7 @@ def evaluate_sample(
     conventions = {
         **problem.conventions(sample),
         **baseline_provenance(baseline, baseline_name),
-        **sample.conventions(),
+        **sample.row_properties(),
     }
     return Evaluation(
         task=problem.task,
@@ -205,8 +205,12 @@ def evaluate_sample(
             *notes_on_names(sample.measures),
             *notes,
             *problem.notes(sample, options),
-            *(sample.notes if comparison is not None or not sample.rows else ()),
-            *(threshold_notes(sample.rows, baseline, baseline_name) if sample.rows else ()),
+            *(sample.notes if comparison is not None or not sample.in_memory_systems else ()),
+            *(
+                threshold_notes(sample.in_memory_systems, baseline, baseline_name)
+                if sample.in_memory_systems
+                else ()
+            ),
             *sample.row_notes(),
             *(() if slices is None else problem.slice_notes(sample)),
             *sample.slice_notes(slices, comparison),

@@ -75,7 +75,7 @@ def from_systems(sample: Sample, results: EvaluationResults) -> tuple[Finding, .
 def from_binary(sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
     """Return the findings of binary classifiers."""
     data_by_system: dict[str, tuple[Any, ...]] = {}
-    rows = sample.rows or {}
+    rows = sample.in_memory_systems or {}
     for name in sample.systems:
         table, matrix = sample.statistic(name, ScoreTable), sample.statistic(name, ConfusionMatrix)
         system = rows.get(name)
@@ -91,9 +91,9 @@ def from_binary(sample: Sample, results: EvaluationResults) -> tuple[Finding, ..
         data_by_system[name] = cells, table, tuned
     cells, table, _ = next(iter(data_by_system.values()))
     if cells is None and table is not None:
-        names = next(iter(sample.template.values())).labels.names
+        names = next(iter(sample.template_systems.values())).labels.names
         matrix = replace(table.to_confusion_matrix(math.inf), labels=names)
-        cells = BinaryCells(matrix, sample.clusters or 0)
+        cells = BinaryCells(matrix, sample.n_clusters or 0)
     if _has_separate_rows(sample):
         return _collect_findings(
             sample,
@@ -141,7 +141,7 @@ def _present(*columns: npt.NDArray[Any] | None) -> list[npt.NDArray[Any]]:
 
 def from_multiclass(sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
     """Return the findings of multiclass classifiers."""
-    rows, data_by_system = sample.rows or {}, {}
+    rows, data_by_system = sample.in_memory_systems or {}, {}
     truth = next(iter(rows.values())).problem.truth if rows else None
     for name in sample.systems:
         matrix = sample.statistic(name, ConfusionMatrix)
@@ -167,7 +167,7 @@ def from_multiclass(sample: Sample, results: EvaluationResults) -> tuple[Finding
 
 def _cells(sample: Sample, matrix: ConfusionMatrix, system: Any) -> ConfusionCells:
     """Return the counts of a system, with cluster-robust errors where rows come in clusters."""
-    k, number = matrix.classes, sample.clusters or 0
+    k, number = matrix.classes, sample.n_clusters or 0
 
     @cache
     def cells() -> FloatArray:
@@ -237,7 +237,7 @@ def _outputs(
     The result is empty if only a subset of the rows is in memory, or if rows have frequencies and
     are repeated on purpose.
     """
-    clustered = sample.clusters is not None
+    clustered = sample.n_clusters is not None
     has_all_rows = visible is not None and visible.is_complete and not visible.has_counts
     return (RowOutputs(truth, predictions, errors, clustered),) if has_all_rows else ()
 
@@ -312,7 +312,7 @@ MAX_PERMUTED_POINTS = 10_000_000
 
 def from_clusterings(sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
     """Return the findings of clusterings."""
-    rows = sample.rows
+    rows = sample.in_memory_systems
     if rows is None:
         return from_systems(sample, results)
     data_by_system, systems = {}, rows
@@ -622,9 +622,13 @@ def _unordered_influence(sample: Sample, system: str) -> tuple[UnorderedInfluenc
     sorted by their truth or predictions.
     """
     task, ids = sample.problem.task, getattr(sample, "ids", None)
-    if task not in ("classification", "regression") or ids is None or sample.rows is None:
+    if (
+        task not in ("classification", "regression")
+        or ids is None
+        or sample.in_memory_systems is None
+    ):
         return ()
-    s = sample.rows[system]
+    s = sample.in_memory_systems[system]
     if s.order is not None or s.clusters is not None or _is_sorted(s):
         return ()
     subset = s if s.n_rows <= MAX_NEIGHBOR_ROWS else s.take_rows(np.arange(MAX_NEIGHBOR_ROWS))

@@ -22,13 +22,13 @@ COMPARISON_OPTIONS = ("baseline", "alternative", "adjust", "primary", "level")
 class FoldValues:
     """Value of each measure, system and fold, with the design of the comparison.
 
-    ``better`` states for each measure with a value on every fold whether higher is better,
+    ``higher_is_better`` has the direction of each measure with a value on every fold,
     ``pooled_values`` holds the values over all rows, ``notes`` name measures that were dropped, and
-    ``sizes`` are the numbers of training and test rows over all folds.
+    ``sizes`` are the numbers of training and of test rows, each summed over all folds.
     """
 
     values: ExternalValues
-    better: Mapping[str, bool]
+    higher_is_better: Mapping[str, bool]
     pooled_values: Mapping[tuple[str, str], float]
     notes: tuple[str, ...]
     design: str
@@ -40,25 +40,28 @@ class FoldValues:
     @classmethod
     def from_values(
         cls,
-        read: ExternalValues,
-        directed: Sequence[Measure],
-        pooled: Mapping[tuple[str, str], float],
+        values: ExternalValues,
+        directed_measures: Sequence[Measure],
+        pooled_values: Mapping[tuple[str, str], float],
         **others: Any,
     ) -> FoldValues:  # fmt: skip
         """Build fold values without the measures that are undefined on some fold."""
-        better, notes = {}, []
-        for name, higher in ((str(m), bool(m.definition.higher_is_better)) for m in directed):
-            table = np.array([fold_values[name] for fold_values in read.values.values()])
+        higher_is_better: dict[str, bool] = {}
+        notes: list[str] = []
+        for name, higher in (
+            (str(m), bool(m.definition.higher_is_better)) for m in directed_measures
+        ):
+            table = np.array([by_measure[name] for by_measure in values.values.values()])
             absent = np.isnan(table).any(axis=0)
             if absent.any():
-                first = read.units[int(np.argmax(absent))]
+                first = values.units[int(np.argmax(absent))]
                 notes.append(
                     f"{name} is not compared: it has no value on {int(absent.sum())} of "
                     f"{len(absent)} folds, {first!r} first."
                 )
             else:
-                better[name] = higher
-        return cls(read, better, pooled, tuple(notes), **others)
+                higher_is_better[name] = higher
+        return cls(values, higher_is_better, pooled_values, tuple(notes), **others)
 
     def compare(self, **options: Any) -> Comparison:
         """Compare systems over the folds by ``compare_splits``.
@@ -76,10 +79,12 @@ class FoldValues:
                 "corrected resampled t test; compare_splits(evaluation, design=...) has others"
             )
         primary = specified.pop("primary", None)
-        if primary is not None and primary not in self.better:
+        if primary is not None and primary not in self.higher_is_better:
             raise InputError(f"primary: {primary!r} is not a compared measure")
-        order = sorted(self.better, key=lambda name: name != primary)
-        reordered = replace(self, better={name: self.better[name] for name in order})
+        order = sorted(self.higher_is_better, key=lambda name: name != primary)
+        reordered = replace(
+            self, higher_is_better={name: self.higher_is_better[name] for name in order}
+        )
         return self.comparison_function(reordered, **{"level": self.settings.level, **specified})
 
     def to_stored_predictions(self) -> None:

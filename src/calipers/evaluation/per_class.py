@@ -71,8 +71,8 @@ class LazyClassTables(LazySequence[LabelTable]):
             if is_resampled or sample_settings.interval == "none"
             else replace(sample_settings, interval="analytic")
         )
-        sums = (sample.clusters or 0) * len(each.systems) * len(self.names) * len(measures)
-        if not sample.rows and sums > MOST_SUMS:
+        sums = (sample.n_clusters or 0) * len(each.systems) * len(self.names) * len(measures)
+        if not sample.in_memory_systems and sums > MOST_SUMS:
             settings = replace(sample_settings, interval="none")
         plain = each.with_settings(settings)
         counts, matrices = {}, self.matrices(name)
@@ -106,7 +106,7 @@ def measures_of_each(sample: Sample, name: str, labels: Sequence[str]) -> list[M
 
     Where rows cannot be read again, these are the measures whose statistics are known.
     """
-    system = sample.template[name]
+    system = sample.template_systems[name]
     served = [
         parse(measure, family)
         for family, reads, names in OF_EACH
@@ -116,7 +116,8 @@ def measures_of_each(sample: Sample, name: str, labels: Sequence[str]) -> list[M
     return [
         m
         for m in served
-        if sample.is_rereadable or sample.is_known(name, replace(m, label=next(iter(labels), None)))
+        if sample.is_rereadable
+        or sample.is_available(name, replace(m, label=next(iter(labels), None)))
     ]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.data.arrays import take_rows
 from calipers.data.columns import Ids
 from calipers.evaluation.sample import Problem, Sample
 from calipers.evaluation.slice_definitions import SliceDefinition
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class RowSystems(Sample):
+class InMemorySample(Sample):
     """Sample of systems on rows in memory."""
 
     by_name: Mapping[str, Any]
@@ -36,21 +37,21 @@ class RowSystems(Sample):
     #: The ids of the rows; () if they are identified by their indices, None if only counts are
     #: known.
     ids: Ids | None = ()
-    cuts: Sequence[SliceDefinition] = ()
-    #: How the rows were cut.
+    slice_definitions: Sequence[SliceDefinition] = ()
+    #: Notes on the definition of the slices.
     origin_notes: Sequence[str] = ()
     #: What a row is called.
     row_name: Callable[[int], str] = str
     _serial: list[DependenceResult] = field(default_factory=list)
 
     @property
-    def rows(self) -> Mapping[str, Any]:  # type: ignore[override]
-        """Systems by name."""
+    def in_memory_systems(self) -> Mapping[str, Any]:  # type: ignore[override]
+        """Systems by name, with all their rows."""
         return self.by_name
 
     @property
-    def template(self) -> Mapping[str, Any]:  # type: ignore[override]
-        """Systems by name, which also provide what is known without their rows."""
+    def template_systems(self) -> Mapping[str, Any]:  # type: ignore[override]
+        """The same systems, because those with rows provide what is known without them, too."""
         return self.by_name
 
     @property
@@ -72,31 +73,39 @@ class RowSystems(Sample):
         """Return a statistic of the predictions of a system."""
         return self.problem.statistic(self.by_name[system], kind)
 
-    def is_known(self, system: str, measure: Measure) -> bool:
+    def is_available(self, system: str, measure: Measure) -> bool:
         """Return True, because every measure can be computed from the rows."""
         return True
 
-    def with_measures(self, systems: Sequence[str], measures: Sequence[Measure]) -> RowSystems:
+    def with_measures(self, systems: Sequence[str], measures: Sequence[Measure]) -> InMemorySample:
         """Return a sample of some of the systems with other measures."""
         return replace(self, by_name={n: self.by_name[n] for n in systems}, measures=measures)
 
-    def with_settings(self, settings: Settings) -> RowSystems:
+    def with_settings(self, settings: Settings) -> InMemorySample:
         """Return the sample with other settings of inference."""
         return replace(
-            self, by_name={n: s.with_settings(settings) for n, s in self.by_name.items()}
+            self,
+            by_name={n: s.with_settings(settings) for n, s in self.by_name.items()},
+            settings=settings,
         )
 
-    def constant(self, system: str, measure: Measure) -> float:
+    def constant_baseline(self, system: str, measure: Measure) -> float:
         """Return the value of the best constant prediction on these rows."""
         return float(self.by_name[system].constant_value(measure))
 
-    def auxiliary(self, system: str, measure: Measure, reading: PointEstimate) -> Mapping[str, Any]:
+    def auxiliary_fields(
+        self, system: str, measure: Measure, reading: PointEstimate
+    ) -> Mapping[str, Any]:
         """Return the fields of an estimate other than its value and interval."""
         fields: Mapping[str, Any] = self.by_name[system].auxiliary_values(measure)
         return fields
 
     def estimates(self) -> Iterator[Estimate]:
-        """Yield the estimates of all measures of all systems."""
+        """Yield the estimates of all measures of all systems.
+
+        For rows in the order of time, the serial dependence of each is recorded for
+        :meth:`row_notes`, which is therefore called when all estimates have been computed.
+        """
         pairs = [(name, measure) for name in self.by_name for measure in self.measures]
         for name, measure in track(pairs, "measuring"):
             reading = self.point_estimate(name, measure)
@@ -112,10 +121,10 @@ class RowSystems(Sample):
         self, pairs: Sequence[tuple[str, str]], settings: Settings
     ) -> Iterator[tuple[tuple[str, str], Measure, PointEstimate]]:
         """Yield the difference of each pair of systems on every measure that has a direction."""
-        under = {name: system.with_settings(settings) for name, system in self.by_name.items()}
+        systems = {name: system.with_settings(settings) for name, system in self.by_name.items()}
         for pair in pairs:
             for measure in self.directed_measures:
-                first, second = (under[name].point_estimate(measure) for name in pair)
+                first, second = (systems[name].point_estimate(measure) for name in pair)
                 yield pair, measure, first - second
 
     # --- The rows --------------------------------------------------------------------------------
@@ -127,21 +136,21 @@ class RowSystems(Sample):
 
     @property
     def has_weights(self) -> bool:
-        """Whether rows have unequal weights."""
+        """Whether rows have weights."""
         return self.first_system.weight is not None
 
     @property
-    def clusters(self) -> int | None:
+    def n_clusters(self) -> int | None:
         """Number of clusters of rows, or None without clusters."""
         clusters = self.first_system.clusters
         return None if clusters is None else clusters.n_clusters
 
-    def conventions(self) -> dict[str, Any]:
+    def row_properties(self) -> dict[str, Any]:
         """Return the properties of the rows for the provenance."""
-        order, clusters = self.first_system.order, self.clusters
+        order, n_clusters = self.first_system.order, self.n_clusters
         return {
             "weighted": self.has_weights,
-            **({} if clusters is None else {"clusters": clusters}),
+            **({} if n_clusters is None else {"clusters": n_clusters}),
             **({} if order is None else {"times": order.size}),
         }
 
@@ -162,7 +171,8 @@ class RowSystems(Sample):
     def unit_values(self, measure: Measure) -> FloatArray | None:
         """Return the value of each row and system, of shape (n_rows, n_systems), or None.
 
-        It is None if the measure has no value per row, or if rows are dependent or have weights.
+        Rows without a value for some system are dropped. It is None if the measure has no value per
+        row, or if rows are dependent or have weights.
         """
         systems = list(self.by_name.values())
         if any(s.clusters is not None or s.weight is not None for s in systems):
@@ -184,21 +194,30 @@ class RowSystems(Sample):
 
     def slices(self, comparison: Comparison | None) -> Slices | None:
         """Estimate every measure on every slice, and compare the pairs of systems within each."""
-        if not self.cuts:
+        if not self.slice_definitions:
             return None
-        slices = slice_systems(list(self.by_name.values()), self.measures, self.cuts, self.settings)
+        slices = slice_systems(
+            list(self.by_name.values()), self.measures, self.slice_definitions, self.settings
+        )
         if comparison is None:
             return slices
         from calipers.evaluation.within_slices import compare_within_slices
 
         return replace(slices, differences=compare_within_slices(self, comparison))
 
-    def take_rows(self, rows: Any) -> RowSystems:
-        """Return the sample on a subset of the rows."""
-        return replace(self, by_name={n: s.take_rows(rows) for n, s in self.by_name.items()})
+    def take_rows(self, rows: Any) -> InMemorySample:
+        """Return the sample on a subset of the rows, which keep their ids and names."""
+        by_name = {n: s.take_rows(rows) for n, s in self.by_name.items()}
+        # The slices are defined by codes of all rows.
+        subset = replace(self, by_name=by_name, slice_definitions=())
+        if self.ids is None:  # of counts, which have no rows to name
+            return subset
+        indices, row_name = np.arange(self.n_rows)[rows], self.row_name
+        ids: Any = take_rows(self.ids, indices) if len(self.ids) else indices
+        return replace(subset, ids=ids, row_name=lambda row: row_name(int(indices[row])))
 
-    def iterate_slices(self) -> Iterator[tuple[SliceDefinition, str, RowSystems]]:
+    def iterate_slices(self) -> Iterator[tuple[SliceDefinition, str, InMemorySample]]:
         """Yield the sample on each slice."""
-        for cut in self.cuts:
-            for name, rows in zip(cut.names, cut.rows, strict=True):
-                yield cut, name, self.take_rows(rows)
+        for definition in self.slice_definitions:
+            for name, rows in zip(definition.names, definition.rows, strict=True):
+                yield definition, name, self.take_rows(rows)

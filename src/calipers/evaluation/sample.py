@@ -2,8 +2,8 @@
 
 A :class:`Problem` defines how systems are made from rows and what an evaluation has in addition to
 their estimates. A :class:`Sample` is a set of systems on the same rows. It provides point
-estimates in one of two ways: from the rows (:class:`~calipers.evaluation.rows.RowSystems`), or
-from the totals of batches of rows (:class:`~calipers.evaluation.sums.StreamedSystems`). Estimates,
+estimates in one of two ways: from the rows (:class:`~calipers.evaluation.rows.InMemorySample`), or
+from the totals of batches of rows (:class:`~calipers.evaluation.sums.StreamedSample`). Estimates,
 differences, findings and slices are computed from a sample.
 """
 
@@ -363,7 +363,7 @@ class Problem:
 
         Parameters
         ----------
-        sample : StreamedSystems
+        sample : StreamedSample
             The systems on a stream.
         system : str
             Name of the system.
@@ -391,19 +391,19 @@ class Sample(ABC):
     settings: Settings
     #: Whether each system has rows of its own.
     has_separate_rows: ClassVar[bool] = False
-    #: The systems on all rows by name, where the rows are in memory.
-    rows: Mapping[str, Any] | None
-    #: Systems without their rows.
-    template: Mapping[str, Any]
+    #: Systems by name, with all their rows; None if the rows are not in memory.
+    in_memory_systems: Mapping[str, Any] | None
+    #: Systems by name, for what is known without their rows; the rows may be artificial.
+    template_systems: Mapping[str, Any]
     #: What a row is called.
     row_name: Callable[[int], str] = str
-    #: How the rows are cut into slices.
-    cuts: Sequence[SliceDefinition]
+    #: Definitions of the slices.
+    slice_definitions: Sequence[SliceDefinition]
 
     @property
     def systems(self) -> tuple[str, ...]:
         """Names of the systems."""
-        return tuple(self.template)
+        return tuple(self.template_systems)
 
     @property
     def directed_measures(self) -> tuple[Measure, ...]:
@@ -426,8 +426,8 @@ class Sample(ABC):
         """Return a statistic of the predictions of a system, or None if it does not have it."""
 
     @abstractmethod
-    def is_known(self, system: str, measure: Measure) -> bool:
-        """Return whether a value is known without another pass over the rows."""
+    def is_available(self, system: str, measure: Measure) -> bool:
+        """Return whether a value can be computed without another pass over the rows."""
 
     @abstractmethod
     def with_measures(self, systems: Sequence[str], measures: Sequence[Measure]) -> Sample | None:
@@ -441,11 +441,13 @@ class Sample(ABC):
         """Return the sample with other settings of inference."""
 
     @abstractmethod
-    def constant(self, system: str, measure: Measure) -> float:
+    def constant_baseline(self, system: str, measure: Measure) -> float:
         """Return the value of the best constant prediction."""
 
     @abstractmethod
-    def auxiliary(self, system: str, measure: Measure, reading: PointEstimate) -> Mapping[str, Any]:
+    def auxiliary_fields(
+        self, system: str, measure: Measure, reading: PointEstimate
+    ) -> Mapping[str, Any]:
         """Return the fields of an estimate other than its value and interval."""
 
     def estimate(
@@ -453,13 +455,16 @@ class Sample(ABC):
     ) -> Estimate:
         """Return the estimate of one measure of one system."""
         point_estimate = reading or self.point_estimate(system, measure)
-        default = self.constant(system, measure)
-        auxiliary = self.auxiliary(system, measure, point_estimate)
+        default = self.constant_baseline(system, measure)
+        auxiliary = self.auxiliary_fields(system, measure, point_estimate)
         return to_estimate(point_estimate, str(measure), system, default, **auxiliary)
 
     @abstractmethod
     def estimates(self) -> Iterator[Estimate]:
-        """Yield the estimates of all measures of all systems."""
+        """Yield the estimates of all measures of all systems.
+
+        Notes and findings may depend on them, and are therefore requested after the last one.
+        """
 
     @abstractmethod
     def differences(
@@ -477,11 +482,11 @@ class Sample(ABC):
     @property
     @abstractmethod
     def has_weights(self) -> bool:
-        """Whether rows have unequal weights."""
+        """Whether rows have weights."""
 
     @property
     @abstractmethod
-    def clusters(self) -> int | None:
+    def n_clusters(self) -> int | None:
         """Number of clusters of rows, or None without clusters or if it is unknown."""
 
     @property
@@ -490,7 +495,7 @@ class Sample(ABC):
         return True
 
     @abstractmethod
-    def conventions(self) -> dict[str, Any]:
+    def row_properties(self) -> dict[str, Any]:
         """Return the properties of the rows for the provenance."""
 
     @property
@@ -505,7 +510,8 @@ class Sample(ABC):
     def unit_values(self, measure: Measure) -> FloatArray | None:
         """Return the value of each row and system, of shape (n_rows, n_systems), or None.
 
-        It is None if the measure has no value per row, or if rows are dependent or have weights.
+        Rows without a value for some system are dropped. It is None if the measure has no value per
+        row, or if rows are dependent or have weights.
         """
         return None
 

@@ -39,7 +39,7 @@ def curves_of_sums(
     shown_labels, is_rereadable, systems = (
         most_frequent(proportion_by_label),
         sample.is_rereadable,
-        sample.template.items(),
+        sample.template_systems.items(),
     )
     having = [name for name, system in systems if system.score is not None]
     pairs = [
@@ -56,7 +56,7 @@ def curves_of_sums(
     bare = [
         system
         for system in of_labels
-        if is_rereadable or sample.is_known(system.name, roc_rates(labels[0])[0])
+        if is_rereadable or sample.is_available(system.name, roc_rates(labels[0])[0])
     ]
     if not (pairs or bare):
         return ()
@@ -107,12 +107,14 @@ def _score_data(
                 sample, name, [label for label in proportion_by_label if label is not None]
             )
         tables |= {(name, label): score_sample.table(name, label) for label in shown_labels}
-    weighted = sample.has_weights or sample.clusters is not None
+    weighted = sample.has_weights or sample.n_clusters is not None
     # Rows with unequal weights or in clusters cannot be resampled from a table.
     settings = replace(sample.settings, interval="none") if weighted else sample.settings
 
     def make_data(name: str, label: str | None) -> ScoreData:
-        like = sample.template[name].delegate(replace(parse("AUC", "scores"), label=label))[0]
+        like = sample.template_systems[name].delegate(replace(parse("AUC", "scores"), label=label))[
+            0
+        ]
         table: ScoreTable | None = tables.get((name, label))
         is_short = table is not None and len(table.scores) <= MAX_CURVE_SCORES and not table.shift
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from calipers.data.errors import FileError
 from calipers.data.frequency_weights import RowRepeats
-from calipers.evaluation.rows import RowSystems
+from calipers.evaluation.rows import InMemorySample
 from calipers.evaluation.stored_predictions import MATRICES, StoredSystem
 from calipers.inference.two_samples import INDEPENDENT, independent_difference
 from calipers.results import StoredPredictions
@@ -44,7 +44,7 @@ _SEED_STEP = 0x9E3779B97F4A7C15
 
 
 @dataclass(frozen=True, eq=False)
-class SeparateSystems(RowSystems):
+class SeparateRowsSample(InMemorySample):
     """Sample of systems on rows of their own."""
 
     has_separate_rows: ClassVar[bool] = True
@@ -58,17 +58,17 @@ class SeparateSystems(RowSystems):
         self, pairs: Sequence[tuple[str, str]], settings: Settings
     ) -> Iterator[tuple[tuple[str, str], Measure, PointEstimate]]:
         """Yield the difference of each pair of systems, as independent samples."""
-        under = {
+        systems = {
             name: system.with_settings(
                 replace(settings, seed=(settings.seed + k * _SEED_STEP) % 2**63)
             )
             for k, (name, system) in enumerate(self.by_name.items())
         }
-        names, sizes = list(under), [system.n_rows for system in under.values()]
+        names, sizes = list(systems), [system.n_rows for system in systems.values()]
         for pair in pairs:
             indices = names.index(pair[0]), names.index(pair[1])
             for measure in self.directed_measures:
-                first, second = (under[name].point_estimate(measure) for name in pair)
+                first, second = (systems[name].point_estimate(measure) for name in pair)
                 yield pair, measure, independent_difference(first, second, sizes, indices)
 
     def unit_values(self, measure: Measure) -> None:

@@ -83,7 +83,7 @@ class EvaluationState:
         description = "was written by --save-state or save_state"
         try:
             with open(location, "rb") as stream:  # noqa: PTH123
-                tree = serialization.read(stream, also=(FirstPassResult, WeightMoments))
+                tree = serialization.read(stream, extra_types=(FirstPassResult, WeightMoments))
         except OSError as error:
             raise FileError(f"{location}: {error.strerror}") from None
         except serialization.CorruptError as error:

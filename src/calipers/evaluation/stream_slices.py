@@ -233,9 +233,11 @@ def define_slices(c: StreamColumns, memory: int) -> tuple[list[StreamSliceDefini
         StreamSliceDefinition(name, {c: slices_by_column[c] for c in slice_columns.values()})
         for name, slice_columns in slices.items()
     ]
-    for cut in definitions:
-        if len(cut.names) > (MOST_SLICES + 1 if len(cut.columns) == 1 else MOST_CROSSED):
-            raise InputError(too_many(cut.name, len(cut.names) - 1, "up to "))
+    for definition in definitions:
+        if len(definition.names) > (
+            MOST_SLICES + 1 if len(definition.columns) == 1 else MOST_CROSSED
+        ):
+            raise InputError(too_many(definition.name, len(definition.names) - 1, "up to "))
     return definitions, notes
 
 
@@ -361,17 +363,20 @@ class SubsetSystems:
     """Systems on all rows of a batch, on each slice and, if requested, on each complement."""
 
     builds: BuildSystems
-    cuts: Sequence[StreamSliceDefinition]
+    slice_definitions: Sequence[StreamSliceDefinition]
     has_complements: bool = False
 
     def __call__(self, batch: Batch) -> list[BatchSystems]:
         """Return the systems on each subset of a batch."""
         rows, all_systems = self.builds.rows_and_systems(batch)
-        codes = [cut.codes(rows.slices)[rows.counted_rows] for cut in self.cuts]
+        codes = [
+            definition.codes(rows.slices)[rows.counted_rows]
+            for definition in self.slice_definitions
+        ]
         insides = [
             code == k
-            for cut, code in zip(self.cuts, codes, strict=True)
-            for k in range(len(cut.names))
+            for definition, code in zip(self.slice_definitions, codes, strict=True)
+            for k in range(len(definition.names))
         ]
         pieces = [*insides, *(~inside for inside in insides)] if self.has_complements else insides
         return [
@@ -468,7 +473,7 @@ class SlicePasses:
 
     builds: BuildSystems
     passes: TwoPassEvaluation
-    cuts: Sequence[StreamSliceDefinition]
+    slice_definitions: Sequence[StreamSliceDefinition]
     memory: int
 
     @cached_property
@@ -481,14 +486,14 @@ class SlicePasses:
     @cached_property
     def _first_results(self) -> Sequence[FirstPassResult]:
         p = self.passes
-        number = 1 + sum(len(cut.names) for cut in self.cuts)
+        number = 1 + sum(len(definition.names) for definition in self.slice_definitions)
         request_numbers = [p.all_numbers, *[p.numbers] * (number - 1)]
         works = [
             FirstPass(SubsetView(k), numbers, p.auxiliary_values, p.looks)
             for k, numbers in enumerate(request_numbers)
         ]
         work, limit = (
-            CombinedTask(SubsetSystems(self.builds, self.cuts), works),
+            CombinedTask(SubsetSystems(self.builds, self.slice_definitions), works),
             _MemoryLimit(self.memory),
         )
         result: PerSubset = p.engine.reduce(work, p.columns, limit, "pass 1")
@@ -498,22 +503,24 @@ class SlicePasses:
     def nonempty_slices(self) -> list[list[int]]:
         """Non-empty slices of each slicing column, by index."""
         out, first = [], 1
-        for cut in self.cuts:
+        for definition in self.slice_definitions:
             indices = [
-                k for k in range(first, first + len(cut.names)) if self._first_results[k].rows
+                k
+                for k in range(first, first + len(definition.names))
+                if self._first_results[k].rows
             ]
             if len(indices) > MOST_SLICES:
-                raise InputError(too_many(cut.name, len(indices)))
-            first += len(cut.names)
+                raise InputError(too_many(definition.name, len(indices)))
+            first += len(definition.names)
             out.append(indices)
         return out
 
     def iterate_definitions(self) -> Iterator[tuple[StreamSliceDefinition, int, list[int]]]:
         """Yield each definition, the index of its first slice, and the non-empty slices."""
         first = 1
-        for cut, indices in zip(self.cuts, self.nonempty_slices, strict=True):
-            yield cut, first, indices
-            first += len(cut.names)
+        for definition, indices in zip(self.slice_definitions, self.nonempty_slices, strict=True):
+            yield definition, first, indices
+            first += len(definition.names)
 
     def subset(self, index: int) -> TwoPassEvaluation:
         """Return the passes over a slice."""
@@ -575,7 +582,7 @@ class SlicePasses:
 
     @property
     def _all(self) -> SubsetSystems:
-        return SubsetSystems(self.builds, self.cuts, has_complements=True)
+        return SubsetSystems(self.builds, self.slice_definitions, has_complements=True)
 
     @cached_property
     def needs_second_pass(self) -> bool:

@@ -51,17 +51,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class StreamedSystems(Sample):
+class StreamedSample(Sample):
     """Sample of systems on the rows of a stream, of Spark or of Dask.
 
-    ``template`` holds systems of the same types on artificial rows.
+    ``template_systems`` holds systems of the same types on artificial rows.
     """
 
     problem: Problem
     columns: StreamColumns
     settings: Settings
     measures: Sequence[Measure]
-    template: Mapping[str, Any]
+    template_systems: Mapping[str, Any]
     memory: int
     #: The pairs of systems that are compared, the first less the second.
     compared_pairs: Sequence[tuple[str, str]] = ()
@@ -69,7 +69,7 @@ class StreamedSystems(Sample):
     first_passes: TwoPassEvaluation | None = None
     _bounds: dict[tuple[str, Measure], tuple[float, ...]] = field(default_factory=dict)
 
-    rows = None
+    in_memory_systems = None
 
     # --- How rows are read -----------------------------------------------------------------------
 
@@ -94,7 +94,7 @@ class StreamedSystems(Sample):
     def _plain_passes(self) -> TwoPassEvaluation:
         return TwoPassEvaluation(
             self.engine,
-            self.template,
+            self.template_systems,
             self.measures,
             self.builds,
             self.columns.names,
@@ -112,7 +112,7 @@ class StreamedSystems(Sample):
         """Pairs (system, measure) that are accumulated although they were not requested."""
         return [
             (name, measure)
-            for name, measure in self.problem.auxiliary_measures(self.template)
+            for name, measure in self.problem.auxiliary_measures(self.template_systems)
             if measure not in self.measures
         ]
 
@@ -153,7 +153,7 @@ class StreamedSystems(Sample):
             system, measure
         )
         if estimate is None and self.problem.task == "costs":  # one number, which no row has
-            estimate = self.template[system].point_estimate(measure)
+            estimate = self.template_systems[system].point_estimate(measure)
         if estimate is None:
             raise InputError(
                 f"{measure} takes all rows in memory, which engine={self.engine.kind!r} does not "
@@ -165,12 +165,12 @@ class StreamedSystems(Sample):
         """Return the point estimate from a statistic accumulated for another measure, or None."""
         if (system, measure) in self.passes.statistics:
             return None
-        delegate, delegated_measure = self.template[system].delegate(measure)
+        delegate, delegated_measure = self.template_systems[system].delegate(measure)
         statistic, first_pass = (
             self.statistic(system, delegated_measure.definition.statistic),
             self.passes.first_result,
         )
-        if statistic is None or delegate is not self.template[system]:
+        if statistic is None or delegate is not self.template_systems[system]:
             return None
         estimate = estimate_from_statistic(
             delegated_measure, statistic, self.settings, first_pass.rows, together=True
@@ -188,7 +188,7 @@ class StreamedSystems(Sample):
 
     def statistic(self, system: str, kind: type) -> Any:
         """Return a statistic that was accumulated for a system, or None."""
-        system_output = self.template[system]
+        system_output = self.template_systems[system]
         for (name, measure), statistic in self.passes.all_statistics.items():
             # The statistic of one of several classes is that of the class against all others.
             if (
@@ -204,7 +204,7 @@ class StreamedSystems(Sample):
 
         The result is None unless some measure has accumulated it.
         """
-        like = self.template[system]
+        like = self.template_systems[system]
         delegate = like.delegate(replace(parse("AUC", "scores"), label=label))[0]
         for (name, measure), statistic in self.passes.all_statistics.items():
             tables_by_label: Mapping[Any, ScoreTable] = {}
@@ -222,11 +222,11 @@ class StreamedSystems(Sample):
                 return tables_by_label[label]
         return None
 
-    def is_known(self, system: str, measure: Measure) -> bool:
+    def is_available(self, system: str, measure: Measure) -> bool:
         """Return whether a value follows from the accumulated statistics."""
-        delegate, delegated_measure = self.template[system].delegate(measure)
+        delegate, delegated_measure = self.template_systems[system].delegate(measure)
         derived = (
-            delegate is self.template[system]
+            delegate is self.template_systems[system]
             and delegated_measure.definition.statistic is not ScoreTable
         )
         has_statistic = (
@@ -236,7 +236,7 @@ class StreamedSystems(Sample):
 
     def with_measures(
         self, systems: Sequence[str], measures: Sequence[Measure]
-    ) -> StreamedSystems | None:
+    ) -> StreamedSample | None:
         """Return a sample of some of the systems with other measures.
 
         If their values are not known, the sample has passes of its own, which are made when a
@@ -244,20 +244,22 @@ class StreamedSystems(Sample):
         """
         # Of clusters a number that follows from others has no error.
         if self.columns.cluster is None or not self.is_rereadable:
-            if all(self.is_known(name, measure) for name in systems for measure in measures):
+            if all(self.is_available(name, measure) for name in systems for measure in measures):
                 return replace(
-                    self, template={n: self.template[n] for n in systems}, first_passes=self.passes
+                    self,
+                    template_systems={n: self.template_systems[n] for n in systems},
+                    first_passes=self.passes,
                 )
             if not self.is_rereadable:
                 return None
 
-        def make_sample() -> StreamedSystems:
+        def make_sample() -> StreamedSample:
             tables = len(systems) * len({measure.label for measure in measures})
             return replace(
                 self,
                 columns=replace(self.columns, slices={}),
                 measures=measures,
-                template={name: self.template[name] for name in systems},
+                template_systems={name: self.template_systems[name] for name in systems},
                 memory=self.memory // max(1, tables),
                 compared_pairs=(),
                 first_passes=None,
@@ -266,16 +268,22 @@ class StreamedSystems(Sample):
 
         return cached(self, ("also", *systems, *measures), make_sample)
 
-    def with_settings(self, settings: Settings) -> StreamedSystems:
+    def with_settings(self, settings: Settings) -> StreamedSample:
         """Return the sample with other settings of inference."""
-        template = {name: system.with_settings(settings) for name, system in self.template.items()}
-        return replace(self, settings=settings, template=template, first_passes=self.passes)
+        templates = {
+            name: system.with_settings(settings) for name, system in self.template_systems.items()
+        }
+        return replace(
+            self, settings=settings, template_systems=templates, first_passes=self.passes
+        )
 
-    def constant(self, system: str, measure: Measure) -> float:
+    def constant_baseline(self, system: str, measure: Measure) -> float:
         """Return the value of the best constant prediction."""
         return self.problem.constant(self, system, measure)
 
-    def auxiliary(self, system: str, measure: Measure, reading: PointEstimate) -> Mapping[str, Any]:
+    def auxiliary_fields(
+        self, system: str, measure: Measure, reading: PointEstimate
+    ) -> Mapping[str, Any]:
         """Return the threshold of an operating point, and bounds of a value of merged scores."""
         statistic = self.passes.statistics.get((system, measure))
         tables: Sequence[ScoreTable] = ()
@@ -300,7 +308,9 @@ class StreamedSystems(Sample):
             if isinstance(statistic, ScoreTable):
                 bounds = statistic.bounds(area.name)
             elif isinstance(statistic, StatisticVector):
-                bounds = self.template[system].terms(measure).value_bounds(measure, statistic)
+                bounds = (
+                    self.template_systems[system].terms(measure).value_bounds(measure, statistic)
+                )
             elif isinstance(statistic, ClassTables):
                 for weight, table in zip(weights.values(), tables, strict=True):
                     bounds = bounds + weight * np.array(table.bounds(area.name))
@@ -354,7 +364,7 @@ class StreamedSystems(Sample):
         return self.columns.weight is not None
 
     @property
-    def clusters(self) -> int | None:
+    def n_clusters(self) -> int | None:
         """Number of clusters of rows, or None without clusters or if it is unknown."""
         is_countable = self.columns.cluster is not None and self.is_rereadable
         return len(self._read_batch.clusters) if is_countable else None
@@ -364,13 +374,13 @@ class StreamedSystems(Sample):
         """Whether the rows can be read again."""
         return self.engine.is_rereadable
 
-    def conventions(self) -> dict[str, Any]:
+    def row_properties(self) -> dict[str, Any]:
         """Return the properties of the rows for the provenance."""
-        clusters = self.clusters
+        n_clusters = self.n_clusters
         return {
             "weighted": self.has_weights,
             "engine": self.engine.kind,
-            **({} if clusters is None else {"clusters": clusters}),
+            **({} if n_clusters is None else {"clusters": n_clusters}),
         }
 
     @property
@@ -421,15 +431,17 @@ class StreamedSystems(Sample):
     # --- Slices ----------------------------------------------------------------------------------
 
     @cached_property
-    def cuts(self) -> Sequence[SliceDefinition]:  # type: ignore[override]
+    def slice_definitions(self) -> Sequence[SliceDefinition]:  # type: ignore[override]
         """Definitions of the non-empty slices."""
         if self.group is None:
             return ()
         return [
             SliceDefinition(
-                cut.name, tuple(cut.names[index - first] for index in indices), np.zeros(0, np.intp)
+                definition.name,
+                tuple(definition.names[index - first] for index in indices),
+                np.zeros(0, np.intp),
             )
-            for cut, first, indices in self.group.iterate_definitions()
+            for definition, first, indices in self.group.iterate_definitions()
         ]
 
     def slices(self, comparison: Comparison | None) -> Slices | None:
@@ -441,8 +453,8 @@ class StreamedSystems(Sample):
             return None
         indices = [indices for _, _, indices in self.group.iterate_definitions()]
         halves = (
-            _SubsetPair(self, system, cut, slice_indices)
-            for cut, slice_indices in zip(self.cuts, indices, strict=True)
+            _SubsetPair(self, system, definition, slice_indices)
+            for definition, slice_indices in zip(self.slice_definitions, indices, strict=True)
             for system in self.systems
         )
         slices = slice_estimates(halves, self.measures, self.settings)
@@ -452,15 +464,17 @@ class StreamedSystems(Sample):
 
         return replace(slices, differences=compare_within_slices(self, comparison))
 
-    def iterate_slices(self) -> Iterator[tuple[SliceDefinition, str, StreamedSystems]]:
+    def iterate_slices(self) -> Iterator[tuple[SliceDefinition, str, StreamedSample]]:
         """Yield the sample on each slice."""
         if self.group is None:
             return
-        for cut, (_, _, indices) in zip(self.cuts, self.group.iterate_definitions(), strict=True):
-            for name, index in zip(cut.names, indices, strict=True):
-                yield cut, name, self.on_slice(index)
+        for definition, (_, _, indices) in zip(
+            self.slice_definitions, self.group.iterate_definitions(), strict=True
+        ):
+            for name, index in zip(definition.names, indices, strict=True):
+                yield definition, name, self.on_slice(index)
 
-    def on_slice(self, index: int) -> StreamedSystems:
+    def on_slice(self, index: int) -> StreamedSample:
         """Return the sample on a slice, for which no further pass is made."""
         assert self.group is not None
         columns = replace(self.columns, stream=single_use_engine(self.engine))
@@ -471,7 +485,7 @@ class StreamedSystems(Sample):
 class _SubsetSystem:
     """System on a slice."""
 
-    sample: StreamedSystems
+    sample: StreamedSample
     system: str
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
@@ -483,7 +497,7 @@ class _SubsetSystem:
 class _SubsetPair:
     """Slices of the rows of one system by one column, with their complements."""
 
-    sample: StreamedSystems
+    sample: StreamedSample
     system: str
     cut: SliceDefinition
     slice_indices: Sequence[int]

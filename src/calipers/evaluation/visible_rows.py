@@ -65,9 +65,9 @@ def _output_columns(system: Any) -> dict[str, Any]:
 
 def visible_rows(sample: Any) -> VisibleRows | None:
     """Return the rows of a sample that are in memory, or None."""
-    if sample.rows is not None:
+    if sample.in_memory_systems is not None:
         return VisibleRows(
-            sample.rows, sample.row_name, has_counts=getattr(sample, "ids", ()) is None
+            sample.in_memory_systems, sample.row_name, has_counts=getattr(sample, "ids", ()) is None
         )
     samples = kept_rows(sample)
     if samples is None:
@@ -80,7 +80,7 @@ def visible_rows(sample: Any) -> VisibleRows | None:
 
 def _rebuild_systems(sample: Any, sampled: SampledRows, *largest: LargestResiduals) -> VisibleRows:
     """Rebuild the systems on sampled rows."""
-    columns, template = _Columns(sampled.columns), sample.template
+    columns, template = _Columns(sampled.columns), sample.template_systems
     first = next(iter(template.values()))
     truth = columns.next(first.truth)
     outputs = {
@@ -136,7 +136,7 @@ def kept_rows(sample: Any) -> tuple[Any, ...] | None:
 
     The result is None for rows in memory, or if nothing was sampled.
     """
-    if sample.rows is not None:
+    if sample.in_memory_systems is not None:
         return None
     sampled = sample.passes.first_result.inspected_rows
     return (

@@ -35,7 +35,7 @@ def compare_within_slices(sample: Sample, comparison: Comparison) -> tuple[Slice
     if len(pairs) > MOST_PAIRS_WITHIN:
         return ()
     statistics_by_measure: dict[Measure, list[DifferenceStatistics]] = {}
-    for cut, name, slice_sample in sample.iterate_slices():
+    for definition, name, slice_sample in sample.iterate_slices():
         # None leads: on several slices no difference is a family by itself.
         options = ComparisonOptions(slice_sample, sample.settings, DEFAULT_HYPOTHESIS, None)
         for measure, slice_statistics in options.statistics_by_measure(
@@ -43,7 +43,7 @@ def compare_within_slices(sample: Sample, comparison: Comparison) -> tuple[Slice
         ).items():
             collected = statistics_by_measure.setdefault(measure, [])
             collected += [
-                replace(_drop_degenerate_test(statistics), slice_key=(cut.column, name))
+                replace(_drop_degenerate_test(statistics), slice_key=(definition.column, name))
                 for statistics in slice_statistics
             ]
     return tuple(

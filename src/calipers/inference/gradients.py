@@ -58,12 +58,12 @@ def cell_gradient(
 
 
 def cell_influence(
-    by_count: FloatArray,
+    gradient: FloatArray,
     truth: npt.NDArray[np.integer[Any]],
     predicted: npt.NDArray[np.integer[Any]],
 ) -> FloatArray:
     """Return the derivative by each cell from derivatives by the four counts of each class."""
-    (tn, fp), (fn, tp) = by_count.transpose(1, 2, 0)
+    (tn, fp), (fn, tp) = gradient.transpose(1, 2, 0)
     off_diagonal = (fn - tn)[truth] + (fp - tn)[predicted] + tn.sum()
     return np.asarray(np.where(truth == predicted, (tn.sum() + tp - tn)[truth], off_diagonal))
 
@@ -76,8 +76,8 @@ def class_gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
     each, plain, picked = matrix.one_vs_rest(), measure.plain, measure.picked(matrix.labels)
     if measure.average == "micro":
         pooled = matrix.pool(picked)
-        by_count = _partial_derivatives(plain.apply, pooled, pooled.counts)
-        return np.where(picked[:, None, None], by_count, 0.0)
+        gradient = _partial_derivatives(plain.apply, pooled, pooled.counts)
+        return np.where(picked[:, None, None], gradient, 0.0)
     if measure.label is not None:
         class_weights = np.array([label == measure.label for label in matrix.labels], np.float64)
     else:

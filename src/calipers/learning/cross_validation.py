@@ -647,7 +647,12 @@ class _Options:
         averages = FoldAverages.from_evaluation(pooled, design, fold_indices)
         folds = averages.folds(settings)
         comparison: Comparison | None = None
-        if len(pooled.systems) > 1 and folds.better and len(fold_indices) > 1 and needs_intervals:
+        if (
+            len(pooled.systems) > 1
+            and folds.higher_is_better
+            and len(fold_indices) > 1
+            and needs_intervals
+        ):
             comparison = folds.compare(baseline=self.baseline)
         row_findings = pooled.findings
         if needs_intervals:
@@ -943,7 +948,7 @@ def compare_folds(fold_values: FoldValues, **options: Any) -> Comparison:
     """Compare the systems over folds."""
     return compare_split_values(
         fold_values.values,
-        fold_values.better,
+        fold_values.higher_is_better,
         fold_values.pooled_values,
         fold_values.notes,
         fold_values.design,

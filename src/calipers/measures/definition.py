@@ -38,7 +38,12 @@ from calipers.measures.parameters import (
     format_request,
     freeze,
 )
-from calipers.measures.ties import VIEWS, average_over_ties, check_ties, too_many_orders
+from calipers.measures.ties import (
+    COMMON_PARAMETERS,
+    aggregate_over_ties,
+    check_ties,
+    too_many_orders_mask,
+)
 from calipers.measures.undefined_reasons import EMPTY_MARGIN, REASONS
 from calipers.statistics import ConfusionMatrix, JudgedRankings, Statistic
 
@@ -254,7 +259,7 @@ class Definition:
             return defaults_by_name
         return {
             **defaults_by_name,
-            **{k: v for k, v in VIEWS.items() if k != "ties" or self.ties != "none"},
+            **{k: v for k, v in COMMON_PARAMETERS.items() if k != "ties" or self.ties != "none"},
         }
 
     @cached_property
@@ -589,7 +594,7 @@ class Measure:
             del parameters["judged_only"]
             ties, _ = self._ties_in(statistic), parameters.pop("ties", None)
             if ties != "id":
-                return average_over_ties(self.definition, statistic, parameters, ties)
+                return aggregate_over_ties(self.definition, statistic, parameters, ties)
         return np.asarray(self.definition.formula(statistic, **parameters), np.float64)
 
     def _select_statistic(self, statistic: Statistic) -> Statistic:
@@ -672,7 +677,7 @@ class Measure:
         if isinstance(statistic, ConfusionMatrix) and margin is not None:
             conditions[EMPTY_MARGIN[margin]] = getattr(statistic, margin) == 0
         if isinstance(statistic, JudgedRankings) and (ties := self._ties_in(statistic)) != "id":
-            mask = too_many_orders(self.definition, statistic, self.parameters, ties)
+            mask = too_many_orders_mask(self.definition, statistic, self.parameters, ties)
             if mask.any():
                 conditions["too_many_orders"] = mask
         return conditions

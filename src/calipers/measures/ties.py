@@ -15,8 +15,13 @@ if TYPE_CHECKING:
     from calipers.statistics import FloatArray
 
 
-class RankingTraits(Protocol):
-    """Traits of a measure of rankings."""
+class RankingMeasure(Protocol):
+    """What this module needs of the definition of a measure of rankings.
+
+    ``ties`` is how the expected value over tied documents is computed: ``"linear"`` if the formula
+    gives it for mean grades, a formula of its own, ``"none"`` if ranks do not matter, or None if
+    all orders have to be enumerated. ``monotone`` says whether the best order is that by grade.
+    """
 
     @property
     def name(self) -> str: ...  # noqa: D102
@@ -32,15 +37,17 @@ class RankingTraits(Protocol):
 
 #: Parameters of every measure of judged rankings, in addition to its own; ``ties`` only of those
 #: that depend on ranks.
-VIEWS: Mapping[str, Any] = {"judged_only": False, "ties": "id"}
+COMMON_PARAMETERS: Mapping[str, Any] = {"judged_only": False, "ties": "id"}
 
-#: Maximum number of orders of a topic that are enumerated.
-MOST_ORDERS = 20_000
+#: Maximum number of orders of the tied documents of a topic that are enumerated.
+MAX_ORDERS = 20_000
 
-_UNJUDGED = -3
+#: Grade that stands for unjudged documents in an order. Judgments cannot have it, as their grades
+#: have 32 bits.
+_UNJUDGED = -(1 << 40)
 
 
-def check_ties(measure: RankingTraits, parameters: Mapping[str, Any]) -> None:
+def check_ties(measure: RankingMeasure, parameters: Mapping[str, Any]) -> None:
     """Check that the value over orders of tied documents is defined."""
     ties = parameters.get("ties", "id")
     if ties == "id":
@@ -54,8 +61,8 @@ def check_ties(measure: RankingTraits, parameters: Mapping[str, Any]) -> None:
         raise UnknownMeasureError(f"{measure.name}: ties is {ties!r}, but {reason}")
 
 
-def average_over_ties(
-    measure: RankingTraits, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
+def aggregate_over_ties(
+    measure: RankingMeasure, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
 ) -> FloatArray:
     """Compute the expected (``ties='average'``), best or worst value over orders of tied documents.
 
@@ -68,50 +75,52 @@ def average_over_ties(
         expected = formula if measure.ties == "linear" else measure.ties
         if callable(expected):
             return np.asarray(expected(r.averages(), **parameters), np.float64)
-    elif measure.monotone and _is_monotone(parameters):
+    elif measure.monotone and _has_monotone_gains(parameters):
         ordered = r.reorder_ties(best_first=ties == "best")
         return np.asarray(formula(ordered, **parameters), np.float64)
-    return _average_over_orders(measure, r, parameters, ties)
+    return _aggregate_over_orders(measure, r, parameters, ties)
 
 
-def too_many_orders(
-    measure: RankingTraits, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
+def too_many_orders_mask(
+    measure: RankingMeasure, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
 ) -> Any:
-    """Return where :func:`average_over_ties` has too many orders to enumerate."""
+    """Return the mask of the topics with too many orders for :func:`aggregate_over_ties`."""
     exact = (
         measure.ties is not None
         if ties == "average"
-        else measure.monotone and _is_monotone(parameters)
+        else measure.monotone and _has_monotone_gains(parameters)
     )
     if exact:
         return np.zeros(len(r), bool)
-    return np.array([_number_of_orders(blocks) > MOST_ORDERS for blocks in _blocks(r)])
+    return np.array([_count_orders(blocks) > MAX_ORDERS for blocks in _tied_blocks(r)])
 
 
-def _is_monotone(parameters: Mapping[str, Any]) -> bool:
+def _has_monotone_gains(parameters: Mapping[str, Any]) -> bool:
     """Return whether gains never decrease with the grade, so that the best order is by grade."""
     gain_by_grade = dict(parameters.get("gains") or ())
+    # Up to the grade above the highest with a gain of its own, from which on gains are the grades.
     gains = [gain_by_grade.get(grade, grade) for grade in range(max(gain_by_grade, default=0) + 2)]
     return min(gain_by_grade, default=0) >= 0 and gains == sorted(gains)
 
 
-def _average_over_orders(
-    measure: RankingTraits, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
+def _aggregate_over_orders(
+    measure: RankingMeasure, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
 ) -> FloatArray:
+    """Compute the mean, best or worst value over all orders, by enumeration."""
     higher = (ties == "best") == bool(measure.higher_is_better)
     summary = np.mean if ties == "average" else np.max if higher else np.min
     out = np.asarray(measure.formula(r, **parameters), np.float64)
-    for topic, blocks in enumerate(_blocks(r)):
-        orders = _number_of_orders(blocks)
-        if orders > MOST_ORDERS:
+    for topic, blocks in enumerate(_tied_blocks(r)):
+        n_orders = _count_orders(blocks)
+        if n_orders > MAX_ORDERS:
             out[topic] = np.nan
-        elif orders > 1:
-            every = _every_order(r.take(np.array([topic])), blocks)
-            out[topic] = summary(measure.formula(every, **parameters))
+        elif n_orders > 1:
+            all_orders = _all_orders(r.take(np.array([topic])), blocks)
+            out[topic] = summary(measure.formula(all_orders, **parameters))
     return out
 
 
-def _blocks(r: JudgedRankings) -> Iterator[list[tuple[int, list[tuple[int, int]]]]]:
+def _tied_blocks(r: JudgedRankings) -> Iterator[list[tuple[int, list[tuple[int, int]]]]]:
     """Yield the blocks of tied documents of each topic.
 
     A block is its first rank and the number of documents of each grade, with a grade of their own
@@ -125,26 +134,31 @@ def _blocks(r: JudgedRankings) -> Iterator[list[tuple[int, list[tuple[int, int]]
             grades, counts = np.unique(r.grade[first + begin : first + stop], return_counts=True)
             size = int(r.tied_to[first + begin] - start + 1)
             unjudged = size - int(counts.sum())
-            kinds = [(int(g), int(n)) for g, n in zip(grades, counts, strict=True)]
-            blocks.append((int(start), kinds + ([(_UNJUDGED, unjudged)] if unjudged else [])))
+            grade_counts = [(int(g), int(n)) for g, n in zip(grades, counts, strict=True)]
+            blocks.append(
+                (int(start), grade_counts + ([(_UNJUDGED, unjudged)] if unjudged else []))
+            )
         yield blocks
 
 
-def _number_of_orders(blocks: list[tuple[int, list[tuple[int, int]]]]) -> int:
+def _count_orders(blocks: list[tuple[int, list[tuple[int, int]]]]) -> int:
     orders = 1
-    for _, kinds in blocks:
-        n_remaining = sum(n for _, n in kinds)
-        for _, n in kinds:
+    for _, grade_counts in blocks:
+        n_remaining = sum(n for _, n in grade_counts)
+        for _, n in grade_counts:
             orders *= comb(n_remaining, n)
             n_remaining -= n
     return orders
 
 
-def _every_order(
+def _all_orders(
     topic_rankings: JudgedRankings, blocks: list[tuple[int, list[tuple[int, int]]]]
 ) -> JudgedRankings:
     """Return all orders of one topic, each as a topic."""
-    lists = [[(start, order) for order in _arrangements(dict(kinds))] for start, kinds in blocks]
+    lists = [
+        [(start, order) for order in _arrangements(dict(grade_counts))]
+        for start, grade_counts in blocks
+    ]
     topics = prod(map(len, lists))
     rank, grade = [], []
     for chosen in product(*lists):

@@ -193,8 +193,8 @@ class Ratings(Statistic):
         return self._from_sorted(codes[rows], added, self.categories, self.values)
 
     @cached_property
-    def merge_equal_items(self) -> Self:
-        """Statistic with the items of equal ratings merged into one entry."""
+    def grouped_items(self) -> Self:
+        """The same statistic with one entry for all items of equal ratings."""
         none = np.zeros((0, 0), np.int64)
         return self + self._from_sorted(none, (np.zeros(0),) * 3, self.categories, self.values)
 

@@ -67,12 +67,15 @@ RENAMED_FIELDS: Mapping[str, Mapping[str, str]] = {
     "WeightMoments": {"least": "min_weight", "most": "max_weight"},
 }
 
+#: Former names of the keys of a description.
+_RENAMED_KEYS = {"again": "reference", "number": "index"}
+
 #: Types that are written: plain values, arrays and statistics, and dicts and lists of these.
 Tree: TypeAlias = Any
 
 _HEADER = "header.json"
 #: Exceptions that other zip archives, or random bytes, may raise.
-_BROKEN = (
+_DAMAGE_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
     EOFError,
@@ -84,12 +87,17 @@ _BROKEN = (
     NotImplementedError,
     RuntimeError,
 )
-_PIECE = 1 << 20
-_KINDS = ("uint8", "uint16", "uint32")
+#: Number of bytes that are read at a time to verify a checksum.
+_CHUNK_SIZE = 1 << 20
+#: Types of non-negative integers that :func:`narrow` tries, from the smallest.
+_UNSIGNED_TYPES = ("uint8", "uint16", "uint32")
 
 
 class CorruptError(ValueError):
-    """Exception for data that are not statistics, are damaged, or have another version."""
+    """Exception for data that cannot be read as statistics.
+
+    They are something else, are damaged, or were written by a version with another layout.
+    """
 
 
 def to_bytes(tree: Tree) -> bytes:
@@ -98,8 +106,9 @@ def to_bytes(tree: Tree) -> bytes:
     Parameters
     ----------
     tree : object
-        None, strings, numbers, arrays of numbers, :class:`Statistic`, dataclasses that ``also`` of
-        :func:`from_bytes` names, and dicts (with strings as keys), lists and tuples of all these.
+        None, strings, numbers, arrays of numbers, :class:`Statistic`, dataclasses that
+        ``extra_types`` of :func:`from_bytes` names, and dicts (with strings as keys), lists and
+        tuples of all these.
 
     Returns
     -------
@@ -128,14 +137,14 @@ def to_bytes(tree: Tree) -> bytes:
     return buffer.getvalue()
 
 
-def from_bytes(data: bytes, also: tuple[type, ...] = ()) -> Tree:
+def from_bytes(data: bytes, extra_types: tuple[type, ...] = ()) -> Tree:
     """Restore a tree that :func:`to_bytes` serialised.
 
     Parameters
     ----------
     data : bytes
         Serialised tree.
-    also : tuple of type, default=()
+    extra_types : tuple of type, default=()
         Dataclasses, apart from the statistics, that the tree may contain.
 
     Returns
@@ -148,7 +157,7 @@ def from_bytes(data: bytes, also: tuple[type, ...] = ()) -> Tree:
     CorruptError
         If the bytes are not statistics, are damaged, or have another version.
     """
-    return read(io.BytesIO(data), also)
+    return read(io.BytesIO(data), extra_types)
 
 
 def write(stream: IO[bytes], tree: Tree) -> None:
@@ -159,7 +168,7 @@ def write(stream: IO[bytes], tree: Tree) -> None:
         archive.writestr(_HEADER, json.dumps(header))
 
 
-def read(stream: IO[bytes], also: tuple[type, ...] = ()) -> Tree:
+def read(stream: IO[bytes], extra_types: tuple[type, ...] = ()) -> Tree:
     """Read a tree from a stream, as :func:`from_bytes` does."""
     try:
         with zipfile.ZipFile(stream) as archive:
@@ -171,19 +180,24 @@ def read(stream: IO[bytes], also: tuple[type, ...] = ()) -> Tree:
                     f"has version {header['version']} of the format, expected {VERSION}; it was "
                     "written by another version of calipers"
                 )
-            return _Reader(archive, {kind.__name__: kind for kind in also}).decode(header["tree"])
+            type_by_name = {extra_type.__name__: extra_type for extra_type in extra_types}
+            return _Reader(archive, type_by_name).decode(header["tree"])
     except CorruptError:
         raise
     except OSError as error:
         if error.errno != errno.EINVAL:  # a place before the file or behind it
             raise
         raise CorruptError(f"is damaged ({error})") from None
-    except _BROKEN as error:
+    except _DAMAGE_ERRORS as error:
         raise CorruptError(f"holds no statistics, or is damaged ({error})") from None
 
 
 def narrow(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Convert an array to the smallest type that represents its numbers exactly.
+    """Convert an array to a smaller type that represents its numbers exactly, if there is one.
+
+    The types are unsigned integers of 8, 16 and 32 bits for counts and indices, and for numbers
+    with decimals float32. Arrays with negative integers, of which statistics have few, and arrays
+    that are neither float64 nor int64 are returned as they are.
 
     Examples
     --------
@@ -193,15 +207,15 @@ def narrow(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if array.dtype not in (np.float64, np.int64) or not array.size:
         return array
     low, high = array.min(), array.max()
-    for kind in _KINDS if array.dtype == np.int64 else (*_KINDS, "float32"):
-        dtype = np.dtype(kind)
+    for type_name in _UNSIGNED_TYPES if array.dtype == np.int64 else (*_UNSIGNED_TYPES, "float32"):
+        dtype = np.dtype(type_name)
         if dtype.kind == "u" and not (low >= 0 and high <= np.iinfo(dtype).max):
             continue
         with np.errstate(over="ignore", invalid="ignore"):
-            fewer = array.astype(dtype)
+            narrowed = array.astype(dtype)
         # Bit for bit, so that −0 and NaN stay what they are.
-        if np.array_equal(fewer.astype(array.dtype).view(np.int64), array.view(np.int64)):
-            return fewer
+        if np.array_equal(narrowed.astype(array.dtype).view(np.int64), array.view(np.int64)):
+            return narrowed
     return array
 
 
@@ -226,15 +240,17 @@ class _Writer:
         if isinstance(value, Mapping):
             return {"dict": [[self.encode(key), self.encode(each)] for key, each in value.items()]}
         if id(value) not in self._cache:
-            number = len(self._cache)
-            self._cache[id(value)] = value, {"again": number}
+            index = len(self._cache)
+            self._cache[id(value)] = value, {"reference": index}
             description = (
-                self._array(value) if isinstance(value, np.ndarray) else self._encode_object(value)
+                self._encode_array(value)
+                if isinstance(value, np.ndarray)
+                else self._encode_object(value)
             )
-            return description | {"number": number}
+            return description | {"index": index}
         return self._cache[id(value)][1]
 
-    def _array(self, array: npt.NDArray[Any]) -> dict[str, Any]:
+    def _encode_array(self, array: npt.NDArray[Any]) -> dict[str, Any]:
         if array.dtype.hasobject:
             raise TypeError("arrays of objects are not written")
         name = f"{len(self._cache)}.npy"
@@ -259,8 +275,8 @@ class _Writer:
 class _Reader:
     """Reader of objects from the arrays of an archive and their description."""
 
-    def __init__(self, archive: zipfile.ZipFile, also: Mapping[str, type]) -> None:
-        self._archive, self._also = archive, also
+    def __init__(self, archive: zipfile.ZipFile, extra_types: Mapping[str, type]) -> None:
+        self._archive, self._extra_types = archive, extra_types
         self._cache: dict[int, Any] = {}
 
     def decode(self, description: Any) -> Tree:
@@ -273,16 +289,19 @@ class _Reader:
             return tuple(map(self.decode, description["tuple"]))
         if "dict" in description:
             return {self.decode(key): self.decode(each) for key, each in description["dict"]}
-        if "again" in description:
-            return self._cache[description["again"]]
-        value = self._cache[description["number"]] = (
-            self._array(description) if "array" in description else self._decode_object(description)
+        description = {_RENAMED_KEYS.get(key, key): entry for key, entry in description.items()}
+        if "reference" in description:
+            return self._cache[description["reference"]]
+        value = self._cache[description["index"]] = (
+            self._decode_array(description)
+            if "array" in description
+            else self._decode_object(description)
         )
         return value
 
-    def _array(self, description: Mapping[str, Any]) -> npt.NDArray[Any]:
+    def _decode_array(self, description: Mapping[str, Any]) -> npt.NDArray[Any]:
         with self._archive.open(description["array"]) as stream:
-            while stream.read(_PIECE):
+            while stream.read(_CHUNK_SIZE):
                 pass  # to its end, where the checksum is verified before anything is used
         with self._archive.open(description["array"]) as stream:
             array = np.lib.format.read_array(stream, allow_pickle=False)
@@ -290,7 +309,7 @@ class _Reader:
 
     def _decode_object(self, description: Mapping[str, Any]) -> Any:
         name = RENAMED.get(description["kind"], description["kind"])
-        kind: Callable[..., Any] = self._also.get(name) or _kind(name)
+        kind: Callable[..., Any] = self._extra_types.get(name) or _statistic_class(name)
         names = RENAMED_FIELDS.get(name) or getattr(kind, "former_fields", {})
         decoded_fields = {
             names.get(field_name, field_name): self.decode(field_value)
@@ -299,7 +318,7 @@ class _Reader:
         return partial(kind)(**decoded_fields)
 
 
-def _kind(name: str) -> type[Statistic]:
+def _statistic_class(name: str) -> type[Statistic]:
     """Return the class of statistics of this name."""
     if name == "LogitSummary":
         from calipers.statistics.logits import LogitSummary

@@ -210,7 +210,7 @@ class SystemOutput:
         sample = system.sample_for(system_measure) or system.terms(system_measure)
         return None if sample is None else sample.influence(system_measure, total)
 
-    def second(self, measure: Measure, total: Any) -> Any:
+    def second_pass_statistic(self, measure: Measure, total: Any) -> Any:
         """Return the statistic that a second pass over the rows accumulates for a measure.
 
         Parameters
@@ -227,7 +227,7 @@ class SystemOutput:
         """
         system, system_measure = self.delegate(measure)
         sample: Any = system.sample_for(system_measure) or system.terms(system_measure)
-        method = getattr(sample, "second", None)
+        method = getattr(sample, "second_pass_statistic", None)
         return None if method is None else method(system_measure, total)
 
     def constant_value(self, measure: Measure) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from calipers.caching import cached_property
 from calipers.data.binary_labels import BinaryLabels
 from calipers.estimation.averages import average_of_scores, class_weights
-from calipers.estimation.multilabel import LabelCounts, RowValues
+from calipers.estimation.multilabel import MultilabelSample, RowValues
 from calipers.statistics import (
     ConfusionMatrix,
     FloatArray,
@@ -133,17 +133,17 @@ class MultilabelOutput(base.SystemOutput):
         return None if measure.label is None else self.label_output(measure.label)
 
     @cached_property
-    def counts(self) -> LabelCounts:
+    def counts(self) -> MultilabelSample:
         """Confusion counts of each label, with their resampling."""
         assert self.predicted is not None
-        return LabelCounts(
+        return MultilabelSample(
             self.truth, self.predicted, self.labels, self.weight, self.clusters, self.settings
         )
 
     @property
     def matrices(self) -> LabelMatrices:
         """Confusion counts of each label."""
-        return self.counts.matrices
+        return self.counts.statistic
 
     def _pooled_output(self, measure: Measure) -> binary.BinaryOutput:
         """Return all, or the selected, labels of all rows as one binary problem."""

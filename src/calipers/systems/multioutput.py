@@ -106,7 +106,7 @@ class StreamedOutputs:
         loss_rows = self.combined_loss(measure, total), self.weight, self.clusters
         return influence(measure.plain, *loss_rows, self.combined_moments(measure, total)[1])
 
-    def second(self, measure: Any, total: StatisticVector) -> Moments:
+    def second_pass_statistic(self, measure: Any, total: StatisticVector) -> Moments:
         """Return the moments of the combined loss."""
         design = self.weight, self.clusters, self.settings
         return RowLosses(self.combined_loss(measure, total), *design).batch_statistic(measure.plain)
@@ -164,7 +164,7 @@ class StreamedOutputAverages:
             )
         return average_influence
 
-    def second(self, measure: Any, total: StatisticVector) -> Moments | None:
+    def second_pass_statistic(self, measure: Any, total: StatisticVector) -> Moments | None:
         """Return the moments that determine the skewness of the influence values."""
         average_influence = self.influence(measure, total)
         return (

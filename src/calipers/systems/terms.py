@@ -76,7 +76,7 @@ class AveragedScores:
             space=VarianceEstimator(system.weight, system.clusters),
         )
 
-    def second(self, measure: Measure, total: StatisticVector) -> SkewMoments | None:
+    def second_pass_statistic(self, measure: Measure, total: StatisticVector) -> SkewMoments | None:
         """Return the moments of the influence values, which show if few rows are decisive."""
         if self.system.clusters is not None or measure.definition.area is None:
             return None

@@ -53,7 +53,7 @@ def command(table: str, **options: Any) -> None:
     from calipers.learning.split import split
     from calipers.learning.split_checks import check_split
 
-    rows = read_input_table(table).rows
+    rows = read_input_table(table).table
     names = {name: options[name] for name in ("truth", "split", "group", "time")}
     with add_location(table), options_in_errors():
         column_by_role = {

@@ -132,7 +132,7 @@ def command(table: str, truth: str, **options: Any) -> None:
     from calipers.data.tables import add_location, column
     from calipers.learning.cross_validation import cross_validate
 
-    rows = read_input_table(table).rows
+    rows = read_input_table(table).table
     estimators = options.pop("estimator")
     features, stratify = options.pop("features"), options.pop("stratify")
     specs_by_kind = {kind: options.pop(kind) for kind in ("predicted", "score", "probability")}

@@ -79,7 +79,7 @@ def command(table: str, truth: str, **options: Any) -> None:
     from calipers.data.tables import add_location, column
     from calipers.learning.selection import select_model
 
-    rows = read_input_table(table).rows
+    rows = read_input_table(table).table
     estimators = list(map(parse_estimator, options.pop("estimator")))
     if len(estimators) < 2:
         raise click.UsageError("there is one --estimator, expected two or more to select from")

@@ -150,7 +150,7 @@ def run_learning_command(
     kind, path = format_and_file(options, DATA, "this result")
     from calipers.data.tables import add_location, column
 
-    rows = read_input_table(table).rows
+    rows = read_input_table(table).table
     if "threshold" in options:
         options["threshold"] = parse_threshold(options["threshold"])
     with add_location(table), options_in_errors():

@@ -141,7 +141,11 @@ class MulticlassProblem(ClassificationProblem):
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
         """Return notes on the classes and their order."""
-        of_rows = next(iter(sample.rows.values())).problem.notes() if sample.rows else ()
+        of_rows = (
+            next(iter(sample.in_memory_systems.values())).problem.notes()
+            if sample.in_memory_systems
+            else ()
+        )
         order = class_order_notes(sample.measures, self.names, stated=self.ordered)
         return (*of_rows, *order)
 
@@ -154,8 +158,8 @@ class MulticlassProblem(ClassificationProblem):
         sizes = partial(self._sizes, sample)
         has_few_classes = len(self.names) <= MOST_CLASSES
         curves: Any = ()
-        if options.curves and sample.rows:
-            curves = _curves(list(sample.rows.values()))
+        if options.curves and sample.in_memory_systems:
+            curves = _curves(list(sample.in_memory_systems.values()))
         elif options.curves:
             curves = curves_of_sums(sample, self.names, sizes() / sizes().sum())
         return {
@@ -170,7 +174,7 @@ class MulticlassProblem(ClassificationProblem):
         """Return the weight of the rows of each class."""
         sizes = (
             sample.first_system.problem.sizes
-            if sample.rows
+            if sample.in_memory_systems
             else sample.passes.first_result.auxiliary
         )
         return np.asarray(sizes)

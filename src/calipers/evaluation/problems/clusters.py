@@ -96,7 +96,7 @@ class ClusteringProblem(Problem):
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Return tables of clusters, silhouettes of points, and curves."""
-        systems, plain = sample.template, dict.fromkeys(self.table_measures)
+        systems, plain = sample.template_systems, dict.fromkeys(self.table_measures)
         fields: dict[str, Any] = {"label_tables": cluster_table(systems.values(), plain)}
         if self.engine is not None:
             return fields

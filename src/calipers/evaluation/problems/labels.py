@@ -202,7 +202,7 @@ class MultilabelProblem(Problem):
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
         """Return the labels, the thresholds at which rows have them, and undefined values."""
-        systems = sample.template.items()
+        systems = sample.template_systems.items()
         return {
             "labels": list(self.names),
             "threshold": {n: s.thresholds for n, s in systems if s.thresholds is not None},
@@ -223,8 +223,10 @@ class MultilabelProblem(Problem):
         """Return tables of labels, and curves of scores."""
         curves: Any = ()
         if options.curves and len(self.names) <= MOST_CURVES:
-            systems = (sample.rows or {}).values()
-            curves = _curves(systems) if sample.rows else curves_of_sums(sample, self.names)
+            systems = (sample.in_memory_systems or {}).values()
+            curves = (
+                _curves(systems) if sample.in_memory_systems else curves_of_sums(sample, self.names)
+            )
         table_functions = partial(self._sizes, sample), partial(_counts, sample)
         return {
             "curves": curves,
@@ -233,7 +235,7 @@ class MultilabelProblem(Problem):
 
     def _sizes(self, sample: Any) -> FloatArray:
         """Return the weight of the rows with each label."""
-        if not sample.rows:
+        if not sample.in_memory_systems:
             return np.asarray(sample.passes.first_result.auxiliary.sizes[:-1])
         system = sample.first_system
         total = len(system.truth) if system.weight is None else float(system.weight.sum())

@@ -62,7 +62,7 @@ class QuantileProblem(RegressionProblem):
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
         """Return the levels of the quantiles."""
-        return {"levels": list(next(iter(sample.template.values())).levels)}
+        return {"levels": list(next(iter(sample.template_systems.values())).levels)}
 
     def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
         """Return the findings of predicted quantiles."""

@@ -338,13 +338,13 @@ class BinaryProblem(ClassificationProblem):
 
     def leading(self, sample: Sample) -> Sequence[Estimate]:
         """Return the thresholds that a rule chose on the rows, as estimates."""
-        systems = (sample.rows or {}).values()
+        systems = (sample.in_memory_systems or {}).values()
         chosen = [(s.chosen_threshold, s.n_rows) for s in systems if s.chosen_threshold is not None]
         return [to_estimate(c.point_estimate(rows), "threshold", c.system) for c, rows in chosen]
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
         """Return the positive class, the thresholds, and undefined values."""
-        systems = sample.template.items()
+        systems = sample.template_systems.items()
         return {
             "positive": self.names[1],
             "negative": self.names[0],
@@ -355,9 +355,9 @@ class BinaryProblem(ClassificationProblem):
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
         """Return notes on collapsed classes, on rows of only one class, and on omitted measures."""
-        if not sample.rows:
+        if not sample.in_memory_systems:
             return _collapse_note(self.names[1], self.other_classes)
-        labels = next(iter(sample.rows.values())).labels
+        labels = next(iter(sample.in_memory_systems.values())).labels
         notes = _collapse_note(self.names[1], self.other_classes)
         if labels.positive.all() or not labels.positive.any():
             present_class, absent_class = self.names[:: -1 if labels.positive.all() else 1]
@@ -365,12 +365,12 @@ class BinaryProblem(ClassificationProblem):
             notes = (f"{reason}: measures that need both are undefined.",)
         return (
             *notes,
-            *(omitted_reason(sample.rows) if has_defaults(options.measures) else ()),
+            *(omitted_reason(sample.in_memory_systems) if has_defaults(options.measures) else ()),
         )
 
     def slice_notes(self, sample: Sample) -> Sequence[str]:
         """Return notes that a threshold chosen on all rows is not tuned for each slice."""
-        tuned = (s.chosen_threshold for s in (sample.rows or {}).values())
+        tuned = (s.chosen_threshold for s in (sample.in_memory_systems or {}).values())
         return [threshold_note(c.system, c.threshold, c.rule) for c in tuned if c is not None]
 
     def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
@@ -385,9 +385,9 @@ class BinaryProblem(ClassificationProblem):
         }
 
     def _curves(self, sample: Sample) -> ScoreCurves | tuple[()]:
-        if not sample.rows:
+        if not sample.in_memory_systems:
             return curves_of_sums(sample)
-        systems = tuple(sample.rows.values())
+        systems = tuple(sample.in_memory_systems.values())
         bare = [(s, (None,)) for s in systems if s.score is None]
         return ScoreCurves(partial(_score_data, systems), points_of_labels(bare))
 

@@ -144,7 +144,7 @@ class _ConfusionChart(EvaluationChart):
 
     def figures(self, evaluation: Evaluation, orientation: str) -> Iterator[Figure]:
         """Return the figures of an evaluation."""
-        return self._set_kind(confusion_figures(evaluation, orientation))
+        return self._with_kind(confusion_figures(evaluation, orientation))
 
 
 register_chart(_ConfusionChart(name="confusion", title="Confusion matrix", draw=confusion_figures))

@@ -102,9 +102,10 @@ class EvaluationChart(ChartDefinition):
         iterable of Figure
             Figures in the order of the page.
         """
-        return self._set_kind(self.draw(evaluation))
+        return self._with_kind(self.draw(evaluation))
 
-    def _set_kind(self, figures: Iterable[Figure]) -> Iterator[Figure]:
+    def _with_kind(self, figures: Iterable[Figure]) -> Iterator[Figure]:
+        """Yield the figures, with the name of the chart as their kind."""
         return (replace(figure, kind=self.name) for figure in figures)
 
 
