@@ -16,12 +16,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import lru_cache
 from importlib import import_module
 from threading import RLock
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -167,14 +167,57 @@ def _load(point: EntryPoint) -> None:
     label = f"the plug-in {point.name!r} ({point.group}) of {_package(point) or point.value}"
     token = _registering.set(label)
     try:
-        entry = point.load()
-        if point.attr:
-            entry()
+        with plugin_errors(label):
+            entry = point.load()
+            if point.attr:
+                entry()
+    finally:
+        _registering.reset(token)
+
+
+def load_object(point: EntryPoint) -> Any:
+    """Import the object that an entry point names.
+
+    Parameters
+    ----------
+    point : EntryPoint
+        Entry point of a package.
+
+    Returns
+    -------
+    object
+        The object.
+
+    Raises
+    ------
+    PluginError
+        If it cannot be imported.
+    """
+    for prepare in BEFORE:
+        prepare()
+    with plugin_errors(f"the plug-in {point.name!r} ({point.group}) of {_package(point)}"):
+        return point.load()
+
+
+@contextmanager
+def plugin_errors(label: str) -> Iterator[None]:
+    """Raise errors as those of a plug-in.
+
+    Parameters
+    ----------
+    label : str
+        Name of the plug-in in messages.
+
+    Raises
+    ------
+    PluginError
+        If anything is raised.
+    """
+    try:
+        yield
     except Exception as error:
         reason = f"{type(error).__name__}: {error}".rstrip(": ")
         raise PluginError(f"{label} cannot be loaded: {reason}") from error
-    finally:
-        _registering.reset(token)
 
 
 class Registry(Mapping[str, T], Generic[T]):

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 import calipers as cal
 from calipers.cli import cli
+from calipers.plugins import PluginError
 from calipers.report import writers
 
 HERE = Path(__file__).parent
@@ -152,7 +153,15 @@ def test_every_command_writes_a_page(line: str) -> None:
 
 def test_what_is_no_writer_is_told(package: Path) -> None:
     (package / "site" / "restructured.py").write_text("ReStructuredText = dict")
-    with pytest.raises(TypeError, match="expected a Writer of that name"):
+    with pytest.raises(
+        PluginError, match=r"format 'rst' .*restructured:.* is not a Writer of that"
+    ):
+        writers.get_writer("rst")
+
+
+def test_a_module_that_cannot_be_imported_is_an_error_of_its_package(package: Path) -> None:
+    (package / "site" / "restructured.py").write_text("import no_such_module")
+    with pytest.raises(PluginError, match=r"plug-in 'rst' .*No module named 'no_such_module'"):
         writers.get_writer("rst")
 
 

@@ -29,6 +29,7 @@ from calipers.cli.tables import read_input_table
 from calipers.evaluation.availability import refusal_of_flag
 from calipers.evaluation.task import Task
 from calipers.evaluation.tasks import OPTIONS, SHARED_ROLES, TASKS
+from calipers.plugins import plugin_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,13 +46,19 @@ _FIRST, _LAST = (
 @functools.cache
 def make_task_command(task: Task) -> TaskCommand:
     """Create the command of a task."""
-    command_class: type[TaskCommand] = _load_object(task.command) if task.command else TaskCommand
+    command_class: type[TaskCommand] = (
+        _load_object(task, task.command) if task.command else TaskCommand
+    )
     return command_class(task)
 
 
-def _load_object(reference: str) -> Any:
+def _load_object(task: Task, reference: str) -> Any:
+    """Return the object that a task names, which may be in another package."""
     module, _, name = reference.partition(":")
-    return getattr(import_module(module), name)
+    if module.partition(".")[0] == "calipers":
+        return getattr(import_module(module), name)
+    with plugin_errors(f"{reference!r} of the task {task.name!r}"):
+        return getattr(import_module(module), name)
 
 
 class TaskCommand(Command):
@@ -225,7 +232,7 @@ class TaskCommand(Command):
         task = self.task
         if "curves" in task.options:
             options["curves"] = output.page.is_requested
-        verb = _load_object(task.verb)
+        verb = _load_object(task, task.verb)
         if len(task.engines) > 1 and is_distributed(task, table, columns, options):
             if columns.tables:
                 raise click.UsageError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -261,7 +261,7 @@ def _numbers(values: Any, input_name: str) -> npt.NDArray[np.floating[Any]]:
     """Convert a column to numbers, which may be infinite or NaN."""
     array = to_array(values, input_name)
     if array.dtype.kind not in "fiubO":
-        raise InputError(f"{input_name}: holds {format_value(array[0])} in row 0, expected numbers")
+        raise _no_numbers(array, array.ravel().tolist(), range(array.size), input_name)
     if array.dtype not in (np.float32, np.float64):
         array = _to_floats(array, input_name)
     return array
@@ -285,12 +285,35 @@ def _to_floats(array: Array, input_name: str) -> Floats:
     values = array.ravel().tolist()
     numbers = [to_number(value) for value in values]
     if None in numbers:
-        index = numbers.index(None)
-        row = index // (array.size // len(array))
-        raise InputError(
-            f"{input_name}: holds {format_value(values[index])} in row {row}, expected numbers"
-        )
+        invalid = [index for index, number in enumerate(numbers) if number is None]
+        raise _no_numbers(array, values, invalid, input_name)
     return np.array(numbers, np.float64).reshape(array.shape)
+
+
+def _no_numbers(
+    array: Array, values: list[Any], indices: Sequence[int], input_name: str
+) -> InputError:
+    """Return the error that values are not numbers, of which the indices are given.
+
+    A column is text if one of its values is. That one is named, rather than the first text that
+    looks like a number.
+    """
+    index = next((i for i in indices if not _looks_like_number(values[i])), indices[0])
+    row = index // (array.size // len(array))
+    return InputError(
+        f"{input_name}: holds {format_value(values[index])} in row {row}, expected numbers"
+    )
+
+
+def _looks_like_number(value: Any) -> bool:
+    """Return whether a value is text that could be read as a number, or empty."""
+    if not isinstance(value, str | bytes):
+        return False
+    try:
+        float(value or 0)
+    except ValueError:
+        return False
+    return True
 
 
 def to_number(value: Any) -> float | None:

@@ -34,6 +34,12 @@ Mask = npt.NDArray[np.bool_]
 Ids: TypeAlias = "pa.Array | Sequence[str]"
 
 
+def check_missing(missing: str) -> None:
+    """Check the option for missing values."""
+    if missing not in MISSING:
+        raise InputError(f"missing is {missing!r}, expected one of {', '.join(MISSING)}")
+
+
 def row_names(ids: Ids) -> list[str]:
     """Return the names of rows as text."""
     return [str(name) for name in (ids.to_pylist() if hasattr(ids, "to_pylist") else ids)]
@@ -121,8 +127,7 @@ def collect_columns(
     InputError
         If a name is unknown, or if ids are missing, unknown or duplicated.
     """
-    if missing not in MISSING:
-        raise InputError(f"missing is {missing!r}, expected one of {', '.join(MISSING)}")
+    check_missing(missing)
     costs, notes = Costs.from_argument(cost), []
     collected: dict[str, Any] = {**columns, "cost": costs.columns or None}
     remaining_rows = ids = None

@@ -533,7 +533,7 @@ def _from_path(path: str, text: Collection[str]) -> list[BatchSource]:
         return _from_paths(matches, text)
     if path and os.path.isdir(path):
         return _from_directory(path, text)
-    tables.check_file(path, f"a table: {tables.formats_text()}")
+    tables.check_file(path, lambda: f"a table: {tables.formats_text()}")
     if not stat.S_ISREG(os.stat(path).st_mode):
         return [_from_pipe(path, text)]
     return [_from_file(path, text)]

@@ -154,7 +154,7 @@ def read_table(
     """
     byte_source = ByteSource.from_input(source)
     if byte_source.is_file:
-        check_file(byte_source.name, f"a table: {formats_text()}")
+        check_file(byte_source.name, lambda: f"a table: {formats_text()}")
     with read_errors(byte_source.name, "a table"):
         if byte_source.is_empty:
             raise InputError(f"{byte_source.name}: the {byte_source.kind} is empty")
@@ -181,10 +181,18 @@ def _release(size: int) -> None:
         pa.default_memory_pool().release_unused()
 
 
-def check_file(name: str, expected: str) -> None:
-    """Check that a file exists, as far as permissions allow."""
+def check_file(name: str, expected: str | Callable[[], str]) -> None:
+    """Check that a file exists, as far as permissions allow.
+
+    ``expected`` is what it should be, or a function that returns it: a list of formats asks
+    plug-ins, which are not imported for files that they do not read.
+    """
+
+    def expectation() -> str:
+        return expected if isinstance(expected, str) else expected()
+
     if not name:
-        raise InputError(f"the name of a file is empty, expected {expected}")
+        raise InputError(f"the name of a file is empty, expected {expectation()}")
     try:
         status = os.stat(name)
     except FileNotFoundError:
@@ -194,7 +202,7 @@ def check_file(name: str, expected: str) -> None:
     except ValueError:  # a NUL, or half a character
         raise InputError(f"{name!a}: is not a valid name of a file") from None
     if stat.S_ISDIR(status.st_mode):
-        raise InputError(f"{name}: is a directory, expected {expected}")
+        raise InputError(f"{name}: is a directory, expected {expectation()}")
 
 
 @contextmanager

@@ -204,7 +204,7 @@ class SecondPassResult(Mergeable):
     pairs: PairDifferences
     #: Sums of cubes of columns, for averages over classes.
     cubes: Mapping[int, float]
-    #: Weight of the rows of each cluster in each cell of several classes, shape (C, K·K).
+    #: Weight of the rows of each cluster in each cell of the classes, shape (C, K·K).
     cells: Mapping[int, FloatArray]
     #: Statistics of some values that need the second pass.
     seconds: Mapping[int, Statistic]
@@ -267,7 +267,7 @@ class SecondPass:
         visited: set[int] = set()
         cells_by_index: dict[int, FloatArray] = {}
         for index, (request, statistic) in enumerate(self.moving.statistics.items()):
-            if not isinstance(statistic, ConfusionMatrix) or statistic.classes < 3:
+            if not isinstance(statistic, ConfusionMatrix):
                 continue
             if request not in influences or id(statistic) in visited:
                 continue

@@ -314,6 +314,27 @@ class TwoPassEvaluation:
         cells = MultinomialCells.from_flat(cell_index.astype(np.int64), (k, k), weight, clusters)
         return effective_sample_size.class_average_interval(measure, statistic, cells, level)
 
+    def cluster_cells(self, system: str) -> FloatArray | None:
+        """Return the weight of the rows of each cluster in each cell of the confusion matrix.
+
+        Parameters
+        ----------
+        system : str
+            Name of the system.
+
+        Returns
+        -------
+        ndarray of shape (C, K * K) or None
+            Weights of the C clusters; None if no requested measure takes the matrix of all K
+            classes, or if there are too many of both.
+        """
+        like = self.like[system]
+        for (name, measure), number in self.numbers.items() if self.influences else ():
+            has_all_classes = name == system and like.delegate(measure)[0] is like
+            if has_all_classes and number in self._cells:
+                return self._cells[number] / self.unit
+        return None
+
     def _skewness(self, request: Request) -> float:
         """Return the skewness over √n of the influence values, if it was accumulated."""
         influence = self.influences.get(request)

@@ -181,6 +181,14 @@ def _iterate_states(states: Sequence[Any]) -> Iterator[EvaluationState]:
 def _state(evaluation: Evaluation, argument: str) -> EvaluationState:
     state: EvaluationState | None = getattr(evaluation.sources, "state", None)
     if state is None:
+        from calipers.evaluation.tasks import TASKS
+
+        tasks = [name for name, task in TASKS.items() if "states" in task.options]
+        if evaluation.task not in tasks:
+            raise InputError(
+                f"{argument}: {evaluation.task} has no states; expected an evaluation of "
+                f"{', '.join(tasks[:-1])} or {tasks[-1]}"
+            )
         raise InputError(
             f"{argument}: the evaluation has no state to save; expected one of a table that is "
             "read in batches (engine='stream')"

@@ -36,13 +36,18 @@ def constant_losses(
 ) -> list[Moments]:
     """Return the moments of the losses of constant predictions.
 
-    ``truth`` converts the column or columns of the truth to an array.
+    ``truth`` converts the column or columns of the truth to an array. The rows are those of the
+    systems: all columns are read again if rows without a value in one of them are dropped.
     """
     from calipers.evaluation.stream_rows import ReadBatch
 
-    alone = replace(sample.columns, output_columns={}, cluster=None, slices={})
-    work = _ConstantLosses(ReadBatch(alone, None), tuple(constants), truth)
-    return list(alone.stream.reduce(work, alone.names, description="the best constant").moments)
+    columns, read_batch = sample.columns, sample.read_batch
+    if columns.missing != "drop":
+        columns = replace(columns, output_columns={}, cluster=None, slices={})
+        read_batch = ReadBatch(columns, None)
+    work = _ConstantLosses(read_batch, tuple(constants), truth)
+    moments = columns.stream.reduce(work, columns.names, description="the best constant").moments
+    return list(moments)
 
 
 @dataclass(frozen=True, eq=False)

@@ -121,7 +121,7 @@ def add_streamed_costs(
     """Add costs to an evaluation whose cost columns come in batches with the rows."""
     from calipers.evaluation.sums import StreamedSample
 
-    systems, settings = columns.systems, options.settings
+    systems, settings = evaluation.systems, options.settings
     costs = Costs.from_argument(cost).by_system(systems)
     if not costs.columns:
         return add_costs(evaluation, Costs.from_argument(cost), systems, settings, None)

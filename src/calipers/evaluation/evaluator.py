@@ -178,6 +178,9 @@ def evaluate_sample(
 ) -> Evaluation:
     """Evaluate a sample; ``baseline_name`` is the baseline among its systems."""
     problem, settings, baseline = sample.problem, sample.settings, options.baseline
+    shown_measures, omission_notes = problem.shown_measures(sample, options)
+    if len(shown_measures) < len(sample.measures):
+        sample = sample.omit_measures(shown_measures)
     estimates = (*problem.leading(sample), *sample.estimates())
     comparison, missed = None, []
     if sample.is_rereadable or not options.compare:
@@ -205,6 +208,7 @@ def evaluate_sample(
             *notes_on_names(sample.measures),
             *notes,
             *problem.notes(sample, options),
+            *omission_notes,
             *(sample.notes if comparison is not None or not sample.in_memory_systems else ()),
             *(
                 threshold_notes(sample.in_memory_systems, baseline, baseline_name)

@@ -79,7 +79,7 @@ def from_binary(sample: Sample, results: EvaluationResults) -> tuple[Finding, ..
     for name in sample.systems:
         table, matrix = sample.statistic(name, ScoreTable), sample.statistic(name, ConfusionMatrix)
         system = rows.get(name)
-        cells = None if matrix is None else _cells(sample, matrix, system)
+        cells = None if matrix is None else _cells(sample, matrix, name, system)
         chosen = None if system is None else system.chosen_threshold
         tuned = (
             None
@@ -145,7 +145,9 @@ def from_multiclass(sample: Sample, results: EvaluationResults) -> tuple[Finding
     truth = next(iter(rows.values())).problem.truth if rows else None
     for name in sample.systems:
         matrix = sample.statistic(name, ConfusionMatrix)
-        data_by_system[name] = (None if matrix is None else _cells(sample, matrix, rows.get(name)),)
+        data_by_system[name] = (
+            None if matrix is None else _cells(sample, matrix, name, rows.get(name)),
+        )
     first = next((cells for (cells,) in data_by_system.values() if cells is not None), None)
     if _has_separate_rows(sample):
         return _collect_findings(
@@ -165,26 +167,35 @@ def from_multiclass(sample: Sample, results: EvaluationResults) -> tuple[Finding
     return _collect_findings(sample, data_by_system, data, results)
 
 
-def _cells(sample: Sample, matrix: ConfusionMatrix, system: Any) -> ConfusionCells:
+def _cells(sample: Sample, matrix: ConfusionMatrix, name: str, system: Any) -> ConfusionCells:
     """Return the counts of a system, with cluster-robust errors where rows come in clusters."""
     k, number = matrix.classes, sample.n_clusters or 0
 
     @cache
-    def cells() -> FloatArray:
-        """Return the weight of the rows of each cluster in each cell, one row per cluster."""
-        clusters = system.clusters
-        cell_weights: FloatArray = clusters.matrices(system.counts.cells.flat, (k, k))
+    def cells() -> FloatArray | None:
+        """Return the weight of the rows of each cluster in each cell, one row per cluster.
+
+        It is None if there are more of them than the rows themselves are worth.
+        """
+        if system is None:
+            return sample.cluster_cells(name)
+        clusters, flat = system.clusters, system.counts.cells.flat
+        if clusters.size * k * k > MOST_SUMS * len(flat):
+            return None
+        cell_weights: FloatArray = clusters.matrices(flat, (k, k))
         return cell_weights.reshape(clusters.size, k * k)
 
     def error(influence: Callable[[], FloatArray]) -> tuple[float, float]:
-        if k > MOST_CLASSES or number < 2 or system is None:
-            return UNKNOWN
-        by_cell, flat = influence().ravel(), system.counts.cells.flat
-        if system.clusters.size * k * k <= MOST_SUMS * len(flat):
-            from calipers.inference.clusters import cr2
+        from calipers.inference.clusters import cr2
 
-            return cr2(cells() @ by_cell, system.clusters.cluster_weights)
-        row_influence = by_cell[flat]
+        if k > MOST_CLASSES or number < 2:
+            return UNKNOWN
+        by_cell, by_cluster = influence().ravel(), cells()
+        if by_cluster is not None:
+            return cr2(by_cluster @ by_cell, by_cluster.sum(axis=1))
+        if system is None:
+            return UNKNOWN
+        row_influence = by_cell[system.counts.cells.flat]
         return tuple(
             system.clusters.sum_error(
                 row_influence if system.weight is None else row_influence * system.weight
@@ -619,16 +630,14 @@ def _unordered_influence(sample: Sample, system: str) -> tuple[UnorderedInfluenc
     """Return the influence of rows on the first measure, for findings on serial dependence.
 
     It is computed only for rows without a given order or clusters, and not for rows that are
-    sorted by their truth or predictions.
+    sorted by their truth or predictions. All rows have to be in memory.
     """
-    task, ids = sample.problem.task, getattr(sample, "ids", None)
-    if (
-        task not in ("classification", "regression")
-        or ids is None
-        or sample.in_memory_systems is None
-    ):
+    if sample.problem.task not in ("classification", "regression"):
         return ()
-    s = sample.in_memory_systems[system]
+    visible = visible_rows(sample)
+    if visible is None or not visible.is_complete or visible.has_counts:
+        return ()
+    s = visible.systems[system]
     if s.order is not None or s.clusters is not None or _is_sorted(s):
         return ()
     subset = s if s.n_rows <= MAX_NEIGHBOR_ROWS else s.take_rows(np.arange(MAX_NEIGHBOR_ROWS))

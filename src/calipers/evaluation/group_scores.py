@@ -12,7 +12,7 @@ import numpy as np
 from calipers.caching import cached_property
 from calipers.curves.ranking_curves import CutoffCurves, measures_by_rank
 from calipers.data.arrays import take_rows, to_numbers
-from calipers.data.columns import MISSING, drop_incomplete, incomplete_rows
+from calipers.data.columns import drop_incomplete, incomplete_rows
 from calipers.data.costs import Costs, cost_column_name, to_costs
 from calipers.data.errors import InputError
 from calipers.data.ranking_rows import RankingRows, group_unit_columns
@@ -447,9 +447,7 @@ def _columns(
     data: Any, column_names: Mapping[str, Any], options: Options
 ) -> tuple[StreamColumns, dict[str, dict[str, str]], Costs]:
     """Return the columns of the stream, the column of each role by system, and the costs."""
-    missing, costs = options.missing, Costs.from_argument(options.cost)
-    if missing not in MISSING:
-        raise InputError(f"missing is {missing!r}, expected one of {', '.join(MISSING)}")
+    costs = Costs.from_argument(options.cost)
     if column_names["group"] is None:
         raise InputError("group: does not name a column of data=")
     roles = {role: column_names[role] for role in ("group", "score", *_AUXILIARY_ROLES)}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from calipers.caching import cached_property
+from calipers.data.columns import check_missing
 from calipers.data.errors import InputError, did_you_mean
 from calipers.inference.settings import INTERVALS, METHODS, Settings
 from calipers.measures import Measure
@@ -103,6 +104,11 @@ class Options:
         option_names = {field.name for field in fields(cls)}
         options = cls(**{name: value for name, value in arguments.items() if name in option_names})
         options.settings  # noqa: B018
+        check_missing(options.missing)
+        if options.memory is not None:
+            from calipers.data.streams import memory_budget
+
+            memory_budget(options.memory)
         return options
 
     @cached_property

@@ -154,6 +154,27 @@ class Problem:
         """
         return dict(systems), ()
 
+    def shown_measures(
+        self, sample: Sample, options: Options
+    ) -> tuple[Sequence[Measure], Sequence[str]]:
+        """Return the measures of a sample that are shown, and notes on those that are not.
+
+        Parameters
+        ----------
+        sample : Sample
+            Sample with the requested measures.
+        options : Options
+            Options of the evaluation.
+
+        Returns
+        -------
+        measures : sequence of Measure
+            The measures, without default ones that are undefined on these rows.
+        notes : sequence of str
+            Notes on the omitted ones.
+        """
+        return sample.measures, ()
+
     def auxiliary_measures(self, systems: Mapping[str, Any]) -> Sequence[tuple[str, Measure]]:
         """Return measures that a stream accumulates in addition to the requested ones.
 
@@ -488,6 +509,18 @@ class Sample(ABC):
     @abstractmethod
     def n_clusters(self) -> int | None:
         """Number of clusters of rows, or None without clusters or if it is unknown."""
+
+    def omit_measures(self, measures: Sequence[Measure]) -> Sample:
+        """Return the sample with some of its measures."""
+        raise NotImplementedError
+
+    def cluster_cells(self, system: str) -> FloatArray | None:
+        """Return the weight of the rows of each cluster in each cell of the confusion matrix.
+
+        It is for samples without rows in memory; the result has shape ``(n_clusters, K * K)`` for K
+        classes, and is None if it is not known.
+        """
+        return None
 
     @property
     def is_rereadable(self) -> bool:

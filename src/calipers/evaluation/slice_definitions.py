@@ -72,18 +72,7 @@ def define_slices(
     quartiles; a number in more than half of the rows is then a slice of its own. Rows with a
     missing value are a slice.
     """
-    if bins is not None and not isinstance(bins, Mapping):
-        raise InputError(
-            f"slice_bins is {format_value(bins)}, expected a dict from slices to bin edges"
-        )
-    slices, bins = slices or {}, {str(name): edges for name, edges in (bins or {}).items()}
-    factors = list(dict.fromkeys(factor for columns in slices.values() for factor in columns))
-    for name in bins:
-        if name not in factors:
-            raise InputError(
-                f"bins for {name!r}, which is not a slice; {did_you_mean(name, factors)}"
-            )
-    definitions, notes = [], []
+    slices, bins, definitions, notes = slices or {}, bins_by_factor(slices, bins), [], []
     for name, columns in slices.items():
         factor_definitions = []
         for factor, column in columns.items():
@@ -99,6 +88,24 @@ def define_slices(
             raise InputError(too_many(name, len(cut.names)))
         definitions.append(cut)
     return definitions, list(dict.fromkeys(notes))
+
+
+def bins_by_factor(
+    slices: Mapping[str, Mapping[str, Any]] | None, bins: Bins | None
+) -> dict[str, Any]:
+    """Return the bins of each column of slices, checked to be a dict of such."""
+    if bins is not None and not isinstance(bins, Mapping):
+        raise InputError(
+            f"slice_bins is {format_value(bins)}, expected a dict from slices to bin edges"
+        )
+    factors = dict.fromkeys(factor for columns in (slices or {}).values() for factor in columns)
+    result = {str(name): edges for name, edges in (bins or {}).items()}
+    for name in result:
+        if name not in factors:
+            raise InputError(
+                f"bins for {name!r}, which is not a slice; {did_you_mean(name, factors)}"
+            )
+    return result
 
 
 def too_many(name: str, number: int, qualifier: str = "") -> str:

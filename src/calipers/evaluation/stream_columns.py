@@ -22,6 +22,7 @@ from calipers.engines.accumulators import DistinctValues
 from calipers.engines.base import Engine, Mergeable, P, identity
 from calipers.engines.local import StreamEngine
 from calipers.engines.remote import RemoteEngine
+from calipers.evaluation.slice_definitions import bins_by_factor
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import ClassTables, NumericRows, ScoreTable, StatisticVector
 from calipers.statistics.scores import ScoreBuffer
@@ -402,7 +403,7 @@ class StreamColumns:
             if (column := _find_column(requested, cost_column_name(name, system), stream))
             is not None
         )
-        cut_by = cuts, options.slice_bins
+        cut_by = cuts, bins_by_factor(cuts, options.slice_bins)
         return cls(
             stream, truth_columns, columns, weight, cluster, missing, *cut_by, count, extra_columns
         )

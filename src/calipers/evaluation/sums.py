@@ -36,7 +36,14 @@ from calipers.evaluation.stream_slices import (
 from calipers.inference.method_selection import RESAMPLING_METHODS
 from calipers.measures import parse
 from calipers.progress import track
-from calipers.statistics import ClassTables, ScoreTable, StatisticVector
+from calipers.statistics import (
+    ClassTables,
+    ConfusionMatrix,
+    FloatArray,
+    Moments,
+    ScoreTable,
+    StatisticVector,
+)
 from calipers.statistics.row_sample import sampling_level
 from calipers.statistics.scores import USUAL_AREAS
 from calipers.systems.terms import AveragedScores
@@ -88,7 +95,7 @@ class StreamedSample(Sample):
     @cached_property
     def builds(self) -> BuildSystems:
         """Builder of the systems of batches."""
-        return BuildSystems(self._read_batch, self.problem, self.settings, tuple(self.measures))
+        return BuildSystems(self.read_batch, self.problem, self.settings, tuple(self.measures))
 
     @cached_property
     def _plain_passes(self) -> TwoPassEvaluation:
@@ -128,7 +135,8 @@ class StreamedSample(Sample):
         return define_slices(self.columns, self.memory)
 
     @cached_property
-    def _read_batch(self) -> ReadBatch:
+    def read_batch(self) -> ReadBatch:
+        """Reader of the rows of a batch, with the names of all clusters."""
         return ReadBatch(self.columns, self._cluster_names)
 
     @cached_property
@@ -150,7 +158,7 @@ class StreamedSample(Sample):
         """Return the point estimate of a measure, from the accumulated statistics."""
         under = settings or self.settings
         estimate = self.passes.point_estimate(system, measure, under) or self._derived(
-            system, measure
+            system, measure, under
         )
         if estimate is None and self.problem.task == "costs":  # one number, which no row has
             estimate = self.template_systems[system].point_estimate(measure)
@@ -161,22 +169,25 @@ class StreamedSample(Sample):
             )
         return estimate
 
-    def _derived(self, system: str, measure: Measure) -> PointEstimate | None:
+    def _derived(self, system: str, measure: Measure, settings: Settings) -> PointEstimate | None:
         """Return the point estimate from a statistic accumulated for another measure, or None."""
         if (system, measure) in self.passes.statistics:
             return None
         delegate, delegated_measure = self.template_systems[system].delegate(measure)
         statistic, first_pass = (
-            self.statistic(system, delegated_measure.definition.statistic),
+            self._common_statistic(system, delegated_measure),
             self.passes.first_result,
         )
         if statistic is None or delegate is not self.template_systems[system]:
             return None
         estimate = estimate_from_statistic(
-            delegated_measure, statistic, self.settings, first_pass.rows, together=True
+            delegated_measure, statistic, settings, first_pass.rows, together=True
         )
         if estimate is None or not first_pass.clustered:
             return estimate
+        sample = self.with_measures([system], [measure]) if self.is_rereadable else None
+        if sample is not None:  # sums by cluster, in passes of their own
+            return sample.passes.point_estimate(system, measure, settings)
         return replace(
             estimate,
             methods={},
@@ -185,6 +196,14 @@ class StreamedSample(Sample):
             replicates=None,
             is_reduced=True,
         )
+
+    def _common_statistic(self, system: str, measure: Measure) -> Any:
+        """Return an accumulated statistic of which a measure is a function, or None.
+
+        Moments are those of the values that one measure gives to the rows, and serve no other one.
+        """
+        kind, own = measure.definition.statistic, self.passes.all_statistics.get((system, measure))
+        return own if own is not None or kind is Moments else self.statistic(system, kind)
 
     def statistic(self, system: str, kind: type) -> Any:
         """Return a statistic that was accumulated for a system, or None."""
@@ -229,9 +248,7 @@ class StreamedSample(Sample):
             delegate is self.template_systems[system]
             and delegated_measure.definition.statistic is not ScoreTable
         )
-        has_statistic = (
-            derived and self.statistic(system, delegated_measure.definition.statistic) is not None
-        )
+        has_statistic = derived and self._common_statistic(system, delegated_measure) is not None
         return (system, measure) in self.passes.statistics or has_statistic
 
     def with_measures(
@@ -267,6 +284,14 @@ class StreamedSample(Sample):
             )
 
         return cached(self, ("also", *systems, *measures), make_sample)
+
+    def omit_measures(self, measures: Sequence[Measure]) -> StreamedSample:
+        """Return the sample with some of its measures.
+
+        Passes over slices are those of all measures, and are made again.
+        """
+        has_slices = bool(self.columns.slices) and self.first_passes is None
+        return replace(self, measures=measures, first_passes=None if has_slices else self.passes)
 
     def with_settings(self, settings: Settings) -> StreamedSample:
         """Return the sample with other settings of inference."""
@@ -367,12 +392,28 @@ class StreamedSample(Sample):
     def n_clusters(self) -> int | None:
         """Number of clusters of rows, or None without clusters or if it is unknown."""
         is_countable = self.columns.cluster is not None and self.is_rereadable
-        return len(self._read_batch.clusters) if is_countable else None
+        return len(self.read_batch.clusters) if is_countable else None
 
     @property
     def is_rereadable(self) -> bool:
         """Whether the rows can be read again."""
         return self.engine.is_rereadable
+
+    def cluster_cells(self, system: str) -> FloatArray | None:
+        """Return the weight of the rows of each cluster in each cell of the confusion matrix.
+
+        It is None if rows cannot be read again, and if there are too many clusters and classes. If
+        no measure takes the matrix, it has passes of its own.
+        """
+        if not self.is_rereadable:
+            return None
+        cells = self.passes.cluster_cells(system)
+        if cells is None and not any(
+            m.definition.statistic is ConfusionMatrix for m in self.measures
+        ):
+            sample = self.with_measures([system], [parse("accuracy", "counts")])
+            cells = None if sample is None else sample.passes.cluster_cells(system)
+        return cells
 
     def row_properties(self) -> dict[str, Any]:
         """Return the properties of the rows for the provenance."""

@@ -15,6 +15,7 @@ from calipers.evaluation.problems.numbers import RegressionProblem
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import column_name, named_systems
 from calipers.evaluation.visible_rows import visible_rows
+from calipers.measures import parse
 from calipers.results.estimate import UNNAMED
 from calipers.statistics.quantiles import interval_levels
 from calipers.systems.base import NAN
@@ -58,6 +59,14 @@ class QuantileProblem(RegressionProblem):
         return [
             "mean-pinball",
             *(of_intervals or [f"quantile-coverage@{a:.10g}" for a in levels[:3]]),
+        ]
+
+    def auxiliary_measures(self, systems: Mapping[str, Any]) -> Sequence[tuple[str, Measure]]:
+        """Return the pairs (system, coverage of a central interval), which findings are about."""
+        return [
+            (name, parse(f"interval-coverage@{level:.10g}", "quantiles"))
+            for name, system in systems.items()
+            for level in interval_levels(system.levels)
         ]
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:

@@ -31,6 +31,7 @@ from calipers.evaluation.shared import (
     conventions_of_undefined,
     has_defaults,
     named_systems,
+    select_measures,
 )
 from calipers.evaluation.slices import threshold_note
 from calipers.results.estimate import UNNAMED
@@ -87,9 +88,11 @@ def default_measures(systems: Mapping[str, BinaryOutput]) -> list[str]:
     ]
 
 
-def omitted_reason(systems: Mapping[str, BinaryOutput]) -> tuple[str, ...]:
-    """Return a note on why recalibration is not among the default measures, if it is not."""
-    certain = [name for name, system in systems.items() if system.is_certain]
+def omitted_reason(certain: Sequence[str]) -> tuple[str, ...]:
+    """Return a note on why recalibration is not among the default measures, if it is not.
+
+    ``certain`` are the names of the systems with probabilities of 0 or 1.
+    """
     if not certain:
         return ()
     listed_names = ", ".join(certain[:5]) + (", …" if len(certain) > 5 else "")
@@ -336,6 +339,33 @@ class BinaryProblem(ClassificationProblem):
 
     # --- What an evaluation has in addition to estimates ------------------------------------------
 
+    def shown_measures(
+        self, sample: Sample, options: Options
+    ) -> tuple[Sequence[Measure], Sequence[str]]:
+        """Return the measures without default ones that no system of certain outcomes has."""
+        if not has_defaults(options.measures):
+            return sample.measures, ()
+        if sample.in_memory_systems is not None:
+            systems = sample.in_memory_systems.items()
+            return sample.measures, omitted_reason([n for n, s in systems if s.is_certain])
+        names = self.default_measures(sample.template_systems)
+        shown = select_measures(
+            options.measures,
+            [name for name in names if name not in OF_CALIBRATION],
+            self.task,
+            undefined=options.undefined,
+            stated=self.is_stated,
+        )
+        omitted = [measure for measure in sample.measures if measure not in shown]
+        certain = [
+            name
+            for name in sample.systems
+            if any(
+                "certain_probability" in sample.point_estimate(name, m).undefined for m in omitted
+            )
+        ]
+        return (shown, omitted_reason(certain)) if certain else (sample.measures, ())
+
     def leading(self, sample: Sample) -> Sequence[Estimate]:
         """Return the thresholds that a rule chose on the rows, as estimates."""
         systems = (sample.in_memory_systems or {}).values()
@@ -354,19 +384,18 @@ class BinaryProblem(ClassificationProblem):
         }
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
-        """Return notes on collapsed classes, on rows of only one class, and on omitted measures."""
-        if not sample.in_memory_systems:
+        """Return notes on collapsed classes, and on rows of only one class."""
+        if sample.in_memory_systems:
+            positive = next(iter(sample.in_memory_systems.values())).labels.positive
+            has_class = not positive.all(), positive.any()
+        else:
+            streamed: Any = sample
+            has_class = tuple(weight > 0 for weight in streamed.passes.first_result.auxiliary)
+        if all(has_class):
             return _collapse_note(self.names[1], self.other_classes)
-        labels = next(iter(sample.in_memory_systems.values())).labels
-        notes = _collapse_note(self.names[1], self.other_classes)
-        if labels.positive.all() or not labels.positive.any():
-            present_class, absent_class = self.names[:: -1 if labels.positive.all() else 1]
-            reason = f"All rows are of class {present_class}, none of {absent_class}"
-            notes = (f"{reason}: measures that need both are undefined.",)
-        return (
-            *notes,
-            *(omitted_reason(sample.in_memory_systems) if has_defaults(options.measures) else ()),
-        )
+        present_class, absent_class = self.names[:: -1 if has_class[1] else 1]
+        reason = f"All rows are of class {present_class}, none of {absent_class}"
+        return (f"{reason}: measures that need both are undefined.",)
 
     def slice_notes(self, sample: Sample) -> Sequence[str]:
         """Return notes that a threshold chosen on all rows is not tuned for each slice."""

@@ -11,6 +11,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from calipers import plugins
+
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
@@ -83,18 +85,16 @@ def format_for_suffix(suffix: str) -> str | None:
 
 
 def _plugin_formats() -> dict[str, EntryPoint]:
-    from importlib.metadata import entry_points
-
-    return {point.name: point for point in entry_points(group=GROUP) if point.name not in _BUILT_IN}
+    points = plugins.entry_points(GROUP)
+    return {point.name: point for point in points if point.name not in _BUILT_IN}
 
 
 def _load(name: str, point: EntryPoint) -> None:
     from calipers.report.writers.base import Writer
 
-    loaded: Any = point.load()
-    writer = loaded() if isinstance(loaded, type) else loaded
-    if not isinstance(writer, Writer) or writer.name != name:
-        raise TypeError(
-            f"the entry point {name!r} of {GROUP} is {point.value}, expected a Writer of that name"
-        )
+    loaded: Any = plugins.load_object(point)
+    with plugins.plugin_errors(f"the format {name!r} ({GROUP})"):
+        writer = loaded() if isinstance(loaded, type) else loaded
+        if not isinstance(writer, Writer) or writer.name != name:
+            raise TypeError(f"{point.value} is not a Writer of that name")
     REGISTRY[name] = writer

@@ -1,0 +1,194 @@
+"""Findings, notes and measures of data with something wrong are those of memory in batches too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import calipers as cal
+
+ROWS = 400
+CLASSES = np.array(["a", "b", "c"])
+
+
+@pytest.fixture(scope="module")
+def data() -> dict[str, Any]:
+    random = np.random.default_rng(5)
+    truth = (random.random(ROWS) < 0.8).astype(int)
+    kind = CLASSES[random.integers(0, 3, ROWS)]
+    x, steps = random.normal(size=ROWS), random.normal(size=ROWS)
+    errors = np.zeros(ROWS)
+    for row in range(1, ROWS):
+        errors[row] = 0.7 * errors[row - 1] + steps[row]
+    real = x + random.normal(size=ROWS)
+    probability = random.random(ROWS)
+    return {
+        "y": truth,
+        "poor": np.where(random.random(ROWS) < 0.6, truth, 1 - truth),
+        "p": probability,
+        "other": random.random(ROWS),
+        "sure": np.where(probability > 0.99, 1.0, probability),
+        "kind": kind,
+        "guess": np.where(random.random(ROWS) < 0.4, kind, "a"),
+        "x": x,
+        "drift": x + errors,
+        "real": real,
+        "shrunk": 0.6 * x + 0.2 * random.normal(size=ROWS),
+        **{f"q@{level}": x + shift for level, shift in ((0.1, -0.4), (0.5, 0.0), (0.9, 0.4))},
+        "one": np.ones(ROWS, int),
+        "gap": np.where(np.arange(ROWS) % 7, x, np.nan),
+        "user": np.arange(ROWS) // 4,
+        "w": random.random(ROWS) + 0.5,
+        "group": np.arange(ROWS) % 3,
+    }
+
+
+QUANTILES = {"truth": "real", "quantiles": "q@*"}
+
+CALLS: dict[str, tuple[str, dict[str, Any]]] = {
+    "labels in clusters": (
+        "classification",
+        {"truth": "y", "predicted": "poor", "cluster": "user"},
+    ),
+    "weighted labels in clusters": (
+        "classification",
+        {"truth": "y", "predicted": "poor", "cluster": "user", "weight": "w"},
+    ),
+    "labels in clusters by one measure": (
+        "classification",
+        {"truth": "y", "predicted": "poor", "cluster": "user", "measures": ["MCC"]},
+    ),
+    "classes in clusters": (
+        "classification",
+        {"truth": "kind", "predicted": "guess", "cluster": "user"},
+    ),
+    "classes in weighted clusters": (
+        "classification",
+        {"truth": "kind", "predicted": "guess", "cluster": "user", "weight": "w"},
+    ),
+    "serial dependence": ("regression", {"truth": "x", "predicted": "drift"}),
+    "a family of tests": ("regression", {"truth": "real", "predicted": "shrunk"}),
+    **{
+        f"quantiles by {measure}, {design}": (
+            "regression",
+            {**QUANTILES, "measures": [measure], **of},
+        )
+        for measure in ("WIS", "RMSE", "mean-pinball", "interval-score@0.8")
+        for design, of in (("plain", {}), ("clustered", {"cluster": "user"}))
+    },
+    "certain probabilities": ("classification", {"truth": "y", "probability": ["sure", "other"]}),
+    "certain probabilities in slices": (
+        "classification",
+        {"truth": "y", "probability": "sure", "slices": "group"},
+    ),
+    "certain probabilities, and a slope": (
+        "classification",
+        {"truth": "y", "probability": "sure", "measures": ["default", "calibration-slope"]},
+    ),
+    "one class": ("classification", {"truth": "one", "probability": "p", "measures": ["Brier"]}),
+    "rows left out": (
+        "regression",
+        {"truth": "x", "predicted": "gap", "missing": "drop", "measures": ["RMSE", "MSE", "MAE"]},
+    ),
+    "outputs left out": (
+        "regression",
+        {"truth": ["x", "real"], "predicted": {"s": ["gap", "shrunk"]}, "missing": "drop"}
+        | {"measures": ["macro-RMSE"]},
+    ),
+}
+
+#: The kinds of findings without which a call would show nothing.
+EXPECTED = {
+    "labels in clusters": {"accuracy-below-constant", "overpredicted-class"},
+    "classes in clusters": {"low-recall-class", "confused-class"},
+    "serial dependence": {"neighbors-alike"},
+    "quantiles by WIS, plain": {"miscoverage"},
+    "quantiles by RMSE, clustered": {"miscoverage"},
+}
+
+
+def shown(evaluation: cal.Evaluation) -> dict[str, Any]:
+    """Return the numbers of estimates and findings by name.
+
+    In batches, quantiles have no best constant, and the family of tests on classes is without those
+    of serial dependence.
+    """
+    numbers: dict[str, Any] = {}
+    for e in evaluation.estimates:
+        has_constant = "levels" not in evaluation.provenance["conventions"]
+        numbers[f"{e.system} {e.measure}"] = [e.value, e.no_skill if has_constant else 0.0]
+    without = {"adjusted p"} if evaluation.task == "classification" else set()
+    for finding in evaluation.findings:
+        name = f"{finding.kind} {finding.systems} {finding.aspect}"
+        values = {k: v for k, v in finding.values.items() if k not in without}
+        values = {k: v for k, v in values.items() if not isinstance(v, str)}
+        numbers |= {f"{name} {k}": [v] for k, v in values.items()}
+        numbers |= {f"{name} [{k}]": list(v) for k, v in finding.intervals.items()}
+    return numbers
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_what_is_wrong_is_found_in_batches_too(data: dict[str, Any], call: str) -> None:
+    verb, given = CALLS[call]
+    memory, stream = (
+        getattr(cal, verb)(data=data, engine=engine, n_resamples=100, **given)
+        for engine in ("memory", "stream")
+    )
+    assert EXPECTED.get(call, set()) <= {finding.kind for finding in memory.findings}
+    assert [str(m) for m in stream.measures] == [str(m) for m in memory.measures]
+    ours, theirs = shown(memory), shown(stream)
+    assert list(theirs) == list(ours)
+    for name, numbers in ours.items():
+        assert theirs[name] == pytest.approx(numbers, rel=1e-7, abs=1e-12, nan_ok=True), name
+    kept = [n for n in memory.notes if n not in stream.notes]
+    assert not [n for n in kept if "probabilities are 0 or 1" in n or "All rows are of" in n]
+
+
+def test_best_constants_are_those_of_the_rows_that_are_left(data: dict[str, Any]) -> None:
+    used = ~np.isnan(data["gap"])
+    evaluation = cal.regression(
+        "x", "gap", data=data, missing="drop", engine="stream", measures=["MSE"]
+    )
+    assert evaluation["MSE"].no_skill == pytest.approx(data["x"][used].var(), rel=1e-12)
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"missing": "foo"}, "missing is 'foo', expected one of error, drop"),
+        ({"slice_bins": {"x": [0]}}, "bins for 'x', which is not a slice"),
+        ({"memory": "lots"}, "memory is 'lots', expected a number of bytes"),
+    ],
+)
+def test_options_are_checked_by_every_engine(
+    data: dict[str, Any], engine: str, option: dict[str, Any], message: str
+) -> None:
+    for verb, given in (("classification", ("y", "poor")), ("regression", ("x", "drift"))):
+        with pytest.raises(cal.InputError, match=message):
+            getattr(cal, verb)(*given, data=data, engine=engine, **option)
+
+
+def test_costs_of_clusterings_with_features(data: dict[str, Any]) -> None:
+    memory, stream = (
+        cal.clustering(
+            ["x", "drift"], ["guess", "group"], "kind", data=data, engine=engine,
+            measures=["ARI"], cost={"latency": {"guess": "p", "group": "w"}} | {"price": {"guess": 2.0, "group": 3.0}},
+        )
+        for engine in ("memory", "stream")
+    )  # fmt: skip
+    assert stream.costs is not None
+    assert memory.costs is not None
+    found = [
+        [(e.system, e.measure, round(e.value, 9)) for e in evaluation.costs.estimates]
+        for evaluation in (memory, stream)
+    ]
+    assert found[1] == found[0]
+
+
+def test_tasks_without_states_say_so(data: dict[str, Any]) -> None:
+    evaluation = cal.clustering(None, "guess", "kind", data=data, engine="stream")
+    with pytest.raises(cal.InputError, match="clustering has no states; expected an evaluation of"):
+        cal.save_state(evaluation, "unused.state")
