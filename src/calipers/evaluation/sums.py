@@ -202,8 +202,13 @@ class StreamedSample(Sample):
 
         Moments are those of the values that one measure gives to the rows, and serve no other one.
         """
-        kind, own = measure.definition.statistic, self.passes.all_statistics.get((system, measure))
-        return own if own is not None or kind is Moments else self.statistic(system, kind)
+        kind, statistic = (
+            measure.definition.statistic,
+            self.passes.all_statistics.get((system, measure)),
+        )
+        if statistic is not None or kind is Moments:
+            return statistic
+        return self.statistic(system, kind)
 
     def statistic(self, system: str, kind: type) -> Any:
         """Return a statistic that was accumulated for a system, or None."""

@@ -349,14 +349,14 @@ class BinaryProblem(ClassificationProblem):
             systems = sample.in_memory_systems.items()
             return sample.measures, omitted_reason([n for n, s in systems if s.is_certain])
         names = self.default_measures(sample.template_systems)
-        shown = select_measures(
+        remaining = select_measures(
             options.measures,
             [name for name in names if name not in OF_CALIBRATION],
             self.task,
             undefined=options.undefined,
             stated=self.is_stated,
         )
-        omitted = [measure for measure in sample.measures if measure not in shown]
+        omitted = [measure for measure in sample.measures if measure not in remaining]
         certain = [
             name
             for name in sample.systems
@@ -364,7 +364,7 @@ class BinaryProblem(ClassificationProblem):
                 "certain_probability" in sample.point_estimate(name, m).undefined for m in omitted
             )
         ]
-        return (shown, omitted_reason(certain)) if certain else (sample.measures, ())
+        return (remaining, omitted_reason(certain)) if certain else (sample.measures, ())
 
     def leading(self, sample: Sample) -> Sequence[Estimate]:
         """Return the thresholds that a rule chose on the rows, as estimates."""
