@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.inference.clusters import cr2
 from calipers.statistics import Moments, effective_size_of
 from calipers.statistics.base import dot
 
@@ -347,6 +346,8 @@ class DisjointRows(VarianceEstimator):
 
     def cluster_error(self, column: FloatArray) -> StandardError:
         """Return the standard error of clustered rows, with its degrees of freedom."""
+        from calipers.inference.clusters import cr2
+
         return _cluster_error(*cr2(*self.cluster_sums(column)))
 
 
