@@ -242,7 +242,10 @@ def test_a_pipe_says_its_labels() -> None:
             {"truth": ["p_sun", "p_sea"], "predicted": ["p_sun"]},
             "1 columns are named for 2 outputs",
         ),
-        ({"truth": "p_*", "predicted": {"a": "p_sun"}}, "the output 'fog' has no column|is not an output"),
+        (
+            {"truth": "p_*", "predicted": {"a": "p_sun"}},
+            "the output 'fog' has no column|is not an output",
+        ),
         ({"truth": "p_sun", "quantiles": {"low": "p_sea"}}, "expected a level between 0 and 1"),
         ({"truth": "p_*", "predicted": "p_*", "measures": ["interval-score@0.9"]}, "quantiles"),
     ],
