@@ -161,10 +161,15 @@ def _package(point: EntryPoint) -> str:
     return f"{point.dist.name} {point.dist.version}" if point.dist else ""
 
 
+def _label(point: EntryPoint) -> str:
+    """Return the name of a plug-in in messages."""
+    return f"the plug-in {point.name!r} ({point.group}) of {_package(point) or point.value}"
+
+
 def _load(point: EntryPoint) -> None:
     for prepare in BEFORE:
         prepare()
-    label = f"the plug-in {point.name!r} ({point.group}) of {_package(point) or point.value}"
+    label = _label(point)
     token = _registering.set(label)
     try:
         with plugin_errors(label):
@@ -195,7 +200,7 @@ def load_object(point: EntryPoint) -> Any:
     """
     for prepare in BEFORE:
         prepare()
-    with plugin_errors(f"the plug-in {point.name!r} ({point.group}) of {_package(point)}"):
+    with plugin_errors(_label(point)):
         return point.load()
 
 

@@ -342,7 +342,7 @@ class BinaryProblem(ClassificationProblem):
     def shown_measures(
         self, sample: Sample, options: Options
     ) -> tuple[Sequence[Measure], Sequence[str]]:
-        """Return the measures without default ones that no system of certain outcomes has."""
+        """Return the measures, without recalibration by default if probabilities are 0 or 1."""
         if not has_defaults(options.measures):
             return sample.measures, ()
         if sample.in_memory_systems is not None:
