@@ -192,3 +192,21 @@ def test_tasks_without_states_say_so(data: dict[str, Any]) -> None:
     evaluation = cal.clustering(None, "guess", "kind", data=data, engine="stream")
     with pytest.raises(cal.InputError, match="clustering has no states; expected an evaluation of"):
         cal.save_state(evaluation, "unused.state")
+
+
+def test_systems_that_agree_on_a_class_are_compared_in_batches_too() -> None:
+    """The cells of the class against all others are drawn; a stream has their sums alone."""
+    random = np.random.default_rng(0)
+    truth = CLASSES[random.integers(0, 3, 300)]
+    first = np.where(random.random(300) < 0.7, truth, "a")
+    second = np.where((truth == "b") & (random.random(300) < 0.5), "c", first)
+    given = {"data": {"y": truth, "p": first, "q": second}, "measures": ["recall[a]"]}
+    memory, stream = (
+        cal.classification("y", ["p", "q"], engine=engine, **given).comparison
+        for engine in ("memory", "stream")
+    )
+    assert memory is not None
+    assert stream is not None
+    found, expected = stream.differences[0], memory.differences[0]
+    assert (found.value, found.p, found.test) == (0.0, 1.0, expected.test)
+    assert (found.low, found.high) == (expected.low, expected.high)
