@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -192,3 +193,51 @@ def test_tasks_without_states_say_so(data: dict[str, Any]) -> None:
     evaluation = cal.clustering(None, "guess", "kind", data=data, engine="stream")
     with pytest.raises(cal.InputError, match="clustering has no states; expected an evaluation of"):
         cal.save_state(evaluation, "unused.state")
+
+
+def test_systems_that_agree_on_a_class_are_compared_in_batches_too() -> None:
+    """The cells of the class against all others are drawn; a stream has their sums alone."""
+    random = np.random.default_rng(0)
+    truth = CLASSES[random.integers(0, 3, 300)]
+    first = np.where(random.random(300) < 0.7, truth, "a")
+    second = np.where((truth == "b") & (random.random(300) < 0.5), "c", first)
+    given = {"data": {"y": truth, "p": first, "q": second}, "measures": ["recall[a]"]}
+    memory, stream = (
+        cal.classification("y", ["p", "q"], engine=engine, **given).comparison
+        for engine in ("memory", "stream")
+    )
+    assert memory is not None
+    assert stream is not None
+    found, expected = stream.differences[0], memory.differences[0]
+    assert (found.value, found.p, found.test) == (0.0, 1.0, expected.test)
+    assert (found.low, found.high) == (expected.low, expected.high)
+
+
+@pytest.mark.parametrize("undefined", ["nan", "zero", "one", "omit"])
+def test_merged_states_have_the_convention_of_undefined_values(
+    undefined: str, tmp_path: Path
+) -> None:
+    """No row is of class 3, which is predicted, and none is predicted as 2."""
+    data = {"y": np.array([0, 1, 2, 1, 0] * 10), "p": np.array([0, 1, 1, 3, 0] * 10)}
+    given = {"measures": ["macro-F1", "macro-recall", "macro-precision"], "undefined": undefined}
+    evaluation = cal.classification("y", "p", data=data, engine="stream", **given)
+    cal.save_state(evaluation, tmp_path / "day.state")
+    merged = cal.merge_states([tmp_path / "day.state"])
+    expected = [e.value for e in cal.classification("y", "p", data=data, **given)]
+    assert [e.value for e in evaluation] == pytest.approx(expected, nan_ok=True)
+    assert [e.value for e in merged] == pytest.approx(expected, nan_ok=True)
+
+
+def test_a_value_that_is_called_as_missing_ones_are_is_refused() -> None:
+    data = {"y": [0, 1] * 20, "p": [0.2, 0.7] * 20, "s": ["missing", "a", None, "b"] * 10}
+    for engine in ("memory", "stream"):
+        with pytest.raises(cal.InputError, match="some rows have no value and some have 'missing'"):
+            cal.classification("y", probability="p", data=data, slices="s", engine=engine)
+
+
+def test_the_best_system_needs_rows(data: dict[str, Any]) -> None:
+    evaluation = cal.classification(
+        "y", probability=["p", "other"], data=data, engine="stream", measures=["Brier"]
+    )
+    with pytest.raises(cal.InputError, match="evaluate with engine='memory'"):
+        cal.best_system(evaluation)

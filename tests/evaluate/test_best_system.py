@@ -110,3 +110,35 @@ def test_what_cannot_be_asked(given: dict[str, Any], said: str) -> None:
 def test_one_system_is_no_choice() -> None:
     with pytest.raises(cal.InputError, match="one system"):
         cal.best_system(cal.classification([0, 1, 1, 0], [0, 1, 0, 0], measures="accuracy"))
+
+
+def topics_of_three(measure: str) -> cal.Evaluation:
+    random = np.random.default_rng(1)
+    judged = {
+        f"t{i}": {f"d{j}": int(random.random() < 0.3) for j in range(10 + i)} for i in range(30)
+    }
+    runs = {
+        system: {
+            topic: {d: float(random.random() + gain * grade) for d, grade in documents.items()}
+            for topic, documents in judged.items()
+        }
+        for system, gain in (("a", 0.2), ("b", 0.3), ("c", 0.25))
+    }
+    return cal.retrieval(judged, runs, measures=[measure])
+
+
+def test_geometric_means_of_drawn_topics_are_geometric() -> None:
+    found = cal.best_system(topics_of_three("gm-AP"), n_resamples=100, seed=3)
+    per_unit = topics_of_three("AP").per_unit
+    assert per_unit is not None
+    table = np.array([per_unit.values[system]["AP"] for system in "abc"])
+    expected = out_of_bag_value(
+        lambda mask: np.exp(np.log(np.maximum(table[:, mask], 1e-5)).mean(axis=1)),
+        30, level=0.95, draws=100, seed=3,
+    )  # fmt: skip
+    assert found.corrected.value == pytest.approx(expected.value, rel=1e-12)
+
+
+def test_sums_over_topics_are_refused() -> None:
+    with pytest.raises(cal.InputError, match="NumRelRet is a sum over topics"):
+        cal.best_system(topics_of_three("NumRelRet"))

@@ -134,6 +134,9 @@ def test_beyond_the_last_point_nothing_is_known_unless_it_is_said_to_be_zero() -
     assert ev["PR-break-even"].value == pytest.approx(zero[4]) == pytest.approx(5 / 9)
     ends = cal.precision_recall([1, 0.9], [0.2, 0.6], measures=["PR-break-even"])
     assert ends["PR-break-even"].undefined == {"recall_not_reached": 2}
+    # Recall passes the lowest precision, but never that of its own point.
+    ends = cal.precision_recall([0.3, 0.6], [0.2, 0.5], measures=["PR-break-even"])
+    assert ends["PR-break-even"].undefined == {"recall_not_reached": 2}
     assert values([1, 0.9], [0.2, 0.6], "PR-break-even", unreached="zero") == [pytest.approx(0.6)]
     none = cal.precision_recall([1, 0.6], [0, 1], measures=["recall@precision=0.9"])
     assert none["recall@precision=0.9"].undefined == {"precision_not_reached": 2}

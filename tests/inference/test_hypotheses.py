@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import calipers as cal
 from calipers.inference import hypotheses, intervals
 from calipers.inference.bayesian_bootstrap import AugmentedMean
 from calipers.inference.intervals import Interval
@@ -101,6 +102,14 @@ def test_randomisation_tries_all_signs_of_the_shifted_differences() -> None:
         shifted = sign * weight * (d - at)
         expected = (signs @ shifted >= shifted.sum() - 1e-9).mean()
         assert made.p(at, side) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("method", ["randomization", "sign", "wilcoxon", "t"])
+def test_systems_that_never_differ_do_not_differ(method: str) -> None:
+    truth, same = np.arange(40.0), np.arange(40.0) + 1
+    evaluation = cal.regression(truth, {"a": same, "b": same.copy()}, measures=["MAE"])
+    [difference] = evaluation.compare(test=method)
+    assert (difference.value, difference.p) == (0.0, 1.0)
 
 
 def test_the_interval_that_just_reaches_the_margin() -> None:

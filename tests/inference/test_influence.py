@@ -399,3 +399,20 @@ def test_the_scores_of_a_system_are_sorted_once_and_searched_never(
         cal.classification(truth, probability=both, curves=False, n_resamples=100, **given)
         assert sorted_rows == [3000, 3000]
         assert sum(size for size in searched if size >= 3000) == 0
+
+
+@pytest.mark.parametrize("undefined", ["omit", "zero"])
+@pytest.mark.parametrize("name", ["weighted-precision", "weighted-F1", "macro-precision"])
+def test_averages_without_a_class_have_the_error_of_the_others(name: str, undefined: str) -> None:
+    """The class d is never predicted, so that "omit" leaves it out; by finite differences."""
+    truth, predicted = np.array(list("aabbccccdd") * 5), np.array(list("abbbccacab") * 5)
+    options = {"measures": [name], "undefined": undefined}
+    found = cal.classification(truth, predicted, interval="analytic", **options)[name]
+
+    def value(weight: FloatArray) -> float:
+        given = {"interval": "none", "weight": weight}
+        return cal.classification(truth, predicted, **given, **options)[name].value
+
+    steps = 1e-4 * np.eye(len(truth))
+    slopes = [(value(1 + step) - value(1 - step)) / 2e-4 for step in steps]
+    assert found.standard_error == pytest.approx(np.sqrt(np.square(slopes).sum()), rel=1e-6)

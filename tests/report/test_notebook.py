@@ -88,3 +88,10 @@ def test_consoles_are_made_in_one_place():
     makes = re.compile(r"\bConsole\(|\brich\.print|from rich import (?!box)|get_console")
     made = [path.name for path in src.rglob("*.py") if makes.search(path.read_text("utf-8"))]
     assert made == ["text.py"]
+
+
+def test_styles_of_small_results_are_css_rather_than_text() -> None:
+    evaluation = calipers.classification([0, 1] * 10, [0, 1] * 10, measures=["accuracy"])
+    style = evaluation["accuracy"]._repr_html_().partition("<style>")[2].partition("</style>")[0]
+    assert '"Segoe UI"' in style
+    assert "&" not in style

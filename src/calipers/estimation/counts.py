@@ -532,8 +532,7 @@ class PairedCounts:
         if measure.label is not None and len(names) > 2:
             plain_measure = measure.plain
             class_index = names.index(measure.label)
-            codes = [code == class_index for code in np.unravel_index(cells.flat, cells.shape)]
-            cells = MultinomialCells.from_codes(codes, (2, 2, 2), cells.weight, cells.clusters)
+            cells = cells.against_rest(class_index)
             names = ("rest", measure.label)
         batch_differences = []
         for posterior_cells, counts in cells.draw_posterior(self.first.settings):

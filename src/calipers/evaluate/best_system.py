@@ -170,6 +170,11 @@ def best_system(
             "the best system is chosen on resampled rows of all systems, and confusion matrices "
             "have no rows in common; give counts of the predictions of all systems together"
         )
+    if by_name[name].definition.summary == "sum":
+        raise InputError(
+            f"{name} is a sum over {next(iter(apparent.values())).unit}, whose value on those that "
+            "are not drawn is not comparable; expected a mean"
+        )
     units, values = _drawn_from(evaluation, by_name[name], list(apparent))
     if units < 3:
         raise InputError(f"there are {units} units, expected three or more")
@@ -215,9 +220,19 @@ def _drawn_from(
         str(measure) in per_unit.values.get(system, {}) for system in systems
     ):
         table = np.stack([per_unit.values[system][str(measure)] for system in systems])
-        table = table[:, ~np.isnan(table).any(axis=0)]
-        return table.shape[1], lambda mask: table[:, mask].mean(axis=1)
+        values = [evaluation.exact(system, str(measure)).value for system in systems]
+        # A sum, a geometric mean or a pooled value of topics is not the mean of these.
+        if np.allclose(np.nanmean(table, axis=1), values, rtol=1e-9, atol=1e-12):
+            table = table[:, ~np.isnan(table).any(axis=0)]
+            return table.shape[1], lambda mask: table[:, mask].mean(axis=1)
+        if hasattr(evaluation.sources, "topic_rows"):
+            return _known_topics(evaluation, measure, systems)
     sources = evaluation.sources
+    if getattr(sources, "in_memory_systems", None) is None:
+        raise InputError(
+            f"{measure}: the best system is chosen on resampled rows, which an evaluation in "
+            "batches does not have; evaluate with engine='memory'"
+        )
     plain = replace(sources.settings, interval="none", methods=())
     outputs = [sources.by_name[system].with_settings(plain) for system in systems]
     clusters = getattr(outputs[0], "clusters", None)

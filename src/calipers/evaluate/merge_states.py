@@ -144,7 +144,11 @@ def merge_states(
     columns = StreamColumns(
         SummedRows(state), plan["truth"], plan["said"], plan["weight"], plan["cluster"]
     )
-    options = replace(options, measures=state.measures if measures is None else measures)
+    options = replace(
+        options,
+        measures=state.measures if measures is None else measures,
+        undefined=plan.get("undefined", "nan"),
+    )
     return evaluate_stream(_problem(plan), columns, options, budget)
 
 
@@ -165,7 +169,7 @@ def _problem(plan: Mapping[str, Any]) -> Problem:
     if plan["task"] == BinaryProblem.kind:
         low, high = names
         return BinaryProblem((low, high), plan["known"], plan["threshold"], stated, undefined)
-    return MulticlassProblem(names, stated, stated, undefined)
+    return MulticlassProblem(names, plan.get("ordered", stated), stated, undefined)
 
 
 def _iterate_states(states: Sequence[Any]) -> Iterator[EvaluationState]:

@@ -65,8 +65,8 @@ FOREIGN_NAMES: Mapping[str, str] = {
     "second_evaluation": "other",
     "collection_size": "collection n_docs",
     "judgment_bounds": "incomplete",
-    "max_unretrieved": "max_unretrieved",
-    "n_reclusterings": "n_reclusterings",
+    "max_unretrieved": "unfound",
+    "n_reclusterings": "reclusterings",
     "training_sets": "num_rounds n_rounds rounds",
 }
 

@@ -181,14 +181,16 @@ class InMemorySample(Sample):
         if any(column is None for column in columns):
             return None
         table = np.column_stack([column for column in columns if column is not None])
-        order = systems[0].order
+        defined_mask = ~np.isnan(table).any(axis=1)
+        table, order = table[defined_mask], systems[0].order
         if order is not None:
+            order = order.take_rows(defined_mask)
             from calipers.inference import serial
 
             deviations = table - table.mean(axis=1, keepdims=True)
             if any(serial.row_dependence(order, x - x.mean()) for x in deviations.T):
                 return None
-        return np.asarray(table[~np.isnan(table).any(axis=1)])
+        return np.asarray(table)
 
     # --- Slices ----------------------------------------------------------------------------------
 

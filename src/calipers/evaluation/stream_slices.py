@@ -258,7 +258,7 @@ def _summarize_columns(
     for name in columns:
         column_summary = summary.columns[name]
         if name in others:
-            slices_by_column[name] = _labels(column_summary.values.drop_null(), name)
+            slices_by_column[name] = _labels(column_summary.values, name)
             continue
         table = limit(column_summary.finalize())
         if table.shift:
@@ -280,15 +280,19 @@ def _numeric_type(rows: Engine, name: str) -> Any:
 
 
 def _labels(values: Any, name: str) -> CategoricalSlices:
-    """Return the slices by the distinct labels of a column, in their order."""
+    """Return the slices by the distinct labels of a column, which may be missing, in order."""
     import pyarrow as pa
 
+    has_missing, values = bool(values.null_count), values.drop_null()
     if not len(values):
         return CategoricalSlices((), values)
     column = encode_labels(values, f"slice {name!r}")
     order = np.argsort(column.codes, kind="stable")
-    if NO_VALUE in column.names and values.null_count:
-        raise InputError(f"slice {name!r}: {NO_VALUE!r} is a value; expected another name")
+    if has_missing and NO_VALUE in column.names:
+        raise InputError(
+            f"slice {name!r}: some rows have no value and some have {NO_VALUE!r}; expected another "
+            "name of the latter"
+        )
     return CategoricalSlices(column.names, values.take(pa.array(order)))
 
 

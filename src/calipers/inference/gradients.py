@@ -90,8 +90,9 @@ def class_gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
     if measure.average == "weighted":  # the weights too vary with the rows
         values = np.where(class_weights > 0, plain.apply(each), 0.0)
         deviations = np.where(class_weights > 0, values - (class_weights * values).sum(), 0.0)
-        with np.errstate(invalid="ignore"):  # nor may any have true rows
-            out[:, 1, :] += (deviations / each.positive[picked].sum())[:, None]
+        # Classes that undefined="omit" leaves out have no weight, whatever rows they have.
+        with np.errstate(divide="ignore", invalid="ignore"):  # nor may any have true rows
+            out[:, 1, :] += (deviations / each.positive[class_weights > 0].sum())[:, None]
     return out
 
 

@@ -140,6 +140,20 @@ class MultinomialCells:
         index_by_cell[self.cell_index] = np.arange(len(self.cell_index), dtype=np.uint32)
         return index_by_cell[self.flat]
 
+    def against_rest(self, class_index: int) -> MultinomialCells:
+        """Return the cells of one class against all others, in every coordinate.
+
+        Sums are enough for it: rows in batches are gone.
+        """
+        codes = [code == class_index for code in np.unravel_index(self.cell_index, self.shape)]
+        shape = (2,) * len(self.shape)
+        target = np.ravel_multi_index([code.astype(np.intp) for code in codes], shape)
+        cell_index, inverse = np.unique(target, return_inverse=True)
+        counts, squares = (
+            np.bincount(inverse, sums, len(cell_index)) for sums in (self.counts, self.squares)
+        )
+        return replace(self, shape=shape, cell_index=cell_index, counts=counts, squares=squares)
+
     def onto(self, axes: Sequence[int], counts: FloatArray) -> FloatArray:
         """Return cell counts (..., C) summed over all but the given axes, as an array."""
         shape = tuple(self.shape[axis] for axis in axes)

@@ -434,9 +434,8 @@ class Randomization(Procedure):
         It is two-sided by the absolute difference; one-sided it is half of that on the side of the
         difference.
         """
-        if self.reason is not None or not math.isfinite(self.value):
-            return NAN
-        if not self.bounds[0] <= null_value <= self.bounds[1]:
+        has_units = self.reason is None and math.isfinite(self.value)
+        if not has_units or not self.bounds[0] <= null_value <= self.bounds[1]:
             return super().p(null_value, alternative)
         two_sided_p = self._tests(np.array([null_value]))[0].p
         if alternative == "two-sided":

@@ -79,14 +79,19 @@ def step_area(points: PrecisionRecallPoints) -> FloatArray:
     return np.asarray(np.sum(points.precision * np.diff(points.recall, prepend=0.0)))
 
 
+def _excess(points: PrecisionRecallPoints) -> FloatArray:
+    """Return precision − recall at each point, from recall 0 on."""
+    precision, recall = points.from_start()
+    return precision - recall
+
+
 def break_even_precision(points: PrecisionRecallPoints) -> FloatArray:
     """Break-even point: the precision where it equals recall.
 
     The points are joined by straight lines. It ranges from 0 to 1 and is undefined if recall stays
     below precision.
     """
-    precision, recall = points.from_start()
-    excess = precision - recall
+    precision, excess = points.from_start()[0], _excess(points)
     after = int((excess <= 0).argmax())
     if after == 0:
         return np.asarray(precision[0])
@@ -145,7 +150,7 @@ MEASURES: Mapping[str, Definition] = {
         _defined(
             name="PR-break-even",
             formula=break_even_precision,
-            undefined={"recall_not_reached": lambda p, _: p.largest_recall < min(p.precision)},
+            undefined={"recall_not_reached": lambda p, _: (_excess(p) > 0).all()},
         ),
         _defined(
             name="precision@recall",

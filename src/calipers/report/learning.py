@@ -44,9 +44,6 @@ _OF_ROWS = (
     "the variation between training sets. Intervals of training errors are too narrow for models "
     "that overfit."
 )
-_NEGATIVE = (
-    "The estimator of bias² is unbiased, so estimates can be negative where bias² is close to 0."
-)
 _NEGATIVE = "The estimate of bias² is unbiased, so it can be negative if bias² is close to 0."
 
 

@@ -14,7 +14,7 @@ from calipers.report.plan import columns, lines
 from calipers.report.safe_names import shorten_name
 from calipers.report.table_rows import finding_numbers, finding_text, severity_prefix
 from calipers.report.verdict import outcome, sentence
-from calipers.report.writers.html import render_template, resource
+from calipers.report.writers.html import markup, render_template, resource
 
 if TYPE_CHECKING:
     from calipers.results import (
@@ -37,7 +37,9 @@ def compact_fragment(
 ) -> str:
     """Return a fragment of sentences with their classes, tables, figures, and folded details."""
     variables: dict[str, Any] = {"lines": list(sentences), "tables": tables, "figures": figures}
-    return render_template("small.html.j2", css=resource("small.css"), more=details, **variables)
+    return render_template(
+        "small.html.j2", css=markup(resource("small.css")), more=details, **variables
+    )
 
 
 def estimate(e: Estimate) -> str:

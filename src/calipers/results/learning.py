@@ -231,7 +231,7 @@ class ValidationCurve(LearningResult):
             What is wrong with the value of the field.
         """
         yield from _check_values(
-            [row.value for row in self], {"best": self.best, "chosen": self.one_se}
+            [row.value for row in self], {"best": self.best, "one_se": self.one_se}
         )
 
     def kinds(self) -> dict[str, str]:

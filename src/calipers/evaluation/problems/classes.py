@@ -212,7 +212,12 @@ class MulticlassProblem(ClassificationProblem):
     @property
     def plan(self) -> dict[str, Any]:
         """Parameters of the problem: its classes and conventions."""
-        return {"classes": self.names, "undefined": self.undefined, "stated": self.ordered}
+        return {
+            "classes": self.names,
+            "undefined": self.undefined,
+            "stated": self.is_stated,
+            "ordered": self.ordered,
+        }
 
 
 def coded_systems(predicted: Any) -> dict[str, EncodedLabels]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -407,7 +408,7 @@ def _threshold(
         threshold = threshold.get(name)
     if threshold is None:
         return default
-    if isinstance(threshold, int | float):
+    if isinstance(threshold, Real):
         return check_finite(threshold, "threshold", "a finite number, or one for each label")
     if isinstance(threshold, Mapping):
         by_label = {str(key): value for key, value in threshold.items()}

@@ -181,7 +181,6 @@ CHARTS: Registry[ChartDefinition] = Registry(
         "calipers.report.figures.raters",
         "calipers.curves.rates",
         "calipers.curves.thresholds",
-        "calipers.curves.rates",
         "calipers.curves.decisions",
         "calipers.curves.calibration",
         "calipers.curves.rankings",

@@ -94,7 +94,7 @@ class HTML(Writer):
         page = _Page()
         title, sections = page.sections(blocks)
         header, *others = sections
-        scripts = [_markup(resource(name) if name else _bundle()) for name in page.scripts]
+        scripts = [markup(resource(name) if name else _bundle()) for name in page.scripts]
         return render_template(
             "page.html.j2",
             title=title or "Calipers",
@@ -103,7 +103,7 @@ class HTML(Writer):
             contents=others if len(others) >= FEW_SECTIONS else (),
             scripts=scripts,
             policy=_policy(scripts),
-            css=_markup(resource("table.css") + resource("page.css")),
+            css=markup(resource("table.css") + resource("page.css")),
         )
 
     def escape(self, text: str) -> str:
@@ -150,7 +150,7 @@ class Cell(HTML):
         visible_blocks = (b for b in blocks if not (isinstance(b, Heading) and b.level < 3))
         fragments = list(map(_Page(anchored=False).render, visible_blocks))
         return render_template(
-            "fragment.html.j2", blocks=fragments, css=_markup(resource("table.css"))
+            "fragment.html.j2", blocks=fragments, css=markup(resource("table.css"))
         )
 
 
@@ -496,7 +496,7 @@ def resource(name: str) -> str:
     return file.read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
-def _markup(text: str) -> Markup:
+def markup(text: str) -> Markup:
     """Mark ``text`` of the package's own files as safe; never use it for text from the data."""
     from markupsafe import Markup
 
@@ -505,7 +505,7 @@ def _markup(text: str) -> Markup:
 
 def _data(text: str) -> Markup:
     """Return JSON for a data ``script`` element, which no ``<`` can end."""
-    return _markup(text.replace("<", "\\u003c"))
+    return markup(text.replace("<", "\\u003c"))
 
 
 def render_template(template: str, **content: Any) -> str:
