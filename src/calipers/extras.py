@@ -31,10 +31,10 @@ def install_command(extra: str) -> str:
     True
     """
     try:
-        described = metadata.requires("calipers") or []
+        requirement_texts = metadata.requires("calipers") or []
     except metadata.PackageNotFoundError:  # a source folder on the path, not installed
-        described = []
-    requirements = [match for match in map(_REQUIREMENT.fullmatch, described) if match]
+        requirement_texts = []
+    requirements = [match for match in map(_REQUIREMENT.fullmatch, requirement_texts) if match]
     packages = sorted(match["package"] for match in requirements if match["extra"] == extra)
     arguments = " ".join(f"'{package}'" for package in packages) or f"'.[{extra}]'"
     return f"pip install {arguments}"

@@ -130,12 +130,12 @@ class CalipersProvider(irm.providers.Provider):
         return _to_calipers(measure) is not None
 
     def _evaluator(self, measures: Iterable[irm.Measure], qrels: Any) -> CalipersEvaluator:
-        ours = {measure: _to_calipers(measure) for measure in measures}
-        for requested, equivalent in ours.items():
+        calipers_measures = {measure: _to_calipers(measure) for measure in measures}
+        for requested, equivalent in calipers_measures.items():
             if equivalent is None:
                 raise ValueError(f"unsupported measure {requested}")
         return CalipersEvaluator(
-            {m: equivalent for m, equivalent in ours.items() if equivalent}, qrels
+            {m: equivalent for m, equivalent in calipers_measures.items() if equivalent}, qrels
         )
 
 
@@ -145,15 +145,17 @@ class CalipersEvaluator(irm.providers.Evaluator):
     def __init__(self, measures: Mapping[irm.Measure, Measure], qrels: Any) -> None:
         self.ours = measures
         rows = _rows(qrels, ("query_id", "doc_id", "relevance"))
-        kinds = {calipers_measure.definition.statistic for calipers_measure in measures.values()}
-        self.qrels = read_qrels(rows) if JudgedRankings in kinds else None
+        statistic_types = {
+            calipers_measure.definition.statistic for calipers_measure in measures.values()
+        }
+        self.qrels = read_qrels(rows) if JudgedRankings in statistic_types else None
         self.groups: dict[type, GroupedJudgments] = {}
-        if GroupedRankings in kinds:
+        if GroupedRankings in statistic_types:
             self.groups[GroupedRankings] = read_groups(_add_iterations(qrels, rows))
-        if SampledRankings in kinds:
+        if SampledRankings in statistic_types:
             self.groups[SampledRankings] = read_sampled_judgments(rows)[0]
-        read = self.qrels or next(iter(self.groups.values()), None)
-        super().__init__(list(measures), () if read is None else read.topics)
+        judgments = self.qrels or next(iter(self.groups.values()), None)
+        super().__init__(list(measures), () if judgments is None else judgments.topics)
 
     def _iter_calc(self, run: Any) -> Iterator[irm.Metric]:
         rows = _rows(run, ("query_id", "doc_id", "score"))

@@ -30,16 +30,16 @@ def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]
     callable
         The function, which raises ``AttributeError`` for an unknown name.
     """
-    home: dict[str, tuple[str, str]] = {}
-    for module, lent in homes.items():
-        for each in lent.split(", "):
-            theirs, _, ours = each.partition(" as ")
-            home[ours or theirs] = f"{package}.{module}", theirs
+    target_by_name: dict[str, tuple[str, str]] = {}
+    for module, names in homes.items():
+        for each in names.split(", "):
+            attribute_name, _, alias = each.partition(" as ")
+            target_by_name[alias or attribute_name] = f"{package}.{module}", attribute_name
 
     def load(name: str) -> Any:
-        if name not in home:
+        if name not in target_by_name:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module, attribute = home[name]
+        module, attribute = target_by_name[name]
         value = getattr(import_module(module), attribute)
         setattr(sys.modules[package], name, value)
         return value

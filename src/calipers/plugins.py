@@ -296,8 +296,8 @@ class Registry(Mapping[str, T], Generic[T]):
             # A module is executed again where its first import ended half-way.
             is_repeat = bool(registrant) and registrant == previous
             if not is_repeat and (previous == _OURS or not replace):
-                whose = f" by {previous}" if previous else ""
-                raise NameTakenError(f"the {self.kind} {name!r} is taken{whose}")
+                registrant_text = f" by {previous}" if previous else ""
+                raise NameTakenError(f"the {self.kind} {name!r} is taken{registrant_text}")
         self.entries[name] = registrant, module_index, entry
         return entry
 

@@ -135,13 +135,13 @@ def progress_text() -> str | None:
     """Return the progress of the computation and its remaining time, or None if it is unknown."""
     stages = list(_stages)
     # Loops over single batches come and go.
-    done, steps = (0, 0) if any(stage.unit for stage in stages) else _loop()
-    if not stages and not steps:
+    done, total = (0, 0) if any(stage.unit for stage in stages) else _loop()
+    if not stages and not total:
         return None
     words = [stage.description for stage in stages]
-    if steps:
-        words.append(f"{done / steps:.0%}")
-    remaining = _remaining_time(stages, done / steps if steps else 0.0)
+    if total:
+        words.append(f"{done / total:.0%}")
+    remaining = _remaining_time(stages, done / total if total else 0.0)
     return " · ".join([*words, *remaining])
 
 

@@ -77,29 +77,29 @@ def adjudicated_grades(
     if rule not in RULES:
         raise InputError(f"rule {rule!r}, expected {', '.join(RULES)}")
     grades_by_document: dict[tuple[str, str], list[int]] = defaultdict(list)
-    of_programs: dict[tuple[str, str], None] = {}
+    program_documents: dict[tuple[str, str], None] = {}
     for judgment in campaign.judgments(assessor, is_repeat=False):
         if assessor is None and assessors[judgment.assessor].kind == "program":
-            of_programs[judgment.topic, judgment.document] = None
+            program_documents[judgment.topic, judgment.document] = None
         else:
             grades_by_document[judgment.topic, judgment.document].append(judgment.grade)
-    decided = {}
+    adjudicator_grades = {}
     if assessor is None:
-        decided = {
+        adjudicator_grades = {
             (judgment.topic, judgment.document): judgment.grade
             for judgment in campaign.adjudications()
         }
     grades: dict[str, dict[str, int]] = {topic.topic: {} for topic in campaign.topics()}
     disputed = []
-    for key in {**dict.fromkeys(grades_by_document), **dict.fromkeys(decided)}:
+    for key in {**dict.fromkeys(grades_by_document), **dict.fromkeys(adjudicator_grades)}:
         topic, document = key
-        if key in decided:
-            grades[topic][document] = decided[key]
+        if key in adjudicator_grades:
+            grades[topic][document] = adjudicator_grades[key]
             continue
         if len(set(grades_by_document[key])) > 1:
             disputed.append(key)
         grades[topic][document] = RULES[rule](grades_by_document[key])
-    programs_only = tuple(key for key in of_programs if key[1] not in grades[key[0]])
+    programs_only = tuple(key for key in program_documents if key[1] not in grades[key[0]])
     return AdjudicatedGrades(
         {t: topic_grades for t, topic_grades in grades.items() if topic_grades},
         tuple(disputed),

@@ -188,25 +188,31 @@ def topic_level_agreement(
     >>> round(found.value, 3), round(found.low, 3), round(found.high, 3), found.topics
     (0.597, 0.325, 0.772, 20)
     """
-    chosen, columns = parse(measure, ("agreement",)), _columns(grades)
+    parsed_measure, columns = parse(measure, ("agreement",)), _columns(grades)
     names = {"item": "item", "rater": "assessor", "rating": "grade"}
     rated_items = read_ratings(columns, {"": None}, None, names, {"topic": "slices"})
     ratings = Ratings.from_codes(
         rated_items.codes, rated_items.categories.names, rated_items.categories.values
     )
-    value, influence = float(chosen.apply(ratings)), item_influence(chosen, ratings)
+    value, influence = float(parsed_measure.apply(ratings)), item_influence(parsed_measure, ratings)
     topic_names = np.array(rated_items.rows.column("topic").to_pylist())[
-        counted_items(chosen, ratings)
+        counted_items(parsed_measure, ratings)
     ]
-    topics, code = np.unique(topic_names, return_inverse=True)
+    topics, topic_codes = np.unique(topic_names, return_inverse=True)
     n_topics, items = len(topics), len(topic_names)
     if math.isnan(value) or influence is None or n_topics < 2:
         caution = "one topic only" if n_topics == 1 else ""
-        return TopicLevelAgreement(str(chosen), value, math.nan, math.nan, n_topics, items, caution)
-    topic_influence = np.bincount(code.reshape(-1), influence, n_topics) * n_topics / items
-    low, high = _topic_mean_interval(value, value + topic_influence, chosen.definition.range, level)
+        return TopicLevelAgreement(
+            str(parsed_measure), value, math.nan, math.nan, n_topics, items, caution
+        )
+    topic_influence = np.bincount(topic_codes.reshape(-1), influence, n_topics) * n_topics / items
+    low, high = _topic_mean_interval(
+        value, value + topic_influence, parsed_measure.definition.range, level
+    )
     few_topics_caution = f"{n_topics} topics only" if n_topics < FEW_TOPICS else ""
-    return TopicLevelAgreement(str(chosen), value, low, high, n_topics, items, few_topics_caution)
+    return TopicLevelAgreement(
+        str(parsed_measure), value, low, high, n_topics, items, few_topics_caution
+    )
 
 
 def _topic_mean_interval(
@@ -432,13 +438,13 @@ def swap_assessors(
 
 def _shared_topics(grades: Grades) -> list[str]:
     """Return the topics that two or more assessors judged."""
-    times = Counter(
+    n_by_topic = Counter(
         topic
         for judgments in grades.values()
         for topic, documents in judgments.items()
         if documents
     )
-    return sorted(topic for topic, n_assessors in times.items() if n_assessors > 1)
+    return sorted(topic for topic, n_assessors in n_by_topic.items() if n_assessors > 1)
 
 
 def swapped_orders(
@@ -519,9 +525,9 @@ def _orders(
         n_defined += ~np.isnan(picked)
     with np.errstate(invalid="ignore"):
         means = np.round(total / n_defined * (1 if final_scores.higher_is_better else -1), 12)
-    orders, times = np.unique(means, axis=0, return_counts=True)
+    orders, counts = np.unique(means, axis=0, return_counts=True)
     tau, tau_ap = (
-        np.repeat(correlations(final_scores.merit, orders, method), times)
+        np.repeat(correlations(final_scores.merit, orders, method), counts)
         for method in ("tau-b", "tau-AP-b")
     )
     system_index = {system: k for k, system in enumerate(final_scores.systems)}
@@ -531,8 +537,8 @@ def _orders(
         if (orders[:, system_index[a]] < orders[:, system_index[b]]).any()
     ]
     limits = np.quantile(tau, [0.025, 0.975])
-    distinct = {tuple(np.argsort(-order, kind="stable").tolist()) for order in orders}
+    rankings = {tuple(np.argsort(-order, kind="stable").tolist()) for order in orders}
     return RankingStability(
         final_scores.measure, topics, draws, float(tau.mean()), float(limits[0]), float(limits[1]),
-        float(tau_ap.mean()), len(distinct), len(final_scores.better), tuple(reversed_pairs),
+        float(tau_ap.mean()), len(rankings), len(final_scores.better), tuple(reversed_pairs),
     )  # fmt: skip

@@ -139,24 +139,35 @@ def assign(
             for j in names
         ]
     )
-    wrote = np.array(
+    author_mask = np.array(
         [[(authors or {}).get(t) == participant_by_judge[j] for t in topics] for j in names]
     )
-    conflicted = [
+    conflicts_by_topic = [
         {j for j in names if {j, participant_by_judge[j]} & set((conflicts or {}).get(t, ()))}
         for t in topics
     ]
-    allowed = np.array([[j not in conflicted[k] for k in range(len(topics))] for j in names], bool)
+    allowed = np.array(
+        [[j not in conflicts_by_topic[k] for k in range(len(topics))] for j in names], bool
+    )
     allowed &= proportions < MOST_OWN
     for k, topic in enumerate(topics):
         _check(
-            topic, n_judges_by_topic[topic], names, proportions[:, k], conflicted[k], allowed[:, k]
+            topic,
+            n_judges_by_topic[topic],
+            names,
+            proportions[:, k],
+            conflicts_by_topic[k],
+            allowed[:, k],
         )
     size = np.array([sizes[t] for t in topics], np.float64)
     program = _IntegerProgram(
-        size, proportions * size, wrote, allowed, np.array([n_judges_by_topic[t] for t in topics]),
+        size,
+        proportions * size,
+        author_mask,
+        allowed,
+        np.array([n_judges_by_topic[t] for t in topics]),
         _group_constraints(names, participant_by_judge, allowed, n_judges_by_topic, topics),
-    )  # fmt: skip
+    )
     chosen, objective, optimality_gap = program.best()
     unique = optimality_gap == 0 and chosen.size <= EXACT
     if unique:
@@ -245,25 +256,25 @@ class _IntegerProgram:
         """Solve the program with some variables fixed, and an upper bound on the objective."""
         from scipy.optimize import Bounds, LinearConstraint, milp
 
-        judges, topics = self.allowed.shape
-        n_variables = judges * topics
+        n_judges, n_topics = self.allowed.shape
+        n_variables = n_judges * n_topics
         rows, low, high = [], list[float](), list[float]()
-        for k in range(topics):
+        for k in range(n_topics):
             row = np.zeros(n_variables + 1)
-            row[k:n_variables:topics] = 1
+            row[k:n_variables:n_topics] = 1
             rows.append(row)
             low.append(self.n_judges[k])
             high.append(self.n_judges[k])
-        for i in range(judges):
+        for i in range(n_judges):
             row = np.zeros(n_variables + 1)
-            row[i * topics : (i + 1) * topics] = self.size
+            row[i * n_topics : (i + 1) * n_topics] = self.size
             row[n_variables] = -1
             rows.append(row)
             low.append(-np.inf)
             high.append(0)
         for group, k in self.together:
             row = np.zeros(n_variables + 1)
-            row[[i * topics + k for i in group]] = 1
+            row[[i * n_topics + k for i in group]] = 1
             rows.append(row)
             low.append(0)
             high.append(1)
@@ -297,15 +308,15 @@ class _IntegerProgram:
 
     def first(self, chosen: Any, objective: float) -> Any:
         """Return the first equivalent assignment: topic by topic the first judges by name."""
-        judges, topics = self.allowed.shape
+        n_judges, n_topics = self.allowed.shape
         fixed: dict[int, int] = {}
-        for k in range(topics):
+        for k in range(n_topics):
             n_remaining = int(self.n_judges[k])
-            for i in range(judges):
-                index = i * topics + k
+            for i in range(n_judges):
+                index = i * n_topics + k
                 if n_remaining and self.allowed[i, k] and not chosen[i, k]:
                     solution = self._solved(
-                        np.zeros(judges * topics + 1), {**fixed, index: 1}, objective + 1e-6
+                        np.zeros(n_judges * n_topics + 1), {**fixed, index: 1}, objective + 1e-6
                     )
                     if solution.status == 0:
                         chosen = self._chosen(solution)

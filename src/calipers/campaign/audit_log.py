@@ -41,23 +41,23 @@ def audit_log(
 ) -> list[AuditEntry]:
     """Return all events in order, or those of an assessor, a topic or a document."""
     return [
-        done
-        for done in _replay(campaign)
-        if assessor in (None, done.assessor)
-        and topic in (None, done.topic)
-        and document in (None, done.document, done.other_document)
+        entry
+        for entry in _replay(campaign)
+        if assessor in (None, entry.assessor)
+        and topic in (None, entry.topic)
+        and document in (None, entry.document, entry.other_document)
     ]
 
 
 def _replay(campaign: Campaign) -> Iterator[AuditEntry]:
     stacks: dict[tuple[Any, ...], list[LoggedEvent]] = {}
-    recorded: dict[int, LoggedEvent] = {}
+    event_by_number: dict[int, LoggedEvent] = {}
     for event in campaign.events():
-        recorded[event.event] = event
-        target = event if event.kind != "undo" else recorded[event.replaces or 0]
-        graded = target.kind in ("grade", "preference", "adjudication", "import")
+        event_by_number[event.event] = event
+        target = event if event.kind != "undo" else event_by_number[event.replaces or 0]
+        has_grade = target.kind in ("grade", "preference", "adjudication", "import")
         before = after = None
-        if graded:
+        if has_grade:
             stack = stacks.setdefault(_key(target), [])
             before = _top_grade(stack, target)
             if event.kind == "undo":

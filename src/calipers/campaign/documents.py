@@ -236,15 +236,15 @@ def _is_table(path: str) -> bool:
 
 def _read_single_document(path: Path, ids: Collection[str] | None) -> Document:
     """Read a file that is a single document."""
-    inner = PurePosixPath(path.name)
-    document_id = _match_name(inner, ids)
+    relative_path = PurePosixPath(path.name)
+    document_id = _match_name(relative_path, ids)
     if path.suffix.lower() == ".json" and (ids is None or document_id is None):
         raise InputError(
             f"{path}: is not a table of documents; expected .jsonl (an object per line), .tsv, "
             ".csv, .parquet or .feather"
         )
     if document_id is None:
-        names = dict.fromkeys(_possible_names(inner))
+        names = dict.fromkeys(_possible_names(relative_path))
         raise InputError(
             f"{path}: is not pooled: {' and '.join(map(format_value, names))} "
             f"{'is' if len(names) == 1 else 'are'} not in any pool (--all adds it nevertheless)"
@@ -265,10 +265,13 @@ def _match_name(inner: PurePosixPath, ids: Collection[str] | None) -> str | None
 def _read_folder(folder: Path, ids: Collection[str] | None) -> Iterator[tuple[str, Document]]:
     root = folder.resolve()
     for path in sorted(folder.rglob("*")):
-        inner = PurePosixPath(path.relative_to(folder).as_posix())
-        if any(component.startswith(".") for component in inner.parts) or not path.is_file():
+        relative_path = PurePosixPath(path.relative_to(folder).as_posix())
+        if (
+            any(component.startswith(".") for component in relative_path.parts)
+            or not path.is_file()
+        ):
             continue
-        document_id = _match_name(inner, ids)
+        document_id = _match_name(relative_path, ids)
         if document_id is None:
             continue
         if not path.resolve().is_relative_to(root):
@@ -405,15 +408,15 @@ def _body(
     location: str, row: Mapping[str, Any], columns: DocumentColumns, folder: Path
 ) -> tuple[bytes, str]:
     named_columns = columns.text, columns.html, columns.xml, columns.image
-    for media, name, default_columns in (
+    for media, column, default_columns in (
         ("text/html", columns.html, _HTML),
         ("text/xml", columns.xml, _XML),
         ("image/png", columns.image, _IMAGES),
         ("text/plain", columns.text, _TEXT_COLUMNS),
     ):
-        if name is None and any(named_columns):
+        if column is None and any(named_columns):
             continue
-        value = _get_field(location, row, name, default_columns)
+        value = _get_field(location, row, column, default_columns)
         if value is None:
             continue
         if media.startswith("image/"):

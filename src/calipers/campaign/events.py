@@ -42,8 +42,8 @@ def record(connection: sqlite3.Connection, event: Event, grades: Mapping[int, st
         (event.id,),
     ).fetchone()
     if before is not None:
-        same = (event.assessor, event.topic, event.document, event.other_document, event.kind)
-        if before[1:] != (*same, event.grade, event.is_repeat):
+        identity = (event.assessor, event.topic, event.document, event.other_document, event.kind)
+        if before[1:] != (*identity, event.grade, event.is_repeat):
             raise InputError(f"the id {format_value(event.id)} belongs to another event")
         return RecordResult(before[0], new=False)
     _check_known(connection, event)
@@ -138,10 +138,10 @@ def _check_fresh(connection: sqlite3.Connection, event: Event) -> None:
         return
     event_number, grade = _current_event(connection, event, view)
     if event_number != event.replaces:
-        now_is = "there is no grade" if event_number is None else f"the grade is {grade}"
+        current_text = "there is no grade" if event_number is None else f"the grade is {grade}"
         raise EditConflict(
             f"topic {format_value(event.topic)}, document {format_value(event.document)}: changed "
-            f"since it was displayed; {now_is} now",
+            f"since it was displayed; {current_text} now",
             event_number,
             grade,
         )
@@ -184,16 +184,16 @@ def _check_undo(connection: sqlite3.Connection, event: Event) -> None:
     kind = undone[4]
     if kind == "undo":
         raise InputError("an undo cannot be undone; judge again")
-    stands = connection.execute("SELECT 1 FROM standing WHERE event = ?", (event.replaces,))
+    is_current = connection.execute("SELECT 1 FROM standing WHERE event = ?", (event.replaces,))
     view = _VIEWS.get(_counts_as(kind, undone[3]))
-    last: tuple[int | None, int | None] = (event.replaces, None)
+    current: tuple[int | None, int | None] = (event.replaces, None)
     if view is not None:
-        last = _current_event(
+        current = _current_event(
             connection, replace(event, other_document=undone[3], is_repeat=bool(undone[5])), view
         )
-    if stands.fetchone() is None or last[0] != event.replaces:
+    if is_current.fetchone() is None or current[0] != event.replaces:
         raise EditConflict(
             f"topic {format_value(event.topic)}, document {format_value(event.document)}: event "
             f"{event.replaces} is no longer current",
-            *last,
+            *current,
         )

@@ -75,19 +75,21 @@ def qrels(
     including those that were not sampled, have −1.
     """
     is_table(path)
-    graded, notes = _collect_grades(campaign, assessor, rule)
+    grades_by_topic, notes = _collect_grades(campaign, assessor, rule)
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], "grade": []}
-    for topic, topic_grades in graded.items():
+    for topic, topic_grades in grades_by_topic.items():
         for document, grade in topic_grades.items():
             columns["topic"].append(topic)
             columns["doc"].append(document)
             columns["grade"].append(grade)
     if not columns["topic"]:
         programs = any(judge.kind == "program" for judge in campaign.assessors().values())
-        only = (
+        programs_note = (
             "; judgments of programs are exported if one is named (--assessor)" if programs else ""
         )
-        raise InputError(f"{campaign.path}: nothing is judged by persons or pooled yet{only}")
+        raise InputError(
+            f"{campaign.path}: nothing is judged by persons or pooled yet{programs_note}"
+        )
     rows, _ = read_rows("judgments", columns, "qrels")
     stream = BytesIO()
     write_rows(rows, "qrels", path, stream)
@@ -123,10 +125,10 @@ def format_sampled_judgments(
         )
         for name, value in zip(columns, row, strict=True):
             columns[name].append(value)
-    pooled = len(columns["topic"])
-    if not pooled:
+    n_pooled = len(columns["topic"])
+    if not n_pooled:
         raise InputError(f"{campaign.path}: nothing is pooled yet, so there is no sample")
-    n_unpooled = sum(map(len, graded.values())) - pooled
+    n_unpooled = sum(map(len, graded.values())) - n_pooled
     if n_unpooled:
         notes.append(f"judged but not pooled, and omitted: {format_count(n_unpooled, 'documents')}")
     if as_table:
@@ -148,16 +150,16 @@ def _collect_grades(
     """Return the grade of each judged or pooled document, −1 if it is not judged, and notes."""
     adjudicated = adjudicated_grades(campaign, assessor=assessor, rule=rule)
     graded: dict[str, dict[str, int]] = {topic.topic: {} for topic in campaign.topics()}
-    missing = 0
+    n_missing = 0
     for entry in campaign.pool():
         grade = adjudicated.grades.get(entry.topic, {}).get(entry.document)
-        missing += grade is None and entry.sampled
+        n_missing += grade is None and entry.sampled
         graded[entry.topic][entry.document] = -1 if grade is None else grade
     for topic, topic_grades in adjudicated.grades.items():
         graded[topic].update(topic_grades)
     notes = []
-    if missing:
-        notes.append(f"not judged yet, and −1: {format_count(missing, 'documents')}")
+    if n_missing:
+        notes.append(f"not judged yet, and −1: {format_count(n_missing, 'documents')}")
     if adjudicated.disputed:
         disputed_count = format_count(len(adjudicated.disputed), "documents")
         notes.append(
@@ -222,14 +224,14 @@ def _is_circular(preferences: list[Preference]) -> bool:
             ]
             worse_documents[better_document].add(worse_document)
     while worse_documents:
-        last = [
+        worst_documents = [
             document
             for document, below in worse_documents.items()
             if not below & worse_documents.keys()
         ]
-        if not last:
+        if not worst_documents:
             return True
-        for document in last:
+        for document in worst_documents:
             del worse_documents[document]
     return False
 

@@ -120,7 +120,7 @@ def import_judgments(
         current_events = _current_events(campaign)
         scope = _ImportScope(campaign) if missing else None
         grades = campaign.info.grades
-        visited: dict[tuple[Any, ...], tuple[str, int | None]] = {}
+        first_by_key: dict[tuple[Any, ...], tuple[str, int | None]] = {}
         for row in rows:
             event = row.event
             if event.topic not in topic_names:
@@ -150,25 +150,26 @@ def import_judgments(
             if scope is not None and (key in current_events or event not in scope):
                 counts.add("unasked")
                 continue
-            if key in visited:
+            if key in first_by_key:
                 raise InputError(
                     f"{row.location}: topic {format_value(event.topic)}, document "
                     f"{format_value(event.document)} of {event.assessor} occurs twice, first in "
-                    f"{visited[key][0]}"
+                    f"{first_by_key[key][0]}"
                 )
-            visited[key] = row.location, grade
-            number, before = current_events.get(key, (None, None))
-            if number is not None and before == grade:
+            first_by_key[key] = row.location, grade
+            event_number, before = current_events.get(key, (None, None))
+            if event_number is not None and before == grade:
                 counts.add("same")
                 continue
-            if number is not None and not overwrite:
+            if event_number is not None and not overwrite:
                 raise InputError(
                     f"{row.location}: topic {format_value(event.topic)}, document "
                     f"{format_value(event.document)}: {event.assessor} judged {before} (event "
-                    f"{number}) and not {grade}; expected the same grade (--replace replaces it)"
+                    f"{event_number}) and not {grade}; expected the same grade (--replace "
+                    "replaces it)"
                 )
-            counts.add("new" if number is None else "replaced")
-            events.insert(connection, replace(event, replaces=number))
+            counts.add("new" if event_number is None else "replaced")
+            events.insert(connection, replace(event, replaces=event_number))
     return ImportSummary(**counts.counts, assessors=tuple(registry.new))
 
 

@@ -150,15 +150,15 @@ def add_pool(
             f"{campaign.path}: documents are judged already, so their pool cannot be replaced; a "
             "further pool adds to it"
         )
-    before = {} if replace else pooled
+    earlier = {} if replace else pooled
     sampled = any(entry.stratum is not None for entry in campaign.pool()) and not replace
-    if before and (sample is not None or sampled):
+    if earlier and (sample is not None or sampled):
         raise InputError(
             f"{campaign.path}: documents are pooled already, but a sample has to be the first "
             "pool; --replace deletes earlier pools as long as nothing is judged"
         )
     new = {
-        t: sum(d.document not in before.get(t, ()) for d in selection)
+        t: sum(d.document not in earlier.get(t, ()) for d in selection)
         for t, selection in pool.items()
     }
     empty_topics = tuple(t.topic for t in campaign.topics() if not pool.get(t.topic))
@@ -415,16 +415,16 @@ def decide(
     unknown, n_new = [], 0
     with campaign.write():
         for topic, document, grade, note in decisions:
-            before = current.get((topic, document))
+            current_decision = current.get((topic, document))
             if (topic, document) not in pooled:
                 unknown.append(f"{topic} {document}")
                 continue
-            if before is not None and before.grade == grade:
+            if current_decision is not None and current_decision.grade == grade:
                 continue
             check_min_int(grade, f"the grade of {topic} {document}", -(2**31))
             event = Event(
                 str(uuid.uuid4()), adjudicator, topic, document, "adjudication", grade, note=note,
-                replaces=None if before is None else before.event,
+                replaces=None if current_decision is None else current_decision.event,
             )  # fmt: skip
             n_new += campaign.record(event).new
         if unknown:

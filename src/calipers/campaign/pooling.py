@@ -151,14 +151,14 @@ def document_weights(
     if weight not in WEIGHTS:
         raise InputError(f"weight is {weight!r}; {did_you_mean(weight, WEIGHTS)}")
     rank_weight, default = WEIGHTS[weight]
-    constant = default if parameter is None else float(parameter)
-    if not (0 < constant < 1 if weight == "rbp" else 0 <= constant < inf):
+    parameter_value = default if parameter is None else float(parameter)
+    if not (0 < parameter_value < 1 if weight == "rbp" else 0 <= parameter_value < inf):
         expected = "more than 0 and less than 1" if weight == "rbp" else "0 or more"
-        raise InputError(f"the parameter of {weight} is {constant:g}, expected {expected}")
+        raise InputError(f"the parameter of {weight} is {parameter_value:g}, expected {expected}")
     total: dict[str, float] = {}
     for run in sorted(rankings):
         for rank, document in enumerate(rankings[run].get(topic, ()), 1):
-            total[document] = total.get(document, 0.0) + rank_weight(rank, constant)
+            total[document] = total.get(document, 0.0) + rank_weight(rank, parameter_value)
     total = {document: round(value, 12) for document, value in total.items()}
     return {d: total[d] for d in sorted(total, key=lambda d: (-total[d], d))}
 
@@ -371,13 +371,13 @@ def contributions(
         ).items():
             relevant = grades.get(document, -1) >= rel
             for group in document_groups:
-                alone = len(document_groups) == 1
-                for index, counts in enumerate((True, alone, relevant, relevant and alone)):
+                is_unique = len(document_groups) == 1
+                for index, counts in enumerate((True, is_unique, relevant, relevant and is_unique)):
                     totals[group][index] += counts
-    none = (None, None)
+    unknown = (None, None)
     return [
         GroupContribution(
-            group, runs, *totals[group][:2], *(none if judgments is None else totals[group][2:])
+            group, runs, *totals[group][:2], *(unknown if judgments is None else totals[group][2:])
         )
         for group, runs in runs_by_group.items()
     ]

@@ -344,19 +344,19 @@ def sparse_judgments(
         raise InputError(f"there is no run {found_by_run!r}; there are {', '.join(rankings)}")
     before, results = score_systems(judgments, rankings, measures, level), []
     check_min_int(draws, "draws")
-    for number in relevant:
-        check_min_int(number, "relevant")
+    for n_known in relevant:
+        check_min_int(n_known, "relevant")
         changes_by_measure = dict[str, list[RankingChange]]()
         for draw_index in range(1 if found_by_run is not None else draws):
-            random = np.random.default_rng([seed, number, draw_index])
+            random = np.random.default_rng([seed, n_known, draw_index])
             first = None if found_by_run is None else rankings[found_by_run]
-            sampled = _sample_relevant(judgments, number, rel, random, first)
+            sampled = _sample_relevant(judgments, n_known, rel, random, first)
             for change in ranking_changes(
                 before, score_systems(sampled, rankings, measures, level)
             ):
                 changes_by_measure.setdefault(change.measure, []).append(change)
         results += [
-            _sparsify(name, number, changes) for name, changes in changes_by_measure.items()
+            _sparsify(name, n_known, changes) for name, changes in changes_by_measure.items()
         ]
     return results
 
@@ -506,23 +506,21 @@ def _n_topics_needed(
     undefined = math.nan, (None, None)
     if not differences.size or differences.shape[1] < 2:
         return undefined
-    deviation = differences.std(axis=1, ddof=1)
-    typical = float(np.median(deviation))
-    if not typical > HAIR:
+    sd = differences.std(axis=1, ddof=1)
+    median_sd = float(np.median(sd))
+    if not median_sd > HAIR:
         return undefined
     # (The detectable difference is a multiple of the standard deviation, which may be greater with
     # few topics than a measure permits. So it is computed for a small one.)
     detectable = plan(
         scores.measure, sd=_SMALL, n=differences.shape[1], level=scores.level
     ).min_detectable
-    detectable *= typical / _SMALL
+    detectable *= median_sd / _SMALL
     low, high = parse(scores.measure, ("retrieval",)).definition.range
     if detectable > high - low:
         detectable = math.nan
     with np.errstate(divide="ignore", invalid="ignore"):
-        effect = np.sort(np.nan_to_num(np.abs(differences.mean(axis=1)) / deviation, posinf=0.0))[
-            ::-1
-        ]
+        effect = np.sort(np.nan_to_num(np.abs(differences.mean(axis=1)) / sd, posinf=0.0))[::-1]
     needed = [
         _topics(scores, effect[math.ceil(proportion * len(effect)) - 1])
         for proportion in (0.5, 0.8)

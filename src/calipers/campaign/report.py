@@ -71,27 +71,27 @@ def document(
     """
     status, info, requested = campaign_status(campaign), campaign.info, tuple(measures)
     final = operations.final_grades(campaign)
-    enough = len(campaign.runs()) > 1 and bool(final)
-    order = operations.ordering_measures(campaign, requested)
-    check = (
-        assess_quality(campaign, measures=order.names, level=level, draws=draws, seed=seed)
-        if enough
+    has_ranking = len(campaign.runs()) > 1 and bool(final)
+    ordering = operations.ordering_measures(campaign, requested)
+    quality = (
+        assess_quality(campaign, measures=ordering.names, level=level, draws=draws, seed=seed)
+        if has_ranking
         else None
     )
     sections = [
         *(_scores(campaign, final, requested, level) if campaign.runs() and final else ()),
-        _topics(campaign, status, check),
+        _topics(campaign, status, quality),
         _pool(campaign, final) if campaign.runs() and status.topics else None,
         _progress(status) if status.by_assessor else None,
-        _agreement(campaign, order.names, level),
-        None if check is None else _reliability(check, order.omitted),
-        None if check is None else _separation(campaign, check, order.names[0], final),
+        _agreement(campaign, ordering.names, level),
+        None if quality is None else _reliability(quality, ordering.omitted),
+        None if quality is None else _separation(campaign, quality, ordering.names[0], final),
     ]
     messages = quality_warnings(campaign) if status.topics and campaign.runs() else []
     if messages:
         sections.insert(0, _section("notes", "Warnings", lines=messages))
     yield Heading(mark_literal(f"{info.name}, a test collection (goal: {info.goal})"), 1)
-    yield Verdict(list(map(mark_literal, _headlines(status, check))))
+    yield Verdict(list(map(mark_literal, _headlines(status, quality))))
     for section in sections:
         yield from section or ()
     yield Provenance(_provenance(campaign))
@@ -189,13 +189,16 @@ def _scores(
     }
     first_evaluation = next(iter(evaluations.values()))
     names = first_evaluation.measures
-    sides = zip(names, (d.higher_is_better for d in first_evaluation.definitions), strict=True)
-    main, higher = next((entry for entry in sides if entry[1] is not None), (names[0], None))
-    ranked = sorted(runs, key=partial(_sort_key, evaluations, main, higher))
+    directions = zip(names, (d.higher_is_better for d in first_evaluation.definitions), strict=True)
+    ranking_measure, higher_is_better = next(
+        (entry for entry in directions if entry[1] is not None), (names[0], None)
+    )
+    ranked = sorted(runs, key=partial(_sort_key, evaluations, ranking_measure, higher_is_better))
     runs_by_participant = group_by(ranked, lambda run: runs[run].participant)
-    first = "highest" if higher is None else "best"
+    best_word = "highest" if higher_is_better is None else "best"
     note = (
-        f"Sorted by {main}, {first} first; the {level:.0%} confidence intervals generalize to "
+        f"Sorted by {ranking_measure}, {best_word} first; the {level:.0%} confidence intervals "
+        "generalize to "
         "other topics."
     )
     if sampled is not None:
@@ -209,7 +212,8 @@ def _scores(
         len(participant_runs) > 1 for participant_runs in runs_by_participant.values()
     )
     best_note = (
-        f" The run of each participant has the {first} {main} of its runs; the best of several "
+        f" The run of each participant has the {best_word} {ranking_measure} of its runs; the "
+        "best of several "
         "is optimistically biased."
     )
     yield _section(
@@ -271,10 +275,10 @@ def _graphs(
         else ""
     )
     if len(runs_by_participant) > 1:
-        each = f"{first}The best run of each participant. "
-        yield from _graph("Recall and precision", each, curves("recalls", best))
+        caption = f"{first}The best run of each participant. "
+        yield from _graph("Recall and precision", caption, curves("recalls", best))
         title = "Recall and precision of the first documents"
-        yield from _graph(title, each, curves("ranks", best))
+        yield from _graph(title, caption, curves("ranks", best))
     selected = {
         participant: participant_runs
         for participant, participant_runs in runs_by_participant.items()
@@ -423,9 +427,9 @@ def _agreement(campaign: Campaign, measures: Sequence[str], level: float) -> lis
                 "Pairs of assessors",
             )
         )  # fmt: skip
-    every = operations.read_grades(campaign, programs=True)
+    all_grades = operations.read_grades(campaign, programs=True)
     repeat_agreement = assessor_agreement.self_agreement(
-        every, operations.read_grades(campaign, programs=True, repeats=True)
+        all_grades, operations.read_grades(campaign, programs=True, repeats=True)
     )
     if repeat_agreement:
         repeat_rows = [[name, *values] for name, values in repeat_agreement.items()]
@@ -468,12 +472,23 @@ def _reliability(check: QualityReport, omitted: Sequence[str]) -> list[Block]:
     for result in check.leave_one_group_out:
         for c in result.changes:
             for run in result.runs:
-                (value, after), (rank, then) = c.values[run], c.ranks[run]
+                (value, value_after), (rank, rank_after) = c.values[run], c.ranks[run]
                 rows.append(
-                    [result.group, run, c.measure, result.documents, result.relevant, value, after,
-                     f"{rank:g} → {then:g}", c.tau, c.tau_ap,
-                     len(c.no_longer_significant), len(c.reversed)]
-                )  # fmt: skip
+                    [
+                        result.group,
+                        run,
+                        c.measure,
+                        result.documents,
+                        result.relevant,
+                        value,
+                        value_after,
+                        f"{rank:g} → {rank_after:g}",
+                        c.tau,
+                        c.tau_ap,
+                        len(c.no_longer_significant),
+                        len(c.reversed),
+                    ]
+                )
     head = ("without", "run", "measure", "documents", "relevant", "value", "value without", "rank",
             "τ", "τ_AP", "pairs lost", "reversed")  # fmt: skip
     note = (
@@ -512,11 +527,11 @@ def _separation(
         for s in check.separation
     ]
     rankings, _ = operations.read_rankings(campaign)
-    [first] = score_systems(final, rankings, [measure]).values()
+    [scores] = score_systems(final, rankings, [measure]).values()
     ranges = sorted(
         (
             (topic, float(row.min()), float(row.mean()), float(row.max()))
-            for topic, row in zip(first.topics, first.values, strict=True)
+            for topic, row in zip(scores.topics, scores.values, strict=True)
             if row.min() == row.min()
         ),
         key=lambda entry: -entry[2],
@@ -525,10 +540,10 @@ def _separation(
     if ranges:
         figures.append(
             Figure(
-                "Topics", f"{first.measure} of the systems on each topic.",
-                f"{first.measure} of the worst and the best system on each topic, and the mean. "
+                "Topics", f"{scores.measure} of the systems on each topic.",
+                f"{scores.measure} of the worst and the best system on each topic, and the mean. "
                 "If all are equal, the topic does not separate any systems.",
-                range_chart(ranges, first.measure),
+                range_chart(ranges, scores.measure),
                 ("topic", "worst", "mean", "best"),
                 tuple((t, *(_cell(x) for x in values)) for t, *values in ranges),
             )

@@ -193,14 +193,15 @@ def draw(strata: Strata, numbers: Mapping[str, int | float], *, seed: int = 0) -
         If there is no stratum of a name, a number is below 1, or a proportion is not in (0, 1].
     """
     stratum_names = {name for topic_strata in strata.values() for name in topic_strata}
-    for name, number in numbers.items():
+    for name, sample_size in numbers.items():
         if name not in stratum_names:
             raise InputError(
                 f"there is no stratum {name!r}; there are {', '.join(sorted(stratum_names))}"
             )
-        if not (0 < number <= 1 if isinstance(number, float) else number >= 1):
+        if not (0 < sample_size <= 1 if isinstance(sample_size, float) else sample_size >= 1):
             raise InputError(
-                f"stratum {name!r}: sample size {number}, expected a whole number of at least 1, "
+                f"stratum {name!r}: sample size {sample_size}, expected a whole number of at "
+                "least 1, "
                 "or a proportion above 0.0 and up to 1.0"
             )
     check_min_int(seed, "seed", 0)
@@ -210,10 +211,10 @@ def draw(strata: Strata, numbers: Mapping[str, int | float], *, seed: int = 0) -
         samples[topic] = {}
         for name, documents in topic_strata.items():
             size = len(documents)
-            number = numbers.get(name, size)
-            if isinstance(number, float):
-                number = max(2, math.ceil(round(number * size, 9)))
-            order = random.permutation(size)[: min(number, size)]
+            sample_size = numbers.get(name, size)
+            if isinstance(sample_size, float):
+                sample_size = max(2, math.ceil(round(sample_size * size, 9)))
+            order = random.permutation(size)[: min(sample_size, size)]
             samples[topic][name] = StratumSample(
                 tuple(documents), tuple(documents[i] for i in order)
             )
@@ -336,26 +337,28 @@ def _variances(ranking: SampledRankings, measures: Sequence[Any]) -> FloatArray:
 def _mean_error(
     name: str, values: FloatArray, variances: FloatArray, cautions: tuple[str, ...]
 ) -> DesignError:
-    defined = ~np.isnan(values)
-    number, defined_variances = int(defined.sum()), variances[~np.isnan(variances)]
-    error = math.sqrt(defined_variances.mean() / number) if len(defined_variances) else math.nan
-    value = float(values[defined].mean()) if number else math.nan
+    defined_mask = ~np.isnan(values)
+    n_topics, defined_variances = int(defined_mask.sum()), variances[~np.isnan(variances)]
+    error = math.sqrt(defined_variances.mean() / n_topics) if len(defined_variances) else math.nan
+    value = float(values[defined_mask].mean()) if n_topics else math.nan
     return DesignError(
-        name, value, error, np.sqrt(variances), number - len(defined_variances), cautions
+        name, value, error, np.sqrt(variances), n_topics - len(defined_variances), cautions
     )
 
 
 def _cautions(rankings: SampledRankings) -> tuple[str, ...]:
-    partly = rankings.n_sampled < rankings.stratum_sizes
+    incomplete_mask = rankings.n_sampled < rankings.stratum_sizes
     n_relevant = np.bincount(
         rankings.topic_of_judgment,
-        (rankings.level > 0) & partly[rankings.group_of_judgment],
+        (rankings.level > 0) & incomplete_mask[rankings.group_of_judgment],
         len(rankings),
     )
     n_few_relevant = int(
-        np.count_nonzero((n_relevant < FEW_RELEVANT) & (rankings.sum_of_groups(partly) > 0))
+        np.count_nonzero(
+            (n_relevant < FEW_RELEVANT) & (rankings.sum_of_groups(incomplete_mask) > 0)
+        )
     )
-    n_single = int(np.count_nonzero(partly & (rankings.n_sampled == 1)))
+    n_single = int(np.count_nonzero(incomplete_mask & (rankings.n_sampled == 1)))
     messages = []
     if n_few_relevant:
         messages.append(
@@ -396,32 +399,34 @@ def estimated_relevant(judgments: Any, rel: int = 1) -> dict[str, tuple[float, f
     ('1', 3.0, 1.414)
     """
     groups, _ = read_sampled_judgments(judgments)
-    topics, documents = len(groups.topics), int(groups.arrays["documents"][-1])
-    nothing: dict[str, Any] = dict.fromkeys(
+    n_topics, documents = len(groups.topics), int(groups.arrays["documents"][-1])
+    empty_ranks: dict[str, Any] = dict.fromkeys(
         ("rank", "tied_from", "tied_to"), np.zeros(documents, np.int64)
     )
-    rankings = SampledRankings(retrieved=np.zeros(topics, np.int64), **groups.arrays, **nothing)
+    rankings = SampledRankings(
+        retrieved=np.zeros(n_topics, np.int64), **groups.arrays, **empty_ranks
+    )
     relevant = np.bincount(
         rankings.group_of_judgment, rankings.level >= rel, len(rankings.group_names)
     )
     n_judged = np.maximum(rankings.n_sampled, 1)
     proportion = relevant / n_judged
     with np.errstate(divide="ignore", invalid="ignore"):
-        spread = (
+        variance = (
             rankings.stratum_sizes**2
             * (1 - rankings.n_sampled / rankings.stratum_sizes)
             * proportion
             * (1 - proportion)
             / (n_judged - 1)
         )
-    spread = np.where(
+    variance = np.where(
         rankings.n_sampled == rankings.stratum_sizes,
         0.0,
-        np.where(rankings.n_sampled < 2, np.nan, spread),
+        np.where(rankings.n_sampled < 2, np.nan, variance),
     )
     total, error = (
         rankings.sum_of_groups(rankings.stratum_sizes * proportion),
-        np.sqrt(rankings.sum_of_groups(spread)),
+        np.sqrt(rankings.sum_of_groups(variance)),
     )
     return dict(zip(rankings.topics, zip(total.tolist(), error.tolist(), strict=True), strict=True))
 
@@ -470,7 +475,7 @@ def corrected_total(
     >>> total, round(error, 3)
     (1.0, 1.414)
     """
-    total = spread = 0.0
+    total = total_variance = 0.0
     for name, documents in strata.items():
         missing = [d for d in documents if d not in program]
         if missing:
@@ -486,5 +491,5 @@ def corrected_total(
         total += size / n_judged * float(differences.sum())
         if n_judged < size:
             variance = float(differences.var(ddof=1)) if n_judged > 1 else math.nan
-            spread += size**2 * (1 - n_judged / size) * variance / n_judged
-    return total, math.sqrt(spread)
+            total_variance += size**2 * (1 - n_judged / size) * variance / n_judged
+    return total, math.sqrt(total_variance)

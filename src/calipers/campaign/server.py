@@ -67,20 +67,20 @@ def page() -> tuple[str, str]:
         name: (folder / name).read_text(encoding="utf-8")
         for name in ("judge.html", "judge.css", "document.css", *_SCRIPTS)
     }
-    document = _hash(sources["document.css"])
+    document_style = _hash(sources["document.css"])
     scripts = "\n".join(f"<script>{sources[name]}</script>" for name in _SCRIPTS)
     html = (
         sources["judge.html"]
         .replace("/* judge.css */", sources["judge.css"])
         .replace("/* document.css */", sources["document.css"])
-        .replace("{{ policy }}", f"default-src 'none'; style-src {document}; img-src data:")
+        .replace("{{ policy }}", f"default-src 'none'; style-src {document_style}; img-src data:")
         .replace("<!-- scripts -->", scripts)
     )
     policy = "; ".join(
         [
             "default-src 'none'",
             f"script-src {' '.join(_hash(sources[name]) for name in _SCRIPTS)}",
-            f"style-src {_hash(sources['judge.css'])} {document}",
+            f"style-src {_hash(sources['judge.css'])} {document_style}",
             "img-src blob: data:",  # (data: for those embedded in an HTML document)
             "connect-src 'self'",
             "base-uri 'none'",
@@ -135,8 +135,8 @@ class RequestGuard:
             return "this is not the address of this campaign"
         if any(origin not in self._origins for origin in headers.get("origin", [])):
             return "requests from other sites are rejected"
-        within = "/api/" in scope["path"]
-        if within and any(
+        is_api = "/api/" in scope["path"]
+        if is_api and any(
             site not in ("same-origin", "none") for site in headers.get("sec-fetch-site", [])
         ):
             return "requests from other sites are rejected"

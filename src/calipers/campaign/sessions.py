@@ -211,7 +211,7 @@ class SessionManager:
                     {"grade": grade, "meaning": meaning}
                     for grade, meaning in self._info.grades.items()
                 ],
-                "topics": [self._topic(session, each) for each in session.topics],
+                "topics": [self._topic(session, topic_name) for topic_name in session.topics],
                 "acts": [self._act(name, event) for event in acts],
                 **self._ahead(name, topic),
             }
@@ -510,10 +510,10 @@ def create_token(campaign: Campaign, assessor: str, *, revoke_others: bool = Fal
     """
     token = secrets.token_urlsafe(32)
     with campaign.write() as connection:
-        (before,) = connection.execute(
+        (earlier_digests,) = connection.execute(
             "SELECT token_hash FROM assessors WHERE assessor = ?", (assessor,)
         ).fetchone()
-        digests = [] if revoke_others else (before or "").split()[1 - _LINKS :]
+        digests = [] if revoke_others else (earlier_digests or "").split()[1 - _LINKS :]
         connection.execute(
             "UPDATE assessors SET token_hash = ? WHERE assessor = ?",
             (" ".join([*digests, token_digest(token)]), assessor),

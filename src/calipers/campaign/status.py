@@ -126,7 +126,7 @@ def _topic_statuses(
     for judgment in campaign.judgments(is_repeat=False):
         if judgment.assessor in persons:
             grades[judgment.topic][judgment.document].append(judgment.grade)
-    decided = {(entry.topic, entry.document) for entry in campaign.adjudications()}
+    adjudicated = {(entry.topic, entry.document) for entry in campaign.adjudications()}
     final = adjudicated_grades(campaign).grades
     assigned = Counter(topic for topics in campaign.assignments().values() for topic in topics)
     return tuple(
@@ -140,7 +140,7 @@ def _topic_statuses(
             sum(len(document_grades) > 1 for document_grades in grades[topic].values()),
             sum(grade > 0 for grade in final.get(topic, {}).values()),
             sum(
-                len(set(document_grades)) > 1 and (topic, document) not in decided
+                len(set(document_grades)) > 1 and (topic, document) not in adjudicated
                 for document, document_grades in grades[topic].items()
             ),
         )
@@ -164,14 +164,14 @@ def _assessor_statuses(
         )
     }
     judged, seconds = Counter[str](), defaultdict[str, float](float)
-    last: dict[str, str] = {}
+    last_times: dict[str, str] = {}
     for entry in campaign.judgments(is_repeat=False):
         judged[entry.assessor] += (
             entry.topic in topics_by_assessor[entry.assessor]
             and (entry.topic, entry.document) in sampled
         )
         seconds[entry.assessor] += entry.seconds or 0
-        last[entry.assessor] = max(entry.time, last.get(entry.assessor, ""))
+        last_times[entry.assessor] = max(entry.time, last_times.get(entry.assessor, ""))
         skips.pop((entry.assessor, entry.topic, entry.document), None)
     n_skipped = Counter(assessor for assessor, _, _ in skips)
     return tuple(
@@ -186,7 +186,7 @@ def _assessor_statuses(
             judged[name],
             n_skipped[name],
             round(seconds[name] / 60, 1),
-            last.get(name),
+            last_times.get(name),
         )
         for name, entry in assessors.items()
     )

@@ -535,15 +535,15 @@ class Campaign(CampaignFile):
                         f"{', '.join(MEDIA)}"
                     )
                 row = document.document, document.media, document.title, document.body
-                before = connection.execute(
+                stored = connection.execute(
                     "SELECT * FROM documents WHERE document = ?", row[:1]
                 ).fetchone()
-                if before not in (None, row) and not replace:
+                if stored not in (None, row) and not replace:
                     raise InputError(
                         f"document {format_value(document.document)} exists already with different "
                         "content"
                     )
-                new += before is None
+                new += stored is None
                 connection.execute("INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?)", row)
         return new
 

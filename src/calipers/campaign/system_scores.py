@@ -174,19 +174,26 @@ def ranking_changes(
     (-1.0, (1.0, 2.0))
     """
     changes = []
-    for name, first in before.items():
-        second = after[name]
-        flipped = {(b, a) for a, b in second.better}
-        pair_sets = first.better & second.better, first.better - second.better - flipped, (
-            second.better - first.better - {(b, a) for a, b in first.better}
-        ), first.better & flipped  # fmt: skip
+    for name, scores_before in before.items():
+        scores_after = after[name]
+        reversed_after = {(b, a) for a, b in scores_after.better}
+        pair_sets = (
+            scores_before.better & scores_after.better,
+            scores_before.better - scores_after.better - reversed_after,
+            (
+                scores_after.better
+                - scores_before.better
+                - {(b, a) for a, b in scores_before.better}
+            ),
+            scores_before.better & reversed_after,
+        )
         changes.append(
             RankingChange(
                 name,
-                _pairs(first.systems, first.means, second.means),
-                _pairs(first.systems, first.ranks, second.ranks),
-                correlation(first.merit, second.merit),
-                correlation(first.merit, second.merit, "tau-AP-b"),
+                _pairs(scores_before.systems, scores_before.means, scores_after.means),
+                _pairs(scores_before.systems, scores_before.ranks, scores_after.ranks),
+                correlation(scores_before.merit, scores_after.merit),
+                correlation(scores_before.merit, scores_after.merit, "tau-AP-b"),
                 *(tuple(sorted(pairs)) for pairs in pair_sets),
             )
         )

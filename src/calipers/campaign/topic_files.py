@@ -62,7 +62,7 @@ def format_topics(topics: Sequence[Topic], kind: str) -> tuple[bytes, list[str]]
     """Format topics, and return the names of the fields that the format cannot store."""
     if not topics:
         raise InputError("there are no topics")
-    makers: dict[str, Callable[[Sequence[Topic], set[str]], str]] = {
+    formatter_by_kind: dict[str, Callable[[Sequence[Topic], set[str]], str]] = {
         "inex": _inex,
         "trec": _trec,
         "xml": _xml,
@@ -74,7 +74,7 @@ def format_topics(topics: Sequence[Topic], kind: str) -> tuple[bytes, list[str]]
     omitted: set[str] = set()
     if kind == "parquet":
         return _parquet(topics), []
-    return makers[kind](topics, omitted).encode(), sorted(omitted)
+    return formatter_by_kind[kind](topics, omitted).encode(), sorted(omitted)
 
 
 # --------------------------------------------------------------------------------------------- XML

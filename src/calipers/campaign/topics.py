@@ -102,11 +102,11 @@ def iterate_topics(paths: Iterable[str]) -> Iterator[tuple[str, Topic]]:
     for path in paths:
         for line, topic in _topics(path):
             location = f"{path}:{line}"
-            check = f"{location}: topic"
-            check_name(topic.topic, check)
+            label = f"{location}: topic"
+            check_name(topic.topic, label)
             if topic.topic in location_by_topic:
                 raise InputError(
-                    f"{check} {format_value(topic.topic)} occurs twice, first in "
+                    f"{label} {format_value(topic.topic)} occurs twice, first in "
                     f"{location_by_topic[topic.topic]}"
                 )
             location_by_topic[topic.topic] = location
@@ -211,14 +211,14 @@ def _parse_tsv(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
 def _parse_row(location: str, row: Mapping[str, Any]) -> Topic:
     """Convert names and values to a topic."""
     values = {name.lower(): value for name, value in row.items() if value not in (None, "")}
-    number = next((name for name in _ALWAYS_IDS if name in values), None)
-    if number is None and "query" in values:
-        number = "query"
+    id_column = next((name for name in _ALWAYS_IDS if name in values), None)
+    if id_column is None and "query" in values:
+        id_column = "query"
     fields: dict[str, Any] = {}
     details: dict[str, Any] = {}
     for name, value in values.items():
         field = _NAMES.get(name)
-        if name == number:
+        if name == id_column:
             continue
         if field is None or field in fields:
             details[name] = value
@@ -229,7 +229,7 @@ def _parse_row(location: str, row: Mapping[str, Any]) -> Topic:
     kind = fields.pop("kind", None)
     if kind not in (None, "CO", "CAS"):
         raise InputError(f"{location}: kind {format_value(kind)}, expected CO or CAS")
-    identity = None if number is None else _text(location, number, values[number])
+    identity = None if id_column is None else _text(location, id_column, values[id_column])
     author = fields.pop("author", None)
     return build_topic(location, identity, fields, kind=kind, author=author, details=details)
 
@@ -284,7 +284,7 @@ def parse_xml(name: str, text: bytes) -> Iterator[tuple[int, Topic]]:
     else:
         present_tags = ", ".join(dict.fromkeys(f"<{node.tag}>" for node in nodes[:10]))
         raise InputError(f"{name}: holds no <topic>, <INEX-Topic> or <top>, but {present_tags}")
-    nested_ids = {id(inner) for node in topic_elements for inner in list(node.walk())[1:]}
+    nested_ids = {id(descendant) for node in topic_elements for descendant in list(node.walk())[1:]}
     for element in topic_elements:
         if id(element) not in nested_ids:
             yield element.line, _parse_element(f"{name}:{element.line}", element)
@@ -406,8 +406,8 @@ def _split_tags(text: str) -> Iterator[tuple[str, str]]:
     for match in _TAG.finditer(text):
         if tag:
             yield tag, _tag_content(tag, text[start : match.start()])
-        opens = not match[0].lstrip().startswith("</")
-        tag, start = (match["sgml"] or match["unlisted"]).lower() if opens else "", match.end()
+        is_opening = not match[0].lstrip().startswith("</")
+        tag, start = (match["sgml"] or match["unlisted"]).lower() if is_opening else "", match.end()
     if tag:
         yield tag, _tag_content(tag, text[start:])
 

@@ -267,39 +267,39 @@ class GradingWorkflow:
         tasks = (JudgingTask(topic, document) for document in self._orders.get(topic, ()))
         if self._adaptive is None:
             return filter(past.is_open, tasks)
-        put_aside = frozenset(task.document for task in tasks if past.is_skipped(task))
-        document_ids = self._adaptive(topic, past.grades(topic), put_aside)
+        skipped = frozenset(task.document for task in tasks if past.is_skipped(task))
+        document_ids = self._adaptive(topic, past.grades(topic), skipped)
         return filter(past.is_open, (JudgingTask(topic, document) for document in document_ids))
 
     def upcoming(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
         """Yield documents in order, and a repeat as soon as enough others have come in between."""
         min_gap = effective_gap(len(self._orders.get(topic, ())), self._settings)
-        waits: dict[JudgingTask, int] = {}
-        last, done = None, 0
+        ready_at: dict[JudgingTask, int] = {}
+        last, n_done = None, 0
         for task in past.judged_tasks(topic):
             if task.other_document is None:
-                done, last = done + 1, task.document
+                n_done, last = n_done + 1, task.document
                 second = task._replace(is_repeat=True)
                 if not task.is_repeat and second in self._repeats and past.is_open(second):
-                    waits[second] = done + min_gap
-        fresh = self._firsts(topic, past)
+                    ready_at[second] = n_done + min_gap
+        open_tasks = self._firsts(topic, past)
         while True:
-            ready = min(waits, key=lambda t: waits[t], default=None)
-            if ready is None or waits[ready] > done:
-                first = next(fresh, None)
+            next_repeat = min(ready_at, key=lambda t: ready_at[t], default=None)
+            if next_repeat is None or ready_at[next_repeat] > n_done:
+                first = next(open_tasks, None)
                 if first is not None:
                     yield first
-                    done, last = done + 1, first.document
+                    n_done, last = n_done + 1, first.document
                     second = first._replace(is_repeat=True)
                     if second in self._repeats and past.is_open(second):
-                        waits[second] = done + min_gap
+                        ready_at[second] = n_done + min_gap
                     continue
-            if ready is None:
+            if next_repeat is None:
                 return
-            del waits[ready]
-            if ready.document != last:  # an immediate repeat would be uninformative
-                yield ready
-                done, last = done + 1, ready.document
+            del ready_at[next_repeat]
+            if next_repeat.document != last:  # an immediate repeat would be uninformative
+                yield next_repeat
+                n_done, last = n_done + 1, next_repeat.document
 
     def n_open(self, topic: str, past: AssessorHistory) -> int:
         """Return the number of open tasks."""
@@ -391,9 +391,12 @@ class AssessorSession:
         times = [
             e.seconds for e in self.acts(_RECENT) if e.kind != "skip" and e.seconds is not None
         ]
-        pace = median(times) if len(times) >= _ENOUGH else None
+        median_seconds = median(times) if len(times) >= _ENOUGH else None
         return Progress(
-            done, remaining, skipped, None if pace is None else pace * (remaining + skipped)
+            done,
+            remaining,
+            skipped,
+            None if median_seconds is None else median_seconds * (remaining + skipped),
         )
 
     def _count(self, topics: frozenset[str]) -> None:
@@ -573,7 +576,7 @@ class PreferenceWorkflow:
         """Yield the pairs to be repeated, once others have come in between."""
         pairs = [task for task in past.judged_tasks(topic) if task.other_document is not None]
         threshold = self._settings.repeats * 2**64
-        for later, task in enumerate(pairs):
+        for position, task in enumerate(pairs):
             if (
                 task.is_repeat
                 or hash_draw(self._settings.seed, "twice", self._assessor, *task[:3]) >= threshold
@@ -581,7 +584,7 @@ class PreferenceWorkflow:
                 continue
             assert task.other_document is not None
             second = self._task(topic, task.document, task.other_document, is_repeat=True)
-            if past.is_open(second) and len(pairs) - later > self._settings.repeat_distance // 2:
+            if past.is_open(second) and len(pairs) - position > self._settings.repeat_distance // 2:
                 yield second
 
     def upcoming(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
@@ -598,5 +601,5 @@ class PreferenceWorkflow:
         Pairs that wait for a skipped one are included.
         """
         state = self.sorted(topic, past)
-        put_aside = sum(past.is_skipped(self._task(topic, *pair)) for pair in state.pending)
-        return state.max_remaining - put_aside + sum(1 for _ in self._seconds(topic, past))
+        n_skipped = sum(past.is_skipped(self._task(topic, *pair)) for pair in state.pending)
+        return state.max_remaining - n_skipped + sum(1 for _ in self._seconds(topic, past))

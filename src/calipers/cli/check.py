@@ -75,13 +75,13 @@ def command(names: tuple[str, ...], config: str | None, *, github_summary: bool)
 
 def _check_outputs(path: str, checks: Mapping[str, Any]) -> None:
     """Check that no two checks write to the same file."""
-    written: dict[str, str] = {}
+    check_by_file: dict[str, str] = {}
     for name, check in checks.items():
         for key in OUTPUTS:
             file = check.get(key) if isinstance(check, Mapping) else None
-            if file is not None and written.setdefault(str(file), name) != name:
+            if file is not None and check_by_file.setdefault(str(file), name) != name:
                 raise _error(
-                    f"{path}: check {name}: {key}: {written[str(file)]!r} writes {file} too"
+                    f"{path}: check {name}: {key}: {check_by_file[str(file)]!r} writes {file} too"
                 )
 
 
@@ -144,8 +144,8 @@ def _run(location: str, check: Any, name: str, *, github_summary: bool) -> int:
         raise _error(f'{location}: expected command = "…", such as "classification"')
     group: Any = cli
     for word in check["command"].split():
-        of_group = isinstance(group, click.Group) and word != "check"
-        group = group.get_command(click.Context(group), word) if of_group else None
+        is_subgroup = isinstance(group, click.Group) and word != "check"
+        group = group.get_command(click.Context(group), word) if is_subgroup else None
         if group is None:
             raise _error(f"{location}: there is no command {check['command']!r}")
     settings = {k: v for k, v in check.items() if k != "command"}

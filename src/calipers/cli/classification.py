@@ -179,11 +179,11 @@ class ClassificationCommand(TaskCommand):
             raise click.UsageError("--threshold applies to --score and --probability")
         names, positive = options["labels"], options["positive"]
         _check_classes(names, positive, columns)
-        others = columns.specs["probability"] or columns.specs["predicted"]
-        alone = threshold_table is not None and not threshold and not others
+        other_specs = columns.specs["probability"] or columns.specs["predicted"]
+        is_table_only = threshold_table is not None and not threshold and not other_specs
         options["labels"] = _classes(names, positive)
         options["threshold"] = _thresholds(threshold, columns, costs, prevalence)
-        options["measures"] = _select_measures(measures, prevalence, alone=alone) or None
+        options["measures"] = _select_measures(measures, prevalence, alone=is_table_only) or None
 
         def extra_arguments(table_rows: pa.Table) -> dict[str, Any]:
             has_row_classes = bool(truth or row_classes)
@@ -472,20 +472,20 @@ def _read_matrices(table: str, options: dict[str, Any]) -> tuple[Any, list[Input
             raise click.UsageError(f"{option} is about rows, and {table} is a confusion matrix")
     if options.pop("engine", None) not in (None, "memory"):
         raise click.UsageError(f"--engine is about rows, and {table} is a confusion matrix")
-    others = dict(options.pop("tables"))
+    path_by_system = dict(options.pop("tables"))
     for name in (*KINDS, "missing", "truth", "threshold"):
         del options[name]
-    matrix_by_path = {path: _open_matrix(path) for path in (table, *others.values())}
-    if not others:
+    matrix_by_path = {path: _open_matrix(path) for path in (table, *path_by_system.values())}
+    if not path_by_system:
         return matrix_by_path[table], [_origin(table)]
     main_name = Path(table).stem
-    if main_name in others:
+    if main_name in path_by_system:
         raise click.UsageError(f"--system: {main_name!r} is already the name of {table}")
     matrices = {
         main_name: matrix_by_path[table],
-        **{name: matrix_by_path[path] for name, path in others.items()},
+        **{name: matrix_by_path[path] for name, path in path_by_system.items()},
     }
-    return matrices, [_origin(path) for path in (table, *others.values())]
+    return matrices, [_origin(path) for path in (table, *path_by_system.values())]
 
 
 def _is_json(path: str) -> bool:

@@ -82,7 +82,7 @@ def measure_names(
     from calipers.measures import TASKS, definitions
 
     average = next((a for a in _AVERAGES if incomplete.lower().startswith(a)), "")
-    begun = incomplete[len(average) :].lower()
+    prefix = incomplete[len(average) :].lower()
     families = TASKS.get(
         ctx.info_name or "", [f for task_families in TASKS.values() for f in task_families]
     )
@@ -90,9 +90,9 @@ def measure_names(
         CompletionItem(average + spelling, help=d.title.rstrip(":"))
         for family in families
         for d in definitions(family)
-        for spelling in _complete_name(str(d.example()), d.spellings, begun)
+        for spelling in _complete_name(str(d.example()), d.spellings, prefix)
     ]
-    return completions + [CompletionItem(a) for a in _AVERAGES if begun and a.startswith(begun)]
+    return completions + [CompletionItem(a) for a in _AVERAGES if prefix and a.startswith(prefix)]
 
 
 def _complete_name(name: str, spellings: tuple[str, ...], begun: str) -> Iterator[str]:
@@ -112,11 +112,11 @@ def column_names(
     # Of arguments before an option that still lacks its value, click knows nothing yet.
     words = split_arg_string(os.environ.get("COMP_WORDS", ""))
     table = next((word for word in words[1:] if Path(word).is_file()), None)
-    name, equals, begun = incomplete.rpartition("=")
+    name, equals, prefix = incomplete.rpartition("=")
     return [
         CompletionItem(name + equals + column)
         for column in ([] if table is None else _columns(table))
-        if column.startswith(begun)
+        if column.startswith(prefix)
     ]
 
 

@@ -22,10 +22,10 @@ def read_costs(specs: Sequence[str], get_column: Callable[[str], Any]) -> dict[s
                 "'latency=old:ms_old,new:ms_new'"
             )
         value = _parse_costs(spec, text, get_column) if ":" in text else _value(text, get_column)
-        before = costs.get(name)
-        if isinstance(before, Mapping) and isinstance(value, Mapping):
-            value = {**before, **value}
-        elif before is not None:
+        earlier = costs.get(name)
+        if isinstance(earlier, Mapping) and isinstance(value, Mapping):
+            value = {**earlier, **value}
+        elif earlier is not None:
             raise click.UsageError(f"--cost {spec!r}: {name!r} was given already")
         costs[name] = value
     return costs or None

@@ -231,23 +231,23 @@ def check_files(inputs: Iterable[tuple[str, str]], outputs: Sequence[tuple[str, 
     """
     from calipers.report.output_files import OutputTarget
 
-    written = []
+    targets = []
     for label, path in outputs:
         if path != DASH:
             target = OutputTarget.from_path(path)
             target.check()
-            written.append((f"{label} {path}", target))
+            targets.append((f"{label} {path}", target))
     to_stdout = OutputTarget.opened(1, DASH)
-    if _is_file(to_stdout) and all(target.descriptor != 1 for _, target in written):
-        written.append(("the standard output", to_stdout))
-    read = list(_input_targets(inputs))
-    for name, target in written:
-        for source, second_target in read:
+    if _is_file(to_stdout) and all(target.descriptor != 1 for _, target in targets):
+        targets.append(("the standard output", to_stdout))
+    sources = list(_input_targets(inputs))
+    for name, target in targets:
+        for source, second_target in sources:
             if target.is_same(second_target):
                 raise click.UsageError(
                     f"{name} and {source} are the same file: the input would be overwritten"
                 )
-    for (name, target), (second, second_target) in combinations(written, 2):
+    for (name, target), (second, second_target) in combinations(targets, 2):
         if target.is_same(second_target):
             raise click.UsageError(f"{name} and {second} are the same file")
 

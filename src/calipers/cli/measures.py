@@ -61,7 +61,11 @@ def command(
         )
     if name is None:
         tasks = _select_measures(task, statistic, words)
-        rows = [_row(d.example(), each) for each, definitions in tasks.items() for d in definitions]
+        rows = [
+            _row(d.example(), task_name)
+            for task_name, definitions in tasks.items()
+            for d in definitions
+        ]
         lines, blocks = _format_list(tasks), _list_document(tasks)
     else:
         matches = _resolve_name(name)
@@ -77,10 +81,10 @@ def command(
     elif kind == "table":
         from calipers.report.text_columns import terminal_width, wrap_line
 
-        room = terminal_width(sys.stdout) if path is None else None
+        width = terminal_width(sys.stdout) if path is None else None
         write_output(
             "".join(
-                f"{wrapped_line}\n" for line in lines for wrapped_line in wrap_line(line, room)
+                f"{wrapped_line}\n" for line in lines for wrapped_line in wrap_line(line, width)
             ),
             path,
         )

@@ -66,9 +66,9 @@ def _is_own_process() -> bool:
     if not program:
         return False
     package = os.path.dirname(os.path.abspath(calipers.__file__))  # noqa: PTH100, PTH120
-    inside = os.path.abspath(program).startswith(package + os.sep)  # noqa: PTH100
+    is_in_package = os.path.abspath(program).startswith(package + os.sep)  # noqa: PTH100
     name = os.path.splitext(os.path.basename(program))[0]  # noqa: PTH119, PTH122
-    return inside or name in ("calipers", "calipers-trec_eval")
+    return is_in_package or name in ("calipers", "calipers-trec_eval")
 
 
 class _PandasBlocker:

@@ -246,15 +246,15 @@ class TaskCommand(Command):
             evaluate = verb if states is None else functools.partial(states.evaluate, verb)
             result: Evaluation = evaluate(**{task.table: rows}, **arguments, inputs=(), **options)
             return result
-        opened = functools.partial(self._opened, columns, options.get("separator"))
+        open_table = functools.partial(self._opened, columns, options.get("separator"))
         # Errors about joined columns, or about patterns, list all existing columns.
         needs_all_columns = columns.tables or any(memory_options.values()) or not task.per_system
-        table_rows = opened(
+        table_rows = open_table(
             table, None if needs_all_columns else functools.partial(_column_names, columns)
         )
         self._check_separator(columns, table_rows.column_names, options)
         with columns.located(table):
-            arguments = columns.to_arguments(table_rows.column_names, opened)
+            arguments = columns.to_arguments(table_rows.column_names, open_table)
             arguments |= {} if extra_arguments is None else extra_arguments(table_rows)
             id_argument = {"id": columns.id_column} if "id" in task.options else {}
             origins = columns.origins(table)

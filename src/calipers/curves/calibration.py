@@ -50,18 +50,18 @@ def calibration_curve(scored: ScoreData) -> Curve:
     Dimitriadis, Gneiting and Jordan (2021). Stable reliability diagrams for probabilistic
     classifiers. PNAS 118.
     """
-    levels, first = scored.levels, scored.levels.isotonic
-    blocks = levels.merge_levels(first)
-    last = np.append(first[1:], len(levels)) - 1
-    x = np.column_stack([levels.probability[first], levels.probability[last]]).ravel()
+    levels, starts = scored.levels, scored.levels.isotonic
+    blocks = levels.merge_levels(starts)
+    last = np.append(starts[1:], len(levels)) - 1
+    x = np.column_stack([levels.probability[starts], levels.probability[last]]).ravel()
     # A block of one level is one point.
-    keep = np.column_stack([np.ones(len(first), bool), last > first]).ravel()
+    point_mask = np.column_stack([np.ones(len(starts), bool), last > starts]).ravel()
     return _probability_curve(
         scored,
         CURVE,
-        x=x[keep],
-        y=np.repeat(blocks.proportion, 2)[keep],
-        threshold=np.repeat(blocks.total, 2)[keep],
+        x=x[point_mask],
+        y=np.repeat(blocks.proportion, 2)[point_mask],
+        threshold=np.repeat(blocks.total, 2)[point_mask],
         **_consistency_bands(scored, levels),
     )
 
@@ -75,10 +75,10 @@ def binned_calibration_curve(
     """
     levels = scored.levels
     equal_width = binning == "equal-width"
-    first = levels.equal_width(bins) if equal_width else levels.equal_mass(bins)
-    binned = levels.merge_levels(first)
+    starts = levels.equal_width(bins) if equal_width else levels.equal_mass(bins)
+    binned = levels.merge_levels(starts)
     size = _row_size(scored.table)
-    limits = [
+    intervals = [
         proportions.wilson(float(proportion), float(total) / size, scored.settings.level)
         for proportion, total in zip(binned.proportion, binned.total, strict=True)
     ]
@@ -89,8 +89,8 @@ def binned_calibration_curve(
         y=binned.proportion,
         threshold=binned.total,
         band_x=binned.probability,
-        low=np.array([interval.low for interval in limits]),
-        high=np.array([interval.high for interval in limits]),
+        low=np.array([interval.low for interval in intervals]),
+        high=np.array([interval.high for interval in intervals]),
         method=f"Wilson [W], {bins} bins of equal {'width' if equal_width else 'mass'}",
     )
 
@@ -168,8 +168,10 @@ def calibrated_fits(
     if len(levels) > _MOST_LEVELS:
         levels = levels.merge_levels(levels.equal_mass(_MOST_LEVELS))
     random = np.random.Generator(np.random.Philox(settings.seed))
-    rows = levels.total / row_size
-    expected = np.concatenate([rows * levels.probability, rows * (1 - levels.probability)])
+    effective_counts = levels.total / row_size
+    expected = np.concatenate(
+        [effective_counts * levels.probability, effective_counts * (1 - levels.probability)]
+    )
     step = max(1, _AT_A_TIME // len(expected))
     fits = [
         _core.isotonic_fits(
@@ -213,17 +215,17 @@ def _chart(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Spe
     """Return the chart of calibration curves, over a histogram of the probabilities."""
     shown_systems = [s for s in systems if s in {c.system for c in curves[CURVE]}]
     names = unique_labels(shown_systems, vega.LABEL)
-    upper = curve_chart(curves[CURVE], shown_systems)
-    line_layer = next(x for x in upper["layer"] if x["mark"]["type"] == "line")
+    curve_spec = curve_chart(curves[CURVE], shown_systems)
+    line_layer = next(x for x in curve_spec["layer"] if x["mark"]["type"] == "line")
     line_layer["mark"].pop("point", None)  # dots are bins
     line = line_layer["encoding"]
     if BINS in curves:
         # Under what the pointer finds.
-        upper["layer"][-1:-1] = _bins(curves[BINS], names, line)
+        curve_spec["layer"][-1:-1] = _bins(curves[BINS], names, line)
     panels = []
     if SPREAD in curves:
         panels.append(histograms.panel(curves[SPREAD], names, 70, domain=(0, 1)))
-    return histograms.stack_panels(upper, panels)
+    return histograms.stack_panels(curve_spec, panels)
 
 
 def _bins(curves: Sequence[Curve], names: Mapping[str, str], line: Spec) -> list[Spec]:

@@ -56,26 +56,30 @@ class Projection:
         n = len(points)
         random = np.random.Generator(np.random.Philox(seed))
         rows = np.sort(random.permutation(n)[:MOST_POINTS])
-        unit = max(float(np.abs(points[rows]).max()), 1e-300)
-        sampled = points[rows] / unit
+        scale = max(float(np.abs(points[rows]).max()), 1e-300)
+        sampled = points[rows] / scale
         if directions:
-            sampled, unit = sampled / np.sqrt(np.square(sampled).sum(axis=1, keepdims=True)), 1.0
+            sampled, scale = sampled / np.sqrt(np.square(sampled).sum(axis=1, keepdims=True)), 1.0
         sampled = sampled - sampled.mean(axis=0)
-        left_vectors, size, axes = np.linalg.svd(sampled, full_matrices=False)
+        left_vectors, singular_values, axes = np.linalg.svd(sampled, full_matrices=False)
         # An axis has two directions: the one in which its largest coordinate is above 0.
-        largest = np.abs(axes[:2]).argmax(axis=1)
-        sign = np.where(axes[np.arange(2), largest] < 0, -1.0, 1.0)
-        total = float(np.square(size).sum())
-        first, second = (np.square(size[:2]) / total).tolist() if total > 0 else (0.0, 0.0)
-        return cls(rows, left_vectors[:, :2] * (size[:2] * sign * unit), (first, second), n)
+        largest_index = np.abs(axes[:2]).argmax(axis=1)
+        sign = np.where(axes[np.arange(2), largest_index] < 0, -1.0, 1.0)
+        total = float(np.square(singular_values).sum())
+        first, second = (
+            (np.square(singular_values[:2]) / total).tolist() if total > 0 else (0.0, 0.0)
+        )
+        return cls(
+            rows, left_vectors[:, :2] * (singular_values[:2] * sign * scale), (first, second), n
+        )
 
 
 def _drawn_clusters(system: Clustering) -> tuple[list[int], int]:
     """Return the largest clusters, and the number of all if some are omitted, otherwise 0."""
     sizes = np.bincount(system.cluster, minlength=len(system.names))
-    ordered = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]
-    is_truncated = len(ordered) > MOST_CLUSTERS
-    return np.sort(ordered[:MOST_CLUSTERS]).tolist(), len(ordered) if is_truncated else 0
+    by_size = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]
+    is_truncated = len(by_size) > MOST_CLUSTERS
+    return np.sort(by_size[:MOST_CLUSTERS]).tolist(), len(by_size) if is_truncated else 0
 
 
 def silhouettes(system: Clustering, measure: Measure) -> list[Curve]:
@@ -88,7 +92,7 @@ def silhouettes(system: Clustering, measure: Measure) -> list[Curve]:
     values = sample.values
     if not np.isfinite(values).all():
         return []
-    shown_clusters, classes = _drawn_clusters(system)
+    shown_clusters, n_all_clusters = _drawn_clusters(system)
     shown_clusters = [
         k for k in shown_clusters if (sample.cluster == k).any()
     ]  # of a sample there may be none
@@ -110,7 +114,7 @@ def silhouettes(system: Clustering, measure: Measure) -> list[Curve]:
         curves.append(
             make_curve(
                 system, SILHOUETTES, *labels,
-                series=system.names[k], shape="bars", classes=classes,
+                series=system.names[k], shape="bars", classes=n_all_clusters,
                 areas={"points": float(len(system.cluster))}, **curve_fields,
             )
         )  # fmt: skip
@@ -123,22 +127,22 @@ def projections(system: Clustering, projected: Projection) -> list[Curve]:
 
     Points of clusters that are not drawn form a series without a name.
     """
-    shown_clusters, classes = _drawn_clusters(system)
+    shown_clusters, n_all_clusters = _drawn_clusters(system)
     cluster = system.cluster[projected.rows]
     labels = [
-        f"{which} component, {proportion:.0%} of the variance"
-        for which, proportion in zip(
+        f"{ordinal} component, {proportion:.0%} of the variance"
+        for ordinal, proportion in zip(
             ("First", "Second"), projected.explained_variance_ratio, strict=True
         )
     ]
     series = [(system.names[k], cluster == k) for k in shown_clusters]
-    if classes:
+    if n_all_clusters:
         series.append(("", ~np.isin(cluster, shown_clusters)))
     return [
         make_curve(
             system, PROJECTION, labels[0], labels[1],
             x=projected.coordinates[member_mask, 0], y=projected.coordinates[member_mask, 1],
-            series=name, classes=classes, areas={"points": float(projected.n_points)},
+            series=name, classes=n_all_clusters, areas={"points": float(projected.n_points)},
         )
         for name, member_mask in series
     ]  # fmt: skip
@@ -222,8 +226,8 @@ def _silhouettes(system: str, curves: Sequence[Curve]) -> Figure:
     names = _unique_labels([c.series for c in curves])
     digits, points = numbers.Rounding(3), curves[-1].x[-1]
     n_total = curves[0].areas.get("points", points)
-    sampled = not curves[0].classes and points < n_total
-    which = f"each of {points:,.0f} sampled points" if sampled else "each point"
+    is_sampled = not curves[0].classes and points < n_total
+    points_phrase = f"each of {points:,.0f} sampled points" if is_sampled else "each point"
     overall = digits(mean)
     rows = tuple(
         (names[c.series], f"{points:,}", digits(value))
@@ -234,7 +238,8 @@ def _silhouettes(system: str, curves: Sequence[Curve]) -> Figure:
         title="Silhouettes",
         label=f"Silhouettes of the points of each cluster by size, {len(curves)} clusters; their "
         f"mean is {overall}.",
-        caption=f"The {measure_name} of {which}, by cluster and size. Below 0 a point is closer to "
+        caption=f"The {measure_name} of {points_phrase}, by cluster and size. "
+        "Below 0 a point is closer to "
         f"another cluster than to its own. Dashed: the mean, {overall}."
         + _truncation_note(len(curves), curves[0]),
         spec=_bars(curves, names, mean),
@@ -247,8 +252,8 @@ def _bars(curves: Sequence[Curve], names: Mapping[str, str], mean: float) -> Spe
     """Return the silhouette chart, with the clusters one below the other."""
     total = curves[-1].x[-1]
     spacing = 0.015 * total
-    lowest = min(0.0, *(float(c.y.min()) for c in curves))
-    layers, written = [], []
+    min_value = min(0.0, *(float(c.y.min()) for c in curves))
+    layers, label_data = [], []
     for index, c in enumerate(curves):
         points, value = _mean(c)
         positions = c.x + index * spacing
@@ -267,22 +272,22 @@ def _bars(curves: Sequence[Curve], names: Mapping[str, str], mean: float) -> Spe
                 # A horizontal area goes along its own axis first.
                 {"type": "area", "orient": "horizontal", "interpolate": "step-before",
                  "color": vega.color(index), "opacity": 0.85},
-                **_sides(total + spacing * (len(curves) - 1), lowest), x2={"datum": 0},
+                **_sides(total + spacing * (len(curves) - 1), min_value), x2={"datum": 0},
                 tooltip=vega.tooltip(("cluster",) * 2, ("points",) * 2, ("mean",) * 2),
             )
         )  # fmt: skip
         if (positions[-1] - positions[0]) / total * _HEIGHT >= _LINE or len(curves) <= 3:
-            written.append(
+            label_data.append(
                 {
                     "at": json_number((positions[0] + positions[-1]) / 2),
-                    "s": lowest,
+                    "s": min_value,
                     **cluster_fields,
                 }
             )
-    sides = _sides(total + spacing * (len(curves) - 1), lowest)
+    sides = _sides(total + spacing * (len(curves) - 1), min_value)
     text: Spec = {"type": "text", "align": "right", "dx": -6, "fontSize": 12,
                   "color": "currentColor"}  # fmt: skip
-    layers.append(vega.layer(written, text, **sides, text=vega.nominal("cluster")))
+    layers.append(vega.layer(label_data, text, **sides, text=vega.nominal("cluster")))
     line = vega.rule(strokeDash=[4, 3], opacity=0.8)
     layers.append(vega.layer([{"s": json_number(mean)}], line, x=sides["x"]))
     return vega.assemble_spec(width=400, height=_HEIGHT, layer=layers)
@@ -301,13 +306,13 @@ def _sides(total: float, lowest: float) -> dict[str, Spec]:
 
 
 def _sizes(table: LabelTable) -> Figure:
-    occupied = np.flatnonzero(table.truth > 0)
-    largest = np.sort(occupied[np.argsort(-table.truth[occupied], kind="stable")][:MOST_SIZES])
+    nonempty = np.flatnonzero(table.truth > 0)
+    largest = np.sort(nonempty[np.argsort(-table.truth[nonempty], kind="stable")][:MOST_SIZES])
     names = list(_unique_labels([table.labels[k] for k in largest]).values())
     sizes = [int(table.truth[k]) for k in largest]
     truncation_note = (
-        f" The {len(largest)} largest of {len(occupied):,} clusters are shown."
-        if len(occupied) > len(largest)
+        f" The {len(largest)} largest of {len(nonempty):,} clusters are shown."
+        if len(nonempty) > len(largest)
         else ""
     )
     total = float(table.truth.sum())
@@ -326,7 +331,7 @@ def _sizes(table: LabelTable) -> Figure:
     )
     return Figure(
         title="Sizes of clusters",
-        label=f"Number of points of each of {len(occupied)} clusters, from {min(sizes):,} to "
+        label=f"Number of points of each of {len(nonempty)} clusters, from {min(sizes):,} to "
         f"{max(sizes):,}.",
         caption=f"Number of points of each cluster; {total:,.0f} in total.{truncation_note}",
         spec=vega.assemble_spec(width=400, height={"step": 20}, **bars),
@@ -369,7 +374,7 @@ def diagonal(counts: FloatArray) -> list[int]:
 def _heat_map(counts: FloatArray, classes: Sequence[str], clusters: Sequence[str]) -> Spec:
     with np.errstate(invalid="ignore"):
         row_proportions = counts / counts.sum(axis=1, keepdims=True)
-        of_cluster = counts / counts.sum(axis=0)
+        column_proportions = counts / counts.sum(axis=0)
     text, digits = format_cells(counts, is_proportion=False), numbers.Rounding(3)
     data = [
         {
@@ -378,7 +383,7 @@ def _heat_map(counts: FloatArray, classes: Sequence[str], clusters: Sequence[str
             "count": text[i][j],
             "share": json_number(row_proportions[i, j], 4),
             "shares": digits(float(row_proportions[i, j])),
-            "ofCluster": digits(float(of_cluster[i, j])),
+            "ofCluster": digits(float(column_proportions[i, j])),
         }
         for i, class_name in enumerate(classes)
         for j, cluster_name in enumerate(clusters)
@@ -394,24 +399,24 @@ def _heat_map(counts: FloatArray, classes: Sequence[str], clusters: Sequence[str
 
 
 def _projection(system: str, curves: Sequence[Curve]) -> Figure:
-    points, n_shown = sum(len(c.x) for c in curves), len(curves) - bool(curves[0].classes)
+    n_points, n_shown = sum(len(c.x) for c in curves), len(curves) - bool(curves[0].classes)
     names = [*_unique_labels([c.series for c in curves[:n_shown]]).values(), "all others"]
-    hues = [*map(vega.color, range(n_shown)), "gray"]
+    colors = [*map(vega.color, range(n_shown)), "gray"]
     shown_series = [
-        (name, c, color) for name, c, color in zip(names, curves, hues, strict=False) if len(c.x)
+        (name, c, color) for name, c, color in zip(names, curves, colors, strict=False) if len(c.x)
     ]
     rows = tuple(
         (name, f"{len(c.x):,}", f"{c.x.mean():.4g}", f"{c.y.mean():.4g}")
         for name, c, _ in shown_series
     )
-    sampled = curves[0].areas.get("points", 0.0)
+    n_total = curves[0].areas.get("points", 0.0)
     points_phrase = (
-        f"{points:,} of {sampled:,.0f} points" if sampled > points else f"{points:,} points"
+        f"{n_points:,} of {n_total:,.0f} points" if n_total > n_points else f"{n_points:,} points"
     )
     axes_phrase = "on the two axes of largest variance"
     title = "Points on two principal components"
     return Figure(
-        title=title if sampled <= points else f"{title}, a sample of {points:,}",
+        title=title if n_total <= n_points else f"{title}, a sample of {n_points:,}",
         label=f"{points_phrase} of {n_shown} clusters {axes_phrase}.",
         caption=f"{points_phrase[0].upper()}{points_phrase[1:]} {axes_phrase}. Points that are "
         "apart here are apart on all axes; points that overlap here may differ on other axes."
@@ -423,8 +428,8 @@ def _projection(system: str, curves: Sequence[Curve]) -> Figure:
 
 
 def _points(shown_series: Sequence[tuple[str, Curve, str]]) -> Spec:
-    names, curves, hues = zip(*shown_series, strict=True)
-    forms = [_SHAPES[i // len(vega.PALETTE) % len(_SHAPES)] for i in range(len(curves))]
+    names, curves, colors = zip(*shown_series, strict=True)
+    shapes = [_SHAPES[i // len(vega.PALETTE) % len(_SHAPES)] for i in range(len(curves))]
     legend: Spec = {"symbolOpacity": 1, "symbolStrokeWidth": 0, "columns": 6}
     if sum(map(len, names)) > vega.LEGEND_LINE:
         legend["columns"] = 1 if max(map(len, names)) > vega.LEGEND_LINE // 3 else 3
@@ -432,8 +437,8 @@ def _points(shown_series: Sequence[tuple[str, Curve, str]]) -> Spec:
     axes = {
         "x": vega.quantity("x", title=escape_unprintable(first.x_label), scale={"zero": False}),
         "y": vega.quantity("y", title=escape_unprintable(first.y_label), scale={"zero": False}),
-        "color": vega.category("cluster", scale=vega.scale(names, hues), legend=legend),
-        "shape": vega.category("cluster", scale=vega.scale(names, forms), legend=legend),
+        "color": vega.category("cluster", scale=vega.scale(names, colors), legend=legend),
+        "shape": vega.category("cluster", scale=vega.scale(names, shapes), legend=legend),
     }
     data = [
         {"x": json_number(x, 3), "y": json_number(y, 3), "cluster": name}
@@ -455,20 +460,22 @@ def number_figures(evaluation: Evaluation) -> Iterator[Figure]:
     They need clusterings of the same points with several numbers of clusters.
     """
     tables, estimates = _tables(evaluation), evaluation.estimates
-    number = {table.system: int(np.count_nonzero(table.truth)) for table in tables}
-    series = lines(number)
-    if len(set(number.values())) < LEAST_NUMBERS or not series:
+    n_clusters_by_system = {table.system: int(np.count_nonzero(table.truth)) for table in tables}
+    series = lines(n_clusters_by_system)
+    if len(set(n_clusters_by_system.values())) < LEAST_NUMBERS or not series:
         return
-    finite_estimates = (e for e in estimates if e.system in number and math.isfinite(e.value))
-    by_measure = group_by(finite_estimates, lambda e: e.measure)
+    finite_estimates = (
+        e for e in estimates if e.system in n_clusters_by_system and math.isfinite(e.value)
+    )
+    estimates_by_measure = group_by(finite_estimates, lambda e: e.measure)
     selected = {
         m: measure_estimates
-        for m, measure_estimates in by_measure.items()
-        if len({number[e.system] for e in measure_estimates}) > 2
+        for m, measure_estimates in estimates_by_measure.items()
+        if len({n_clusters_by_system[e.system] for e in measure_estimates}) > 2
     }
     for name, measure_estimates in selected.items():
         yield measure_figure(
-            _cluster_count_figure(name, measure_estimates, number, series),
+            _cluster_count_figure(name, measure_estimates, n_clusters_by_system, series),
             name,
             len(selected),
             "number",
@@ -507,13 +514,13 @@ def _cluster_count_figure(
         if "x" in layer["encoding"]:
             layer["encoding"]["x"] = {**layer["encoding"]["x"], "axis": ticks}
     level = numbers.format_percent(curves[0].level)
-    shaded = any(math.isfinite(v) for c in curves for v in c.low)
+    has_intervals = any(math.isfinite(v) for c in curves for v in c.low)
     return Figure(
         title=f"{shorten_name(measure)} by the number of clusters",
         label=f"{escape_unprintable(measure)} of {len(estimates)} clusterings of {ks[0]} to "
         f"{ks[-1]} clusters.",
         caption=f"Shaded: {level} CI of each clustering, not adjusted for their number."
-        if shaded
+        if has_intervals
         else "",
         spec=spec,
         head=("system", "clusters", measure, f"{level} CI"),
@@ -532,10 +539,10 @@ def _cluster_count_figure(
 def _line(
     measure: str, stem: str, estimates: Sequence[Estimate], number: Mapping[str, int]
 ) -> Curve:
-    x, none = np.array([float(number[e.system]) for e in estimates]), np.zeros(0)
+    x, empty = np.array([float(number[e.system]) for e in estimates]), np.zeros(0)
     y, low, high = (np.array([getattr(e, n) for e in estimates]) for n in ("value", "low", "high"))
     return Curve(
-        stem, "by number of clusters", "Clusters", measure, x, y, none, x, low, high,
+        stem, "by number of clusters", "Clusters", measure, x, y, empty, x, low, high,
         estimates[0].level, estimates[0].method, parameter="",
     )  # fmt: skip
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 def empty_band() -> dict[str, Any]:
     """Return the band attributes of a curve without a band."""
-    nothing = np.zeros(0)
-    return {"band_x": nothing, "low": nothing, "high": nothing, "method": "none"}
+    empty = np.zeros(0)
+    return {"band_x": empty, "low": empty, "high": empty, "method": "none"}
 
 
 def make_curve(
@@ -46,10 +46,10 @@ def make_curve(
     --------
     calipers.charts.make_score_curve : Return a curve of scores with thresholds.
     """
-    bare = {
+    defaults = {
         **empty_band(),
         "threshold": np.zeros(0),
         "parameter": "",
         "level": system.settings.level,
     }
-    return Curve(system.name, kind, x_label, y_label, **{**bare, **curve_fields})
+    return Curve(system.name, kind, x_label, y_label, **{**defaults, **curve_fields})

@@ -69,36 +69,41 @@ def cost_curve(scored: ScoreData) -> Curve:
     Drummond and Holte (2006). Cost curves: an improved method for visualizing classifier
     performance. Machine Learning 65.
     """
-    corners = scored.hull
-    fpr, fnr = (scored.along(rate)[corners] for rate in (false_positive_rate, false_negative_rate))
+    hull_indices = scored.hull
+    fpr, fnr = (
+        scored.along(rate)[hull_indices] for rate in (false_positive_rate, false_negative_rate)
+    )
     fpr_steps, fnr_steps = np.diff(fpr), -np.diff(fnr)
     with np.errstate(invalid="ignore"):
-        change = fpr_steps / (fpr_steps + fnr_steps)
-    p = np.concatenate([[0.0], change, [1.0]])
-    line = np.concatenate([np.arange(len(corners)), [len(corners) - 1]])
-    in_use = scored.in_use
+        change_points = fpr_steps / (fpr_steps + fnr_steps)
+    p = np.concatenate([[0.0], change_points, [1.0]])
+    line_index = np.concatenate([np.arange(len(hull_indices)), [len(hull_indices) - 1]])
+    threshold_index = scored.in_use
     lines = {
         "always negative": ((0.0, 0.0), (1.0, 1.0)),
         "always positive": ((0.0, 1.0), (1.0, 0.0)),
     }
-    if in_use is not None:
+    if threshold_index is not None:
         rates_in_use = [
-            float(scored.along(m)[in_use]) for m in (false_positive_rate, false_negative_rate)
+            float(scored.along(m)[threshold_index])
+            for m in (false_positive_rate, false_negative_rate)
         ]
         lines["threshold in use"] = ((0.0, rates_in_use[0]), (1.0, rates_in_use[1]))
 
     def replicate_costs() -> FloatArray:
-        best = np.searchsorted(change, GRID, side="right").clip(max=len(corners) - 1)
-        positive, negative = scored.counted.rates(corners[best])
-        return (1 - positive) * GRID + negative * (1 - GRID)
+        optimal_index = np.searchsorted(change_points, GRID, side="right").clip(
+            max=len(hull_indices) - 1
+        )
+        tpr, fpr = scored.counted.rates(hull_indices[optimal_index])
+        return (1 - tpr) * GRID + fpr * (1 - GRID)
 
     return make_score_curve(
         scored,
         "cost",
         ("Probability cost", "Normalized expected cost"),
         x=p,
-        y=fnr[line] * p + fpr[line] * (1 - p),
-        threshold=scored.table.thresholds[corners][line],
+        y=fnr[line_index] * p + fpr[line_index] * (1 - p),
+        threshold=scored.table.thresholds[hull_indices][line_index],
         references=lines,
         **make_band(scored, GRID, replicate_costs),
     )
@@ -116,19 +121,23 @@ def net_benefit_curve(scored: ScoreData) -> Curve:
     models. Medical Decision Making 26.
     """
     scores = scored.table.scores
-    inside = scores[(scores > 0) & (scores < 1)]
-    p = np.union1d(ODDS_GRID, inside)
+    inner_scores = scores[(scores > 0) & (scores < 1)]
+    p = np.union1d(ODDS_GRID, inner_scores)
     indices = scored.threshold_indices(p)
     odds = p / (1 - p)
     counts = replace(
         scored.matrix, counts=scored.matrix.counts[indices], squares=scored.matrix.squares[indices]
     )
     bottom = -scored.prevalence / 4
-    cut, marked = scored.threshold, None
-    if cut is not None and 0 <= cut < 1:
-        marked = (
-            cut,
-            float(net_benefit(scored.table.to_confusion_matrix(cut), odds=cut / (1 - cut))),
+    threshold, operating_point = scored.threshold, None
+    if threshold is not None and 0 <= threshold < 1:
+        operating_point = (
+            threshold,
+            float(
+                net_benefit(
+                    scored.table.to_confusion_matrix(threshold), odds=threshold / (1 - threshold)
+                )
+            ),
         )
 
     def replicate_benefits() -> FloatArray:
@@ -141,7 +150,7 @@ def net_benefit_curve(scored: ScoreData) -> Curve:
         x=p,
         y=np.asarray(net_benefit(counts, odds=odds)),  # type: ignore[arg-type]
         threshold=p,
-        operating_point=marked,
+        operating_point=operating_point,
         bottom=bottom,
         references={
             "act on all": _act_on_all(scored, bottom),
@@ -153,13 +162,17 @@ def net_benefit_curve(scored: ScoreData) -> Curve:
 
 def _act_on_all(scored: ScoreData, bottom: float) -> tuple[tuple[float, float], ...]:
     """Return the net benefit of predicting all rows positive, down to the bottom of the drawing."""
-    everything = replace(
+    all_positive = replace(
         scored.matrix, counts=scored.matrix.counts[-1:], squares=scored.matrix.squares[-1:]
     )
     # It ends at the odds (π + π/4) / (1 − π), which are not in the grid.
-    last = (scored.prevalence - bottom) / (1 - bottom)
-    p = np.append(GRID[last > GRID], last) if last < 1 else GRID[:-1]
-    benefit = net_benefit(everything, odds=p / (1 - p))  # type: ignore[arg-type]
+    last_probability = (scored.prevalence - bottom) / (1 - bottom)
+    p = (
+        np.append(GRID[last_probability > GRID], last_probability)
+        if last_probability < 1
+        else GRID[:-1]
+    )
+    benefit = net_benefit(all_positive, odds=p / (1 - p))  # type: ignore[arg-type]
     return tuple(zip(p.tolist(), benefit.tolist(), strict=True))
 
 

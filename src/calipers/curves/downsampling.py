@@ -32,8 +32,8 @@ def downsample_curve(curve: Curve) -> Curve:
     of the drawing are unchanged: the ends of each piece are kept. Steps become straight lines along
     them if these need fewer points.
     """
-    own_limits = len(curve.band_x) > 0 and np.array_equal(curve.band_x, curve.x)
-    if curve.shape == "bars" or own_limits or len(curve) < 3:
+    has_point_limits = len(curve.band_x) > 0 and np.array_equal(curve.band_x, curve.x)
+    if curve.shape == "bars" or has_point_limits or len(curve) < 3:
         return curve
     return _thin_bands(_thin_points(curve), curve)
 
@@ -42,21 +42,23 @@ def _thin_points(curve: Curve) -> Curve:
     """Return the curve with fewer points."""
     from calipers import _core
 
-    corners = curve.shape == "step"
+    is_step = curve.shape == "step"
     if curve.scale == "deviate":
         unit_axes = ((0.0, 1.0), (0.0, 1.0))
         line = _deviates(curve.x), _deviates(curve.y), unit_axes, math.nan
     else:
         line = curve.x, curve.y, _axes(curve), curve.bottom
-    keep = _core.simplified_curve(*line, corners, TOLERANCE, NEAR)
-    if len(keep) >= len(curve):
+    kept_indices = _core.simplified_curve(*line, is_step, TOLERANCE, NEAR)
+    if len(kept_indices) >= len(curve):
         return curve
-    column, row = (keep // 2, (keep + 1) // 2) if corners else (keep, keep)
-    thresholds = curve.threshold[column] if len(curve.threshold) else curve.threshold
+    x_index, y_index = (
+        (kept_indices // 2, (kept_indices + 1) // 2) if is_step else (kept_indices, kept_indices)
+    )
+    thresholds = curve.threshold[x_index] if len(curve.threshold) else curve.threshold
     return replace(
         curve,
-        x=curve.x[column],
-        y=curve.y[row],
+        x=curve.x[x_index],
+        y=curve.y[y_index],
         threshold=thresholds,
         shape="line",
         tolerance=TOLERANCE,
@@ -81,11 +83,11 @@ def _thin_bands(curve: Curve, full_curve: Curve) -> Curve:
         _unit_coordinates(full_curve, curve.band_x, _edge(full_curve, getattr(curve, name)))
         for name in names
     ]
-    keep = _core.simplified_lines(np.stack(edges, axis=1), TOLERANCE)
-    if len(keep) == len(curve.band_x):
+    kept_indices = _core.simplified_lines(np.stack(edges, axis=1), TOLERANCE)
+    if len(kept_indices) == len(curve.band_x):
         return curve
-    fewer = {name: getattr(curve, name)[keep] for name in ("band_x", *names)}
-    return replace(curve, tolerance=TOLERANCE, **fewer)
+    thinned_fields = {name: getattr(curve, name)[kept_indices] for name in ("band_x", *names)}
+    return replace(curve, tolerance=TOLERANCE, **thinned_fields)
 
 
 def _edge(full_curve: Curve, y: FloatArray) -> FloatArray:
@@ -112,10 +114,10 @@ def _deviates(rates: FloatArray) -> FloatArray:
 
     from calipers.report.figures.curve_chart import RAREST
 
-    end = float(ndtri(1 - RAREST))
+    max_deviate = float(ndtri(1 - RAREST))
     out = np.full(len(rates), np.nan)
     inside_mask = (rates >= RAREST) & (rates <= 1 - RAREST)
-    out[inside_mask] = (ndtri(rates[inside_mask]) + end) / (2 * end)
+    out[inside_mask] = (ndtri(rates[inside_mask]) + max_deviate) / (2 * max_deviate)
     return out
 
 
@@ -127,10 +129,10 @@ def _axes(curve: Curve) -> tuple[tuple[float, float], tuple[float, float]]:
 def _axis(values: FloatArray, bottom: float) -> tuple[float, float]:
     low, high = float(values.min()), float(values.max())
     if not (math.isfinite(low) and math.isfinite(high)) or low < bottom:
-        defined = values[np.isfinite(values) & ~(values < bottom)]
-        if not len(defined):
+        finite_values = values[np.isfinite(values) & ~(values < bottom)]
+        if not len(finite_values):
             return 0.0, math.nan
-        low, high = float(defined.min()), float(defined.max())
+        low, high = float(finite_values.min()), float(finite_values.max())
     if low >= 0 and high <= 1:  # such axes are drawn from 0 to 1
         return 0.0, 1.0
     return low, high - low if high > low else 1.0

@@ -115,10 +115,10 @@ class CurvesWithoutBands(LazyCurves):
 
     def finished(self, curve: Curve) -> Curve:
         """Return the curve without its bands."""
-        nothing = np.zeros(0)
+        empty = np.zeros(0)
         return replace(
-            self.curves.finished(curve), band_x=nothing, low=nothing, high=nothing, method="none",
-            simultaneous_low=nothing, simultaneous_high=nothing, simultaneous_method="none",
+            self.curves.finished(curve), band_x=empty, low=empty, high=empty, method="none",
+            simultaneous_low=empty, simultaneous_high=empty, simultaneous_method="none",
         )  # fmt: skip
 
 

@@ -92,15 +92,15 @@ def conditional_coverage_curve(
             x = np.mean(system.quantile_rows.interval_limits(nominal), axis=0)
     w = np.ones(len(x)) if system.weight is None else system.weight
     bin_rows = equal_weight_bins(x, w, BINS)
-    middle = [float(np.average(x[rows], weights=w[rows])) for rows in bin_rows]
+    bin_means = [float(np.average(x[rows], weights=w[rows])) for rows in bin_rows]
     estimates = [
         _value(system.take_rows(rows), f"interval-coverage@{nominal!r}") for rows in bin_rows
     ]
-    line = {f"{100 * nominal:.4g}%": [[end, nominal] for end in (middle[0], middle[-1])]}
+    line = {f"{100 * nominal:.4g}%": [[end, nominal] for end in (bin_means[0], bin_means[-1])]}
     return _curve(
         system,
         kind,
-        middle,
+        bin_means,
         estimates,
         (CONDITIONS[kind], "Coverage"),
         references=line,
@@ -110,8 +110,8 @@ def conditional_coverage_curve(
 
 def _value(system: QuantileOutput, measure: str) -> tuple[float, Interval]:
     """Return a proportion of rows with its interval, as in tables."""
-    reading = system.point_estimate(parse(measure, ("quantiles",)))
-    return reading.value, method_selection.interval(reading)
+    estimate = system.point_estimate(parse(measure, ("quantiles",)))
+    return estimate.value, method_selection.interval(estimate)
 
 
 _PROPORTIONS = "Proportions in tenths of the rows (in fewer bins with few rows)."

@@ -58,13 +58,13 @@ class MeanCurves(LazySequence["Curve"]):
             return empty_band()
         table = np.column_stack([self._filled(column) for column in columns])
         options = {"importance": self.importance, "clusters": self.clusters, "order": self.order}
-        readings = estimate_over_topics(
+        estimates = estimate_over_topics(
             [
                 TopicRows(m, values, None, self.settings, self.unit, **options)  # type: ignore[arg-type]
                 for m, values in zip(measures, table.T, strict=True)
             ]
         )
-        intervals = [method_selection.interval(reading) for reading in readings]
+        intervals = [method_selection.interval(estimate) for estimate in estimates]
         low, high = np.array([(i.low, i.high) for i in intervals]).T
         method = next((i.method for i in intervals if i.reason is None), "none")
         return {"band_x": x, "low": low, "high": high, "method": method}
@@ -111,7 +111,7 @@ class CutoffCurves(MeanCurves):
         measures = measures_by_rank(self.measure)
         x, curves = np.arange(1.0, len(measures) + 1), []
         name = self._base_name
-        constant = self._means(self._columns(None))
+        tied_means = self._means(self._columns(None))
         for system in self.systems:
             columns = self._columns(system)
             curves.append(
@@ -125,7 +125,7 @@ class CutoffCurves(MeanCurves):
                     threshold=x,
                     level=self.settings.level,
                     parameter="",
-                    references={"equal scores": np.column_stack([x, constant]).tolist()},
+                    references={"equal scores": np.column_stack([x, tied_means]).tolist()},
                     **self._band(x, measures, columns),
                 )
             )
@@ -139,8 +139,8 @@ class CutoffCurves(MeanCurves):
 
 def measures_by_rank(measure: Measure) -> list[Measure]:
     """Return a measure with a cutoff at each of the first ranks."""
-    parameters, deepest = measure.parameters, max(DEEPEST, measure.parameters["cutoff"])
-    return [measure.definition.bind({**parameters, "cutoff": k}) for k in range(1, deepest + 1)]
+    parameters, max_rank = measure.parameters, max(DEEPEST, measure.parameters["cutoff"])
+    return [measure.definition.bind({**parameters, "cutoff": k}) for k in range(1, max_rank + 1)]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -183,10 +183,10 @@ class RankCurves(MeanCurves):
     @property
     def kinds(self) -> list[str]:
         """Kind of each curve, known before they are computed."""
-        of_topics = [
+        topic_kinds = [
             OF_TOPICS[kind] for kind in available_kinds(self.collection_size) for _ in self.topics
         ]
-        return [kind for kind in (*MEANS.values(), *of_topics) for _ in self.full_rankings]
+        return [kind for kind in (*MEANS.values(), *topic_kinds) for _ in self.full_rankings]
 
     def averaged(
         self, axis: str, *, interpolated: bool, points: Sequence[float] | None = None
@@ -213,9 +213,11 @@ class RankCurves(MeanCurves):
 
     def _ranks(self) -> list[int]:
         """Return the default ranks, down to the first that no ranking exceeds."""
-        deepest = max(int(r.retrieved.max(initial=0)) for r in self.rankings.values())
+        max_retrieved = max(int(r.retrieved.max(initial=0)) for r in self.rankings.values())
         return [
-            k for before, k in zip((0, *RANKS), RANKS, strict=False) if before < max(deepest, 1)
+            k
+            for previous, k in zip((0, *RANKS), RANKS, strict=False)
+            if previous < max(max_retrieved, 1)
         ]
 
     def _averaged(
@@ -224,11 +226,11 @@ class RankCurves(MeanCurves):
         from calipers.results import Curve
 
         ranking, positions = self._counting(self.rankings[system]), np.asarray(points, np.float64)
-        along: dict[str, Any]
+        axis_fields: dict[str, Any]
         if axis == "recalls":
             name = "IPrec" if interpolated else "P@recall"
             measures = [_measure(name, recall=float(recall), rel=self.rel) for recall in points]
-            x, along = (
+            x, axis_fields = (
                 positions,
                 {"x_label": "Recall", "threshold": positions * np.nan, "parameter": ""},
             )
@@ -236,7 +238,7 @@ class RankCurves(MeanCurves):
             measures = [_measure("P", cutoff=rank, rel=self.rel) for rank in points]
             recalls = [_measure("R", cutoff=rank, rel=self.rel).apply(ranking) for rank in points]
             x = self._means(recalls)
-            along = {"x_label": "Mean recall", "threshold": positions, "parameter": "rank"}
+            axis_fields = {"x_label": "Mean recall", "threshold": positions, "parameter": "rank"}
         if axis == "ranks" and interpolated:
             precisions = [_interpolated_precisions(ranking, recall, self.rel) for recall in recalls]
         else:
@@ -248,7 +250,7 @@ class RankCurves(MeanCurves):
             y_label="Mean interpolated precision" if interpolated else "Mean precision",
             y=self._means(precisions),
             level=self.settings.level,
-            **along,
+            **axis_fields,
             **self._band(x, measures, precisions),
         )
 
@@ -293,7 +295,7 @@ def select_topics(
     if requested == "all":
         first = next(iter(rankings.values()))
         n_relevant = first.relevant(rel)
-        topics = tuple(t for t, number in zip(first.topics, n_relevant, strict=True) if number)
+        topics = tuple(t for t, n in zip(first.topics, n_relevant, strict=True) if n)
     else:
         names = (requested,) if isinstance(requested, str) else map(str, requested)
         all_topics = set(next(iter(rankings.values())).topics)
@@ -358,9 +360,9 @@ def topic_curve(
             ranks.astype(np.float64),
         )
     else:
-        x, first = np.unique(recall, return_index=True)
+        x, first_index = np.unique(recall, return_index=True)
         # Down to a recall of 0 the precision holds that is the highest of all.
-        x, thresholds = np.append(0.0, x[x > 0]), np.append(0.0, ranks[first][x > 0])
+        x, thresholds = np.append(0.0, x[x > 0]), np.append(0.0, ranks[first_index][x > 0])
         y = np.array([_precision_at_recall(topic_ranking, r, rel) for r in x])
     return Curve(
         system=system,

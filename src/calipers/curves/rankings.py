@@ -56,8 +56,8 @@ class _TopicChart(CurveChart):
         if self.name not in curve_kinds(evaluation.curves):
             return
         selected = select_kinds(evaluation.curves, {self.name})
-        by_topic = group_by((c for c in selected if len(c.x)), lambda c: c.series)
-        for topic, curves in by_topic.items():
+        curves_by_topic = group_by((c for c in selected if len(c.x)), lambda c: c.series)
+        for topic, curves in curves_by_topic.items():
             simplified = [simplify_line(replace(c, series="")) for c in curves]
             leading, note = leading_curves(evaluation, simplified)
             figure = self.figure(leading, evaluation.systems)
@@ -66,7 +66,7 @@ class _TopicChart(CurveChart):
                 title=f"{figure.title}: {shorten_name(topic)}",
                 label=f"Topic {shorten_name(topic)}. {figure.label}",
                 caption=f"{note}{figure.caption}",
-                choice=shorten_name(topic) if len(by_topic) > 1 else "",
+                choice=shorten_name(topic) if len(curves_by_topic) > 1 else "",
                 chosen_from=figure.title,
                 chosen_by="Topic",
             )
@@ -91,10 +91,12 @@ def simplify_line(curve: Curve) -> Curve:
 
 def _is_corner(x: FloatArray, y: FloatArray) -> BoolArray:
     """Return whether each point is an end, or is off the axis-parallel line of its neighbors."""
-    level = np.diff(y) == 0
-    upright = np.diff(x) == 0
-    between = (level[:-1] & level[1:]) | (upright[:-1] & upright[1:] & _is_continuing(y))
-    return np.concatenate([[True], ~between, [True]])
+    horizontal = np.diff(y) == 0
+    vertical = np.diff(x) == 0
+    inner_mask = (horizontal[:-1] & horizontal[1:]) | (
+        vertical[:-1] & vertical[1:] & _is_continuing(y)
+    )
+    return np.concatenate([[True], ~inner_mask, [True]])
 
 
 def _is_continuing(y: FloatArray) -> BoolArray:

@@ -40,9 +40,9 @@ def roc_point(system: Any, label: str | None = None) -> Curve:
     The labels are of two classes, or of one of several classes against all others. Intervals are
     those of tables. There is no point if a rate is undefined.
     """
-    readings = [system.point_estimate(measure) for measure in roc_rates(label)]
-    intervals = [method_selection.interval(reading) for reading in readings]
-    rates = np.array([[reading.value] for reading in readings])
+    estimates = [system.point_estimate(measure) for measure in roc_rates(label)]
+    intervals = [method_selection.interval(estimate) for estimate in estimates]
+    rates = np.array([[estimate.value] for estimate in estimates])
     x, y = rates if np.isfinite(rates).all() else rates[:, :0]
     limits = np.array([[interval.low, interval.high] for interval in intervals])
     band = empty_band()
@@ -53,7 +53,7 @@ def roc_point(system: Any, label: str | None = None) -> Curve:
         )
         band = {"band_x": limits[0], "low": np.full(2, low), "high": np.full(2, high)}
         band["method"] = method
-    mark = (float(x[0]), float(y[0])) if len(x) else None
+    operating_point = (float(x[0]), float(y[0])) if len(x) else None
     if label is not None:
         band["series"] = series_name(label)
     return make_curve(
@@ -64,7 +64,7 @@ def roc_point(system: Any, label: str | None = None) -> Curve:
         y=y,
         shape="point",
         chance=_CHANCE,
-        operating_point=mark,
+        operating_point=operating_point,
         **band,
     )
 

@@ -86,8 +86,8 @@ def normal_quantiles(system: RegressionOutput) -> Curve:
     labels = "Normal quantile", "Residual in standard deviations"
     moments = Moments.from_rows(residual, w)
     if len(w) < 3 or not moments.m2 > 0:
-        none = np.zeros(0)
-        return make_curve(system, QUANTILES, *labels, x=none, y=none)
+        empty = np.zeros(0)
+        return make_curve(system, QUANTILES, *labels, x=empty, y=empty)
     order = np.argsort(residual)
     z = residual[order] / np.sqrt(moments.m2 / moments.weight)
     plotting_positions = (np.cumsum(w[order]) - w[order] / 2) / moments.weight
@@ -99,13 +99,13 @@ def normal_quantiles(system: RegressionOutput) -> Curve:
     band: dict[str, Any] = {}
     if system.weight is None and system.clusters is None and system.settings.interval != "none":
         low, high = _normal_band(len(z), indices + 1, system.settings.level, system.settings.seed)
-        none = np.full(len(x), np.nan)
+        empty = np.full(len(x), np.nan)
         band = {
             "band_x": x,
             "simultaneous_low": low,
             "simultaneous_high": high,
-            "low": none,
-            "high": none,
+            "low": empty,
+            "high": empty,
         }
         band["simultaneous_method"] = "equal local levels"
     references = {"normal": [[float(x[0]), float(x[0])], [float(x[-1]), float(x[-1])]]}
@@ -199,14 +199,14 @@ def binned_means(system: RegressionOutput, kind: str) -> Curve:
     columns = {"truth": system.truth, "prediction": system.predicted, "residual": residual}
     x, y = columns[condition], columns[response]
     w = _weights(system)
-    bins = [_bin(system, x, y, w, rows) for rows in equal_weight_bins(x, w, BINS)]
-    middle, mean, low, high = np.array(bins).T
-    limits = float(middle[0]), float(middle[-1])
-    perfect = (0.0, 0.0) if response == "residual" else limits
-    references = {"no error": [[limits[0], perfect[0]], [limits[1], perfect[1]]]}
-    band = {"band_x": middle, "low": low, "high": high, "method": "Student t of each bin"}
+    bin_estimates = [_bin(system, x, y, w, rows) for rows in equal_weight_bins(x, w, BINS)]
+    bin_means, mean, low, high = np.array(bin_estimates).T
+    limits = float(bin_means[0]), float(bin_means[-1])
+    reference_ends = (0.0, 0.0) if response == "residual" else limits
+    references = {"no error": [[limits[0], reference_ends[0]], [limits[1], reference_ends[1]]]}
+    band = {"band_x": bin_means, "low": low, "high": high, "method": "Student t of each bin"}
     band = band if system.settings.interval != "none" else {}
-    return make_curve(system, kind, *labels, x=middle, y=mean, references=references, **band)
+    return make_curve(system, kind, *labels, x=bin_means, y=mean, references=references, **band)
 
 
 def equal_weight_bins(x: FloatArray, w: FloatArray, max_bins: int) -> list[npt.NDArray[np.intp]]:
@@ -215,13 +215,13 @@ def equal_weight_bins(x: FloatArray, w: FloatArray, max_bins: int) -> list[npt.N
     Bins have :data:`MIN_BIN_ROWS` rows or more. Rows with the same number stay together, in the bin
     of the first of them.
     """
-    used = np.flatnonzero(w > 0)
-    order = used[np.argsort(x[used], kind="stable")]
+    used_indices = np.flatnonzero(w > 0)
+    order = used_indices[np.argsort(x[used_indices], kind="stable")]
     cumulative = np.cumsum(w[order]) / w[order].sum()
-    number = max(1, min(max_bins, len(order) // MIN_BIN_ROWS))
-    code = np.minimum((cumulative * number - 1e-9).astype(int), number - 1)
-    first = np.concatenate([[True], np.diff(x[order]) > 0])
-    code = code[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))]
+    n_bins = max(1, min(max_bins, len(order) // MIN_BIN_ROWS))
+    code = np.minimum((cumulative * n_bins - 1e-9).astype(int), n_bins - 1)
+    is_first_of_value = np.concatenate([[True], np.diff(x[order]) > 0])
+    code = code[np.maximum.accumulate(np.where(is_first_of_value, np.arange(len(order)), 0))]
     return [order[code == k] for k in np.unique(code)]
 
 
@@ -252,13 +252,23 @@ class _ResidualChart(CurveChart):
         """Yield the figures of an evaluation, one for each output."""
         if self.name not in curve_kinds(evaluation.curves):
             return
-        by_output = group_by(select_kinds(evaluation.curves, {self.name}), lambda c: c.output)
-        spread = group_by(select_kinds(evaluation.curves, set(self.needs)), lambda c: c.output)
-        for output, curves in list(by_output.items())[:_MOST_OUTPUTS]:
+        curves_by_output = group_by(
+            select_kinds(evaluation.curves, {self.name}), lambda c: c.output
+        )
+        histograms_by_output = group_by(
+            select_kinds(evaluation.curves, set(self.needs)), lambda c: c.output
+        )
+        for output, curves in list(curves_by_output.items())[:_MOST_OUTPUTS]:
             nonempty = [c for c in curves if len(c.x)]
             if nonempty:
-                figure = _figure(self, nonempty, spread.get(output, []), evaluation.systems)
-                yield _add_output_selector(figure, output, len(by_output)) if output else figure
+                figure = _figure(
+                    self, nonempty, histograms_by_output.get(output, []), evaluation.systems
+                )
+                yield (
+                    _add_output_selector(figure, output, len(curves_by_output))
+                    if output
+                    else figure
+                )
 
 
 def _conditioning_name(kind: str) -> str:
@@ -338,22 +348,21 @@ def _spec(
 def _stack_charts(kind: str, upper: Spec, spread: Sequence[Curve], systems: Sequence[str]) -> Spec:
     """Stack a chart and the histogram of its conditioning variable."""
     # The truth comes last, whatever a system is called.
-    histogram_curves = spread[-1:] if _conditioning_name(kind) == "truth" else spread[:-1]
+    shown_curves = spread[-1:] if _conditioning_name(kind) == "truth" else spread[:-1]
     domain = [
-        json_number(v) or 0.0
-        for v in (float(histogram_curves[0].x[0]), float(histogram_curves[0].x[-1]))
+        json_number(v) or 0.0 for v in (float(shown_curves[0].x[0]), float(shown_curves[0].x[-1]))
     ]
     for layer in upper["layer"]:
         if "x" in layer["encoding"]:
             scale = {"domain": domain, "nice": False}
             layer["encoding"]["x"] = {**layer["encoding"]["x"], "scale": scale}
-    names = {c.series or c.system: c.series or c.system for c in histogram_curves}
-    only = "currentColor" if _conditioning_name(kind) == "truth" else vega.PALETTE[0]
-    lower = histograms.panel(histogram_curves, names, 70, domain=domain, only=only)
-    lower["encoding"]["x"]["title"] = (
+    names = {c.series or c.system: c.series or c.system for c in shown_curves}
+    single_color = "currentColor" if _conditioning_name(kind) == "truth" else vega.PALETTE[0]
+    histogram_panel = histograms.panel(shown_curves, names, 70, domain=domain, only=single_color)
+    histogram_panel["encoding"]["x"]["title"] = (
         "Truth" if _conditioning_name(kind) == "truth" else "Prediction"
     )
-    return histograms.stack_panels(upper, [lower])
+    return histograms.stack_panels(upper, [histogram_panel])
 
 
 def _given_chart(name: str, title: str, explanation: str) -> CurveChart:

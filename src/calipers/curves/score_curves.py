@@ -78,11 +78,13 @@ class ScoreCurves(LazyCurves):
         ]
         # Points come after the ROC curves, which are first.
         series_names = dict.fromkeys(series for _, series in self.points)
-        first = most_frequent({series: self.often.get(series, 0.0) for series in series_names})
+        shown_series = most_frequent(
+            {series: self.often.get(series, 0.0) for series in series_names}
+        )
         planned[len(selected) : len(selected)] = [
             LazyCurve(make, "ROC", system, series)
             for (system, series), make in self.points.items()
-            if series in first
+            if series in shown_series
         ]
         return planned
 
@@ -102,12 +104,12 @@ class ScoreCurves(LazyCurves):
     def find(self, system: str | None, series: str | None) -> ScoreData:
         """Return the data of the curves of one system and one class."""
         system_name = resolve_name("system", system, [s.system for s in self.score_data])
-        of_system = [s for s in self.score_data if s.system == system_name]
-        classes = [s.series for s in of_system]
+        system_data = [s for s in self.score_data if s.system == system_name]
+        classes = [s.series for s in system_data]
         if not any(classes):
-            return of_system[0]
+            return system_data[0]
         class_name = resolve_name("class", series, classes)
-        return next(s for s in of_system if s.series == class_name)
+        return next(s for s in system_data if s.series == class_name)
 
 
 def most_frequent(proportions: Mapping[Any, float]) -> list[Any]:

@@ -117,12 +117,12 @@ class ScoreData:
         if self._by_block:
             return self.counted.tpr(FPR_GRID), self.counted.precision(GRID)
         settings = self.settings
-        _, tpr, at_recall = _core.bootstrap_scores(
+        _, tpr, precision = _core.bootstrap_scores(
             *self.ranked, settings.seed, settings.n_resamples, FPR_GRID, GRID
         )
         assert tpr is not None
-        assert at_recall is not None
-        return tpr, at_recall
+        assert precision is not None
+        return tpr, precision
 
     @cached_property
     def roc_band(self) -> Mapping[str, Any]:
@@ -134,8 +134,8 @@ class ScoreData:
         """Bootstrap replicates of the counts at the thresholds at which curves have bands."""
         table = self.table
         weight = np.cumsum(table.positive + table.negative)
-        spread = np.searchsorted(weight, np.linspace(0, weight[-1], _SPREAD)) + 1
-        index_arrays = [np.arange(_HIGHEST), spread, self.hull]
+        spread_indices = np.searchsorted(weight, np.linspace(0, weight[-1], _SPREAD)) + 1
+        index_arrays = [np.arange(_HIGHEST), spread_indices, self.hull]
         if self.probabilities:
             index_arrays.append(self.threshold_indices(ODDS_GRID))
         if self._by_block:
@@ -169,9 +169,9 @@ class ScoreData:
         They are the ends of the blocks of the isotonic regression of the classes on the scores
         (Fawcett and Niculescu-Mizil 2007).
         """
-        weighty = np.flatnonzero(self.table.positive + self.table.negative > 0)
+        weighted_indices = np.flatnonzero(self.table.positive + self.table.negative > 0)
         # Levels ascend, the table descends.
-        return np.concatenate([[0], weighty[::-1][self.levels.isotonic][::-1] + 1])
+        return np.concatenate([[0], weighted_indices[::-1][self.levels.isotonic][::-1] + 1])
 
     @property
     def levels(self) -> ProbabilityLevels:
@@ -249,16 +249,16 @@ def make_score_curve(
     --------
     calipers.charts.make_band : Return the bands of a curve of scores.
     """
-    in_use = scored.in_use
+    threshold_index = scored.in_use
     if "threshold" not in curve_fields:
-        first = 1 if len(curve_fields["x"]) == len(scored.table.scores) else 0
-        curve_fields["threshold"] = scored.table.thresholds[first:]
-        if in_use is not None and in_use >= first:
+        first_threshold = 1 if len(curve_fields["x"]) == len(scored.table.scores) else 0
+        curve_fields["threshold"] = scored.table.thresholds[first_threshold:]
+        if threshold_index is not None and threshold_index >= first_threshold:
             curve_fields["operating_point"] = tuple(
-                float(curve_fields[axis][in_use - first]) for axis in "xy"
+                float(curve_fields[axis][threshold_index - first_threshold]) for axis in "xy"
             )
-    cut = float("nan") if scored.threshold is None else scored.threshold
-    shared = {**empty_band(), "series": scored.series, "threshold_in_use": cut}
+    threshold = float("nan") if scored.threshold is None else scored.threshold
+    shared = {**empty_band(), "series": scored.series, "threshold_in_use": threshold}
     return Curve(
         system=scored.system,
         kind=kind,
@@ -298,12 +298,12 @@ def make_band(
     settings = scored.settings
     if settings.interval == "none" or min(scored.sizes) == 0:
         return {}
-    pointless = settings.interval == "analytic"
-    if pointless and (limits is None or not scored.independent):
+    omits_pointwise = settings.interval == "analytic"
+    if omits_pointwise and (limits is None or not scored.independent):
         return {}
     band: dict[str, Any] = {"band_x": grid, "low": np.full(len(grid), np.nan)}
     band["high"] = band["low"]
-    if not pointless:
+    if not omits_pointwise:
         band["low"], band["high"] = pointwise_band(replicates(), settings.level)
         band["method"] = scored.bootstrap
     if scored.independent and limits is not None:

@@ -29,21 +29,25 @@ _MOST_BARS = 40
 
 def threshold_curve(scored: ScoreData, measure: str = "accuracy") -> Curve:
     """Compute a measure of the confusion matrix against the threshold, ascending."""
-    chosen = parse(measure, "counts")
+    parsed_measure = parse(measure, "counts")
     with np.errstate(divide="ignore", invalid="ignore"):
-        values = np.asarray(chosen.apply(scored.matrix), np.float64)
-    in_use = scored.in_use
-    marked = None if in_use is None else (float(scored.threshold or 0.0), float(values[in_use]))
+        values = np.asarray(parsed_measure.apply(scored.matrix), np.float64)
+    threshold_index = scored.in_use
+    operating_point = (
+        None
+        if threshold_index is None
+        else (float(scored.threshold or 0.0), float(values[threshold_index]))
+    )
     scores = scored.table.scores[::-1]
     return make_score_curve(
         scored,
         "threshold",
-        ("Threshold", str(chosen)),
+        ("Threshold", str(parsed_measure)),
         x=scores,
         y=values[:0:-1],
         threshold=scores,
         shape="step",
-        operating_point=marked,
+        operating_point=operating_point,
     )
 
 
@@ -54,20 +58,20 @@ def density_curve(scored: ScoreData, series: str) -> Curve:
     rows, at most 40, and the same for both classes. The threshold in use is a border between bars,
     so that the areas on both sides of it are exactly the rates. ``x`` are the borders.
     """
-    table, positive = scored.table, series == scored.names[1]
-    weight = table.positive if positive else table.negative
+    table, is_positive = scored.table, series == scored.names[1]
+    weight = table.positive if is_positive else table.negative
     edges = _borders(table, scored.threshold)
-    summed, _ = np.histogram(table.scores, edges, weights=weight)
+    bar_weights, _ = np.histogram(table.scores, edges, weights=weight)
     total = float(weight.sum())
     # Between scores of 1e-320 a density is beyond all numbers.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        density = summed / (total * np.diff(edges))
+        density = bar_weights / (total * np.diff(edges))
     areas = {}
-    in_use = scored.in_use
-    if in_use is not None:
-        above = float(weight[:in_use].sum())
-        names = ("TP", "FN") if positive else ("FP", "TN")
-        areas = dict(zip(names, (above, total - above), strict=True))
+    threshold_index = scored.in_use
+    if threshold_index is not None:
+        weight_above = float(weight[:threshold_index].sum())
+        names = ("TP", "FN") if is_positive else ("FP", "TN")
+        areas = dict(zip(names, (weight_above, total - weight_above), strict=True))
     return make_score_curve(
         scored,
         "density",
@@ -91,9 +95,9 @@ def _borders(table: ScoreTable, cut: float | None) -> FloatArray:
     if cut is None or not low < cut <= high:
         return np.linspace(low, high, bars + 1)
     width = (high - low) / bars
-    before, after = np.ceil((cut - low) / width), np.ceil((high - cut) / width)
+    n_below, n_above = np.ceil((cut - low) / width), np.ceil((high - cut) / width)
     # A score at the threshold is predicted positive, so there is always a bar above it.
-    return cut + width * np.arange(-before, max(after, 1.0) + 1)
+    return cut + width * np.arange(-n_below, max(n_above, 1.0) + 1)
 
 
 # --- Densities ------------------------------------------------------------------------------------
@@ -112,15 +116,15 @@ def _density_spec(curves: Sequence[Curve], systems: Sequence[str]) -> Spec:
     class_curves = [
         (c, names[c.series], pair) for c, pair in ((negative, _ORANGES), (positive, _BLUES))
     ]
-    split = math.isfinite(negative.threshold_in_use)
+    is_split = math.isfinite(negative.threshold_in_use)
     bars: list[Spec] = []
     outlines: list[Spec] = []
     colors: dict[str, str] = {}
     for curve, name, (pale, strong) in class_curves:
-        sides = _sides(curve, name) if split else (name, name)
+        sides = _sides(curve, name) if is_split else (name, name)
         error_side = int(curve is negative)
         for side, text in enumerate(sides):
-            colors[text] = strong if split and side == error_side else pale
+            colors[text] = strong if is_split and side == error_side else pale
         for x, x2, y in zip(curve.x[:-1], curve.x[1:], curve.y[:-1], strict=True):
             if math.isfinite(y):
                 coordinates = {"x": json_number(x), "x2": json_number(x2), "y": json_number(y, 4)}
@@ -155,7 +159,7 @@ def _density_spec(curves: Sequence[Curve], systems: Sequence[str]) -> Spec:
             outlines, line, x=keep_data_order(x), y=y, detail=vega.category("name"), stroke=stroke
         ),
     ]
-    if split and domain[0] <= negative.threshold_in_use <= domain[1]:
+    if is_split and domain[0] <= negative.threshold_in_use <= domain[1]:
         layers.append(cut_layer(negative.threshold_in_use, x))
     return vega.assemble_spec(width=400, height=260, layer=layers)
 
@@ -168,13 +172,13 @@ _BLUES = ("#8FC1E3", "#0072B2")
 def _sides(curve: Curve, name: str) -> tuple[str, str]:
     """Return descriptions of the counts below the threshold, and of those at or above it."""
     total = sum(curve.areas.values())
-    below, above = (key for key in ("FN", "TN", "TP", "FP") if key in curve.areas)
+    key_below, key_above = (key for key in ("FN", "TN", "TP", "FP") if key in curve.areas)
 
     def describe(key: str) -> str:
         percentage = f"{100 * curve.areas[key] / total:.1f}%" if total else "–"
         return f"{key} {numbers.format_number(curve.areas[key])} ({percentage} of {name})"
 
-    return describe(below), describe(above)
+    return describe(key_below), describe(key_above)
 
 
 def _density_table(curves: Sequence[Curve]) -> Numbers:

@@ -49,9 +49,9 @@ def to_array(values: Any, input_name: str) -> Array:
         )
     if len(array) == 0:
         raise InputError(f"{input_name}: is empty")
-    absent = np.flatnonzero(_null_or_masked(array))
-    if len(absent):
-        raise report_missing(input_name, absent, len(array))
+    masked = np.flatnonzero(_null_or_masked(array))
+    if len(masked):
+        raise report_missing(input_name, masked, len(array))
     return np.asarray(array)
 
 
@@ -92,15 +92,15 @@ def missing_mask(values: Any, input_name: str) -> npt.NDArray[np.bool_]:
 
 def _null_or_masked(array: Array) -> npt.NDArray[np.bool_]:
     """Return the mask of the values that are masked or represent a missing value."""
-    absent = np.zeros(array.shape, bool)
+    mask = np.zeros(array.shape, bool)
     # The type of a plain array is checked first, so that `numpy.ma` is not imported for it.
     if type(array) is not np.ndarray and isinstance(array, np.ma.MaskedArray):
-        absent |= np.ma.getmaskarray(array)
+        mask |= np.ma.getmaskarray(array)
     if array.dtype.kind in "mM":
-        absent |= np.isnat(np.asarray(array))
+        mask |= np.isnat(np.asarray(array))
     if array.dtype.kind == "O" and array.ndim == 1:
-        absent |= np.fromiter(map(is_missing, np.asarray(array)), bool, len(array))
-    return absent
+        mask |= np.fromiter(map(is_missing, np.asarray(array)), bool, len(array))
+    return mask
 
 
 def is_missing(value: Any) -> bool:

@@ -234,8 +234,8 @@ class DatasetSource(BatchSource):
 
     def check_unchanged(self) -> None:
         """Check size and modification time of the files that are on this machine."""
-        now = self._stamped()
-        changed = [path for path, stamp in self._stamps.items() if now.get(path) != stamp]
+        current = self._stamped()
+        changed = [path for path, stamp in self._stamps.items() if current.get(path) != stamp]
         if changed:
             raise InputError(f"{changed[0]}: {_CHANGED}")
 
@@ -500,15 +500,15 @@ class TextStream(BatchSource):
         import pyarrow as pa
 
         start = self._waiting.read(8)
-        begun = ByteSource(self.name, start)
-        if begun.is_empty:
+        head_source = ByteSource(self.name, start)
+        if head_source.is_empty:
             raise InputError(f"{self.name}: the input is empty")
         raw = _ResumedStream(start, self._waiting)
         if start.startswith(IPC_STREAM):
             self._reader = pa.ipc.open_stream(pa.PythonFile(raw, "r"))
             self.schema = self._reader.schema
             return
-        packed = begun.packed
+        packed = head_source.packed
         if packed is None and start.startswith((b"PAR1", b"ARROW1", b"FEA1")):
             raise InputError(
                 f"{self.name}: Parquet and Feather cannot be read from a pipe; expected a file, or "
@@ -564,8 +564,8 @@ def _lend_stream(stream: Any) -> Iterator[_Lent]:
         yield file
     finally:
         ended.set()
-        last = time.monotonic() + _PATIENCE
-        while any(ref() is not None for ref in lent_refs) and time.monotonic() < last:
+        deadline = time.monotonic() + _PATIENCE
+        while any(ref() is not None for ref in lent_refs) and time.monotonic() < deadline:
             time.sleep(0.001)
 
 
@@ -641,11 +641,11 @@ class _InterruptibleStream:
             if not isinstance(block, bytes):
                 raise InputError(f"{self.name}: is a stream of text, expected one of bytes")
             return block
-        number = self._file.fileno()
-        while not select.select([number], [], [], 0.05)[0]:
+        descriptor = self._file.fileno()
+        while not select.select([descriptor], [], [], 0.05)[0]:
             if self.stopped.is_set() or not threading.main_thread().is_alive():
                 raise InputError(f"{self.name}: reading was stopped")
-        return os.read(number, size)
+        return os.read(descriptor, size)
 
 
 def _can_wait(file: Any) -> bool:

@@ -75,13 +75,14 @@ def encode_binary(
     if len(labels) == 1:
         labels += _other_class(column.names[0], positive, list(predicted_classes), input_name)
     if len(labels) > 2 and positive is None:
-        first = [int(np.argmax(column.codes == code)) for code in range(len(labels))]
-        before, second, third = sorted(zip(first, labels, strict=True), key=lambda pair: pair[0])[
-            :3
-        ]
+        first_rows = [int(np.argmax(column.codes == code)) for code in range(len(labels))]
+        first_class, second, third = sorted(
+            zip(first_rows, labels, strict=True), key=lambda pair: pair[0]
+        )[:3]
         raise InputError(
             f"{input_name}: has a third class {format_value(third[1])} in row {third[0]}, in "
-            f"addition to {format_value(before[1])} and {format_value(second[1])}; expected two "
+            f"addition to {format_value(first_class[1])} and {format_value(second[1])}; expected "
+            "two "
             "classes"
         )
     names = [label_name(label) for label in labels]

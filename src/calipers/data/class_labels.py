@@ -57,11 +57,11 @@ class ClassLabels:
         """Encode another column, such as predictions, as indices into the same names."""
         column = encode_labels(values, input_name)
         check_length(column.codes, len(self.codes), input_name)
-        position = label_index(self.names)
+        index_by_label = label_index(self.names)
         new_codes = []
         for code, label in enumerate(column.labels):
             name = label_name(label)
-            index = find_label(position, name)
+            index = find_label(index_by_label, name)
             if index is None:
                 row = int(np.argmax(column.codes == code))
                 raise InputError(
@@ -205,9 +205,9 @@ def _find_distinct(array: Array) -> tuple[list[Any], Codes]:
     if kind in "iu":
         low, high = int(array.min()), int(array.max())
         if high - low < 2**16:
-            wide = array.astype(np.int64, copy=False) if kind == "i" else array  # int8 overflows
-            from_low = wide - wide.dtype.type(low) if low else wide
-            return list(range(low, high + 1)), from_low.astype(np.intp, copy=False)
+            signed = array.astype(np.int64, copy=False) if kind == "i" else array  # int8 overflows
+            offsets = signed - signed.dtype.type(low) if low else signed
+            return list(range(low, high + 1)), offsets.astype(np.intp, copy=False)
     import pyarrow as pa
 
     if kind in "US":
@@ -229,14 +229,14 @@ def _find_distinct(array: Array) -> tuple[list[Any], Codes]:
 
 def _drop_unused(labels: Sequence[Any], codes: Codes, *, ordered: bool) -> EncodedLabels:
     """Drop labels that do not occur, merge those of equal names, and sort the others."""
-    occurs = np.bincount(codes, minlength=len(labels)) > 0
+    occurs_mask = np.bincount(codes, minlength=len(labels)) > 0
     by_name: dict[str, Any] = {}
-    for label, is_present in zip(labels, occurs, strict=True):
+    for label, is_present in zip(labels, occurs_mask, strict=True):
         if is_present:
             by_name.setdefault(label_name(label), label)
     used_labels = list(by_name.values()) if ordered else sort_labels(by_name.values())
-    position = {label_name(label): index for index, label in enumerate(used_labels)}
-    new_codes = [position.get(label_name(label), 0) for label in labels]
+    index_by_name = {label_name(label): index for index, label in enumerate(used_labels)}
+    new_codes = [index_by_name.get(label_name(label), 0) for label in labels]
     return EncodedLabels(tuple(used_labels), _recode(codes, new_codes), ordered)
 
 
@@ -290,10 +290,10 @@ def encode_classes(
     """
     column = encode_labels(truth, input_name)
     if labels is None:
-        others = [encode_labels(values, name) for name, values in (also or {}).items()]
+        encoded_columns = [encode_labels(values, name) for name, values in (also or {}).items()]
         all_labels = [
             *column.labels,
-            *(label for column_of_labels in others for label in column_of_labels.labels),
+            *(label for column_of_labels in encoded_columns for label in column_of_labels.labels),
         ]
         index_by_label = label_index(column.names)
         extra = {
@@ -306,9 +306,9 @@ def encode_classes(
             merged = sort_labels(merged)
         names = tuple(label_name(label) for label in merged)
     else:
-        absent = np.flatnonzero([is_missing(label) for label in labels])
-        if len(absent):
-            raise report_missing("labels", absent, len(labels))
+        missing = np.flatnonzero([is_missing(label) for label in labels])
+        if len(missing):
+            raise report_missing("labels", missing, len(labels))
         names = tuple(label_name(label) for label in labels)
         if len(set(names)) < len(names):
             raise InputError(f"labels: {find_duplicate(names)!r} appears more than once")

@@ -120,10 +120,10 @@ def probability_matrix(
     from calipers import _core
 
     names, rows = classes.names, len(classes.codes)
-    by_name = probability_columns(values)
-    if by_name:
+    columns = probability_columns(values)
+    if columns:
         table = _from_columns(
-            _match_columns(values, by_name, names, input_name), names, rows, input_name
+            _match_columns(values, columns, names, input_name), names, rows, input_name
         )
     else:
         table = to_matrix(values, input_name)
@@ -160,11 +160,11 @@ def check_columns(values: Any, classes: ClassLabels, input_name: str) -> None:
     names = [name for name, rows in zip(classes.names, present_mask, strict=True) if rows]
     index_by_label = label_index(names)
     if all(find_label(index_by_label, column) is None for column in columns):
-        has = f"has no column of a class, but {format_names(columns)}"
+        problem = f"has no column of a class, but {format_names(columns)}"
         # If the classes were not named, those columns were taken to be classes.
         misread_columns = set(map(label_name, columns)) - set(names)
         raise _one_for_all(
-            has, [name for name in classes.names if name not in misread_columns], input_name
+            problem, [name for name in classes.names if name not in misread_columns], input_name
         )
 
 
@@ -180,10 +180,10 @@ def _match_columns(
     table: Any, columns: Sequence[str], names: Sequence[str], input_name: str
 ) -> list[tuple[int, Any]]:
     """Pair each column of a dict or data frame with the index of its class."""
-    position = label_index(names)
+    index_by_label = label_index(names)
     column_by_class: dict[int, Any] = {}
     for key, name in zip(column_names(table), columns, strict=True):
-        class_index = find_label(position, name)
+        class_index = find_label(index_by_label, name)
         if class_index is None:
             raise InputError(f"{input_name}: {name!r} is not a class; {did_you_mean(name, names)}")
         column_by_class[class_index] = table[key]
@@ -223,8 +223,8 @@ def _bad_value(
     distribution: bool,
 ) -> InputError:
     """Return the error for the first invalid value of a row."""
-    fine = (row >= 0) & (row <= 1) if distribution else np.isfinite(row)
-    class_index = int(np.argmin(fine))
+    valid_mask = (row >= 0) & (row <= 1) if distribution else np.isfinite(row)
+    class_index = int(np.argmin(valid_mask))
     expected = "probabilities between 0 and 1" if distribution else "finite numbers"
     value = "missing" if np.isnan(row[class_index]) else f"{row[class_index]:g}"
     return InputError(

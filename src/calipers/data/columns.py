@@ -301,10 +301,10 @@ def named_columns(requested: Any, names: Sequence[str], input_name: str) -> Any:
         matches = match_prefix(requested, names)
         if not matches:
             prefix = requested.removesuffix("*")
-            no = (
+            missing_text = (
                 f"column begins with {prefix!r}" if prefix != requested else f"column {requested!r}"
             )
-            raise InputError(f"{input_name}: no {no}; {did_you_mean(prefix, names)}")
+            raise InputError(f"{input_name}: no {missing_text}; {did_you_mean(prefix, names)}")
         return {name[len(requested) - 1 :]: name for name in matches}
     return requested
 
@@ -349,9 +349,9 @@ class _IdJoin:
             raise InputError(
                 f"{input_name}: {ids.null_count} ids are missing, the first in row {row}"
             )
-        twice = _repeated_ids(ids)
-        if len(twice):
-            raise InputError(f"{input_name}: {_format_ids(twice, 'id')} duplicated")
+        repeated_ids = _repeated_ids(ids)
+        if len(repeated_ids):
+            raise InputError(f"{input_name}: {_format_ids(repeated_ids, 'id')} duplicated")
 
     def column(self, table: pa.Table, input_name: str) -> Any:
         """Return the values of another table, in the order of the first."""
@@ -364,27 +364,28 @@ class _IdJoin:
         ids, target_ids = combine_chunks(table.column(self.id_column)), self.ids
         if ids.type != target_ids.type:  # 7 of a CSV file is the id '7' of another table
             ids, target_ids = pc.cast(ids, pa.string()), pc.cast(target_ids, pa.string())
-        twice = _repeated_ids(ids)
+        repeated_ids = _repeated_ids(ids)
         if not self.drop:
             self._refuse_twice(ids, input_name)
         indices = pc.index_in(target_ids, value_set=ids)
-        absent = from_arrow(indices.is_null())
+        absent_mask = from_arrow(indices.is_null())
         extra = pc.unique(ids.filter(pc.invert(pc.is_in(ids, value_set=target_ids))))
-        if not self.drop and absent.any():
+        if not self.drop and absent_mask.any():
             raise InputError(
-                f"{input_name}: {_format_ids(target_ids.filter(pa.array(absent)), 'id')} missing"
+                f"{input_name}: {_format_ids(target_ids.filter(pa.array(absent_mask)), 'id')} "
+                "missing"
             )
         if not self.drop and len(extra):
             raise InputError(f"{input_name}: {_format_ids(extra, 'id')} not in data")
-        if len(twice):
-            absent |= from_arrow(pc.is_in(target_ids, value_set=twice))
+        if len(repeated_ids):
+            absent_mask |= from_arrow(pc.is_in(target_ids, value_set=repeated_ids))
         for affected_ids, problem in (
-            (target_ids.filter(pa.array(absent)), "missing or duplicated"),
+            (target_ids.filter(pa.array(absent_mask)), "missing or duplicated"),
             (extra, "not in data"),
         ):
             if len(affected_ids):
                 self._problems.append(f"{input_name}: {_format_ids(affected_ids, 'id')} {problem}.")
-        self.lost_mask |= absent
+        self.lost_mask |= absent_mask
         joined = table.drop_columns([self.id_column]).take(pc.fill_null(indices, 0))
         return _values(joined, input_name, self.wide)
 
@@ -472,8 +473,8 @@ def incomplete_rows(columns: Mapping[str, Any]) -> tuple[Mask | None, dict[str, 
     missing_counts: dict[str, int] = {}
     for argument, values in columns.items():
         for name, leaf in _leaves(values, argument):
-            listed = missing_lists(leaf)
-            mask = missing_mask(leaf, name) if listed is None else listed
+            list_mask = missing_lists(leaf)
+            mask = missing_mask(leaf, name) if list_mask is None else list_mask
             if argument in MAY_MISS:
                 mask = np.zeros_like(mask)
             if incomplete_mask is not None and len(mask) != len(incomplete_mask):

@@ -196,15 +196,15 @@ def either_way(names: Sequence[str], counts: Any, positive: Any, input_name: str
     """Return the error for an ambiguous orientation, with PPV and TPR under both orientations."""
     hits, rows, columns = np.diagonal(counts), counts.sum(axis=1), counts.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        of_rows, of_columns = hits / rows, hits / columns
+        row_rates, column_rates = hits / rows, hits / columns
     positive_name = None if positive is None else str(positive)
     if positive_name in names:
         index = list(names).index(str(positive_name))
     else:
-        index = int(np.argmax(np.nan_to_num(np.abs(of_rows - of_columns), nan=-1.0)))
-    first, second = _percent(of_rows[index]), _percent(of_columns[index])
+        index = int(np.argmax(np.nan_to_num(np.abs(row_rates - column_rates), nan=-1.0)))
+    first, second = _percent(row_rates[index]), _percent(column_rates[index])
     if first == second:
-        first, second = _percent(of_rows[index], 2), _percent(of_columns[index], 2)
+        first, second = _percent(row_rates[index], 2), _percent(column_rates[index], 2)
     return InputError(
         f"{input_name}: it is unknown whether its rows are the predictions or the truth. For "
         f"{names[index]!r}, rows='predicted' gives PPV {first} and TPR {second}; rows='truth', as "
@@ -271,20 +271,22 @@ def columns_from_matrix(
     matrix are: truth or predicted.
     """
     check_rows(rows, columns["confusion"])
-    others = {argument: values for argument, values in columns.items() if argument != "confusion"}
+    other_columns = {
+        argument: values for argument, values in columns.items() if argument != "confusion"
+    }
     if columns["confusion"] is None:
-        if others["truth"] is None:
+        if other_columns["truth"] is None:
             raise InputError("truth= is missing: the class of each row")
-        return ConfusionColumns(others)
+        return ConfusionColumns(other_columns)
     for argument in ("score", "probability", "count"):
-        if others[argument] is not None:
+        if other_columns[argument] is not None:
             raise InputError(
                 f"confusion= already has the predictions and their counts; leave out {argument}="
             )
-    if others.get("time") is not None:
+    if other_columns.get("time") is not None:
         raise InputError("time= requires rows in order of time, which a confusion matrix lacks")
     systems = _matrices_by_name(columns["confusion"])
-    classes = {argument: others[argument] for argument in (TRUTH, PREDICTED)}
+    classes = {argument: other_columns[argument] for argument in (TRUTH, PREDICTED)}
     rows = _row_meaning(classes, rows)
     has_multiple_systems = len(systems) > 1
     matrices = [
@@ -298,7 +300,7 @@ def columns_from_matrix(
         )
         for name, matrix in systems.items()
     ]
-    return _stack_matrices(dict(zip(systems, matrices, strict=True)), others, rows or TRUTH)
+    return _stack_matrices(dict(zip(systems, matrices, strict=True)), other_columns, rows or TRUTH)
 
 
 def _row_meaning(classes: Mapping[str, Any], rows: str | None) -> str | None:
@@ -330,15 +332,15 @@ def _stack_matrices(
     for name, matrix in matrices.items():
         class_names = dict.fromkeys((*matrix.predicted, *matrix.truth))
         index_by_label = label_index(names)
-        new = [label for label in class_names if find_label(index_by_label, label) is None]
-        if names and len(new) == len(class_names):
+        new_names = [label for label in class_names if find_label(index_by_label, label) is None]
+        if names and len(new_names) == len(class_names):
             raise InputError(
                 f"confusion {name!r}: has the classes {format_names(list(class_names))}, others "
                 f"have {format_names(names)}; expected the same classes for all systems"
             )
-        names += new
+        names += new_names
     index_by_label, has_multiple_systems = label_index(names), len(matrices) > 1
-    truth, predicted, counts, systems, sources = [], [], [], [], []
+    truth, predicted, counts, system_codes, sources = [], [], [], [], []
     for code, (name, matrix) in enumerate(matrices.items()):
         if has_multiple_systems and not matrix.counts.any():
             raise InputError(f"confusion {name!r}: all counts are 0")
@@ -348,7 +350,7 @@ def _stack_matrices(
             np.array([find_label(index_by_label, n) for n in matrix.predicted])[column]
         )
         counts.append(matrix.counts.ravel())
-        systems.append(np.full(matrix.counts.size, code))
+        system_codes.append(np.full(matrix.counts.size, code))
         sources.append(column if rows == PREDICTED else row)
     is_same_shape = len({matrix.counts.shape for matrix in matrices.values()}) == 1
     for argument in ("cluster", "slices"):
@@ -374,7 +376,7 @@ def _stack_matrices(
     }
     notes = tuple(dict.fromkeys(matrix.note for matrix in matrices.values() if matrix.note))
     return ConfusionColumns(
-        stacked, SystemIndex(tuple(map(str, matrices)), np.concatenate(systems)), notes
+        stacked, SystemIndex(tuple(map(str, matrices)), np.concatenate(system_codes)), notes
     )
 
 
@@ -456,28 +458,31 @@ def label_columns(columns: Mapping[Any, Any]) -> tuple[Any, Any]:
     header_columns = [name for name in names if parse_header(name) is not None]
     text_columns = [name for name in names if not _is_numeric(columns[name])]
     # A class may be called "actual"; then it has counts.
-    of_rows = [name for name in header_columns if name in text_columns]
+    row_label_columns = [name for name in header_columns if name in text_columns]
     first = names[0] if names else None
     if (
-        not of_rows
+        not row_label_columns
         and first in header_columns
         and (is_matrix_header(first) or _names_others(columns, first))
     ):
-        of_rows = [first]
-    if len(of_rows) > 1:
+        row_label_columns = [first]
+    if len(row_label_columns) > 1:
         raise InputError(
-            f"confusion: the columns {format_names(list(map(repr, of_rows)))} both name the "
+            f"confusion: the columns {format_names(list(map(repr, row_label_columns)))} both name "
+            "the "
             "classes of rows; expected one"
         )
-    label = of_rows[0] if of_rows else text_columns[-1] if text_columns else None
-    before = [name for name in text_columns if name != label]
-    if len(before) > 1:
+    label = (
+        row_label_columns[0] if row_label_columns else text_columns[-1] if text_columns else None
+    )
+    system_columns = [name for name in text_columns if name != label]
+    if len(system_columns) > 1:
         raise InputError(
             f"confusion: the columns {format_names(list(map(repr, text_columns)))} hold text; "
             "expected counts, except in a column with the names of rows, and one before it with "
             "those of systems"
         )
-    return label, before[0] if before else None
+    return label, system_columns[0] if system_columns else None
 
 
 def is_matrix_table(table: Any) -> bool:
@@ -522,29 +527,29 @@ def _read(
     positive: Any,
 ) -> Matrix:
     """Read a matrix, and orient it with the truth in rows."""
-    square = (
+    table = (
         confusion
         if isinstance(confusion, CountTable)
         else _to_count_table(confusion, input_name, labels)
     )
-    square = replace(square, input_name=input_name)
+    table = replace(table, input_name=input_name)
     row_classes = next((values for values in classes.values() if values is not None), None)
-    check_totals(square)
+    check_totals(table)
     if row_classes is not None:
-        matrix = _name_rows(square, row_classes, TRUTH if classes[PREDICTED] is None else PREDICTED)
+        matrix = _name_rows(table, row_classes, TRUTH if classes[PREDICTED] is None else PREDICTED)
         return matrix if rows == TRUTH else Matrix(matrix.predicted, matrix.truth, matrix.counts.T)
-    square = square.with_inferred_roles()
-    row_role = square.row_role(rows)
-    square, is_matched_by_order = _match_axes(square, row_role)
-    names, counts = square.columns.names or (), square.counts
+    table = table.with_inferred_roles()
+    row_role = table.row_role(rows)
+    table, is_matched_by_order = _match_axes(table, row_role)
+    names, counts = table.columns.names or (), table.counts
     if row_role is None and not np.array_equal(counts, counts.T):
         raise either_way(names, counts, positive, input_name)
-    unnamed = square.rows.names == tuple(map(str, range(len(counts))))
-    square = square if row_role != PREDICTED else square.transpose()
-    note = class_order_note(square) if is_matched_by_order and not unnamed else ""
-    truth = square.rows.names or ()
-    predicted = truth if is_matched_by_order else square.columns.names or ()
-    return Matrix(truth, predicted, square.counts, note)
+    unnamed = table.rows.names == tuple(map(str, range(len(counts))))
+    table = table if row_role != PREDICTED else table.transpose()
+    note = class_order_note(table) if is_matched_by_order and not unnamed else ""
+    truth = table.rows.names or ()
+    predicted = truth if is_matched_by_order else table.columns.names or ()
+    return Matrix(truth, predicted, table.counts, note)
 
 
 def _to_count_table(matrix: Any, input_name: str, labels: Sequence[Any] | None) -> CountTable:
@@ -613,15 +618,16 @@ def _counts(
     """Check the counts of all columns, and stack them."""
     if len(columns) < len(names) or len(set(names)) < len(names):
         raise InputError(f"{input_name}: {find_duplicate(list(names))!r} appears more than once")
-    checked = [
+    checked_columns = [
         check_counts(column, f"{input_name}: the column of {name!r}")
         for name, column in columns.items()
     ]
-    if len({len(column) for column in checked}) > 1:
+    if len({len(column) for column in checked_columns}) > 1:
         raise InputError(
-            f"{input_name}: its columns are of {format_names([str(len(c)) for c in checked])} rows"
+            f"{input_name}: its columns are of "
+            f"{format_names([str(len(c)) for c in checked_columns])} rows"
         )
-    return np.column_stack(checked)
+    return np.column_stack(checked_columns)
 
 
 def _name_rows(square: CountTable, row_classes: Any, role: str) -> Matrix:
@@ -670,9 +676,9 @@ def _match_axes(square: CountTable, row_role: str | None) -> tuple[CountTable, b
         and not any(p is not None for p in class_indices)
     ):
         return square, True
-    of_rows = label_index(rows)
+    index_by_row = label_index(rows)
     contained = None not in class_indices or all(
-        find_label(of_rows, name) is not None for name in names
+        find_label(index_by_row, name) is not None for name in names
     )
     if not contained or all(class_index is None for class_index in class_indices):
         raise InputError(

@@ -37,10 +37,10 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     names = list(dict.fromkeys(candidates))
     name = name[: 2 * MOST_SHOWN]  # comparing takes as long as both are long, multiplied
     lowered = {n.lower(): n for n in names}
-    short = [n for n in lowered if len(n) <= 4 * MOST_SHOWN]
-    close = difflib.get_close_matches(name.lower(), short, n=1, cutoff=0.6)
-    if close:
-        return f"did you mean {lowered[close[0]]!r}?"
+    short_names = [n for n in lowered if len(n) <= 4 * MOST_SHOWN]
+    matches = difflib.get_close_matches(name.lower(), short_names, n=1, cutoff=0.6)
+    if matches:
+        return f"did you mean {lowered[matches[0]]!r}?"
     return f"there are {format_names(list(map(repr, names)))}" if names else "there are none"
 
 
@@ -69,9 +69,9 @@ def format_value(value: Any) -> str:
 def _repr(value: Any) -> str:
     if isinstance(value, str | bytes):
         return repr(value[:MOST_SHOWN])
-    scalar = type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0
+    is_scalar = type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0
     try:
-        text = " ".join(repr(value.item() if scalar else value).split())
+        text = " ".join(repr(value.item() if is_scalar else value).split())
     except Exception:  # __repr__ of a user-defined type may raise anything
         text = " object at "
     return f"<{type(value).__name__}>" if " object at " in text else text

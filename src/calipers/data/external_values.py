@@ -201,7 +201,7 @@ def _rows(
                 raise InputError(f"{location}: has no {kinds[0]}")
         return [_label(value) for value in cells]
 
-    values, unless = column(VALUE), "" if tuple(repeated) in ((), REPETITION) else None
+    values, default_repetition = column(VALUE), "" if tuple(repeated) in ((), REPETITION) else None
     if values is None:
         raise _no_column(input_name, table, VALUE)
     return list(
@@ -212,7 +212,7 @@ def _rows(
             labels(units, None),
             labels(MEASURE, measure),
             values,
-            labels(repeated, unless),
+            labels(repeated, default_repetition),
         )
     )
 
@@ -302,11 +302,11 @@ def _check_complete(
     for measure in measures:
         if measure not in columns:
             raise InputError(f"{system!r} has no values of {measure}, other systems do")
-        lacking = [_unit(unit) for unit in units if unit not in columns[measure]]
-        if lacking:
-            examples = ", ".join(map(repr, lacking[:3])) + (", …" if len(lacking) > 3 else "")
+        missing = [_unit(unit) for unit in units if unit not in columns[measure]]
+        if missing:
+            examples = ", ".join(map(repr, missing[:3])) + (", …" if len(missing) > 3 else "")
             raise InputError(
-                f"{system!r} has no {measure} on {len(lacking)} of {len(units)} units "
+                f"{system!r} has no {measure} on {len(missing)} of {len(units)} units "
                 f"({examples}); expected one on each, or an empty one if it is missing"
             )
 
@@ -340,17 +340,17 @@ def _number(value: Any, location: str) -> float:
 
 def _numbers(values: Any, input_name: str) -> Array:
     """Convert a column to numbers, with NaN for missing values."""
-    absent = missing_mask(values, input_name)
-    out = np.full(len(absent), np.nan)
-    if len(absent) and absent.all():
-        return out
-    present = np.flatnonzero(~absent)
-    cells = to_array(take_rows(values, present), input_name).tolist()
-    out[present] = [
+    missing = missing_mask(values, input_name)
+    numbers = np.full(len(missing), np.nan)
+    if len(missing) and missing.all():
+        return numbers
+    present_indices = np.flatnonzero(~missing)
+    cells = to_array(take_rows(values, present_indices), input_name).tolist()
+    numbers[present_indices] = [
         _number(value, f"{input_name}, unit {index + 1}")
-        for index, value in zip(present, cells, strict=True)
+        for index, value in zip(present_indices, cells, strict=True)
     ]
-    return out
+    return numbers
 
 
 def _origin(path: str | os.PathLike[str]) -> InputOrigin:

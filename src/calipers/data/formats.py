@@ -109,9 +109,9 @@ def _detect_text_kind(path: str) -> Kind | None:
 
 def check_writable(path: str) -> None:
     """Check that the extension belongs to a format that can be written."""
-    suffix, packed = tables.file_extension(path)
-    if suffix in BINARY_FORMATS and packed:
-        raise InputError(f"{path}: {suffix} is compressed inside; leave out {packed}")
+    suffix, compression = tables.file_extension(path)
+    if suffix in BINARY_FORMATS and compression:
+        raise InputError(f"{path}: {suffix} is compressed inside; leave out {compression}")
     if suffix in _UNWRITTEN:
         raise InputError(f"{path}: cannot be written; expected the compression .gz or .zst")
 
@@ -136,7 +136,7 @@ def write_rows(
     score is the shortest text that is read back as the same number. ``tag`` is the run tag of TREC
     text if the table has none.
     """
-    suffix, packed = tables.file_extension(path)
+    suffix, compression = tables.file_extension(path)
     rows = _add_ranks(table) if kind == "run" else table
     if suffix not in TEXT_FORMATS and suffix not in BINARY_FORMATS and suffix != ".json":
         rows = _add_fields(rows, kind, tag)
@@ -145,7 +145,7 @@ def write_rows(
     rows = rows.select([name for name in FIELDS[kind] if name in rows.column_names])
     if suffix == ".json" or TEXT_FORMATS.get(suffix) == "jsonl":
         _check_finite(rows[VALUES[kind][0]], path)
-    with _compress_stream(stream, packed) as out:
+    with _compress_stream(stream, compression) as out:
         if suffix == ".json":
             _write_json(_to_text(rows, path), kind, out)
         elif suffix in TEXT_FORMATS:
@@ -282,14 +282,14 @@ def _write_trec(table: pa.Table, path: str, stream: IO[bytes]) -> None:
 
     _check_fields(table, path)
     binary = pa.large_binary()
-    blank, end, nothing = (pa.scalar(text, binary) for text in (b" ", b"\n", b""))
+    blank, end, empty = (pa.scalar(text, binary) for text in (b" ", b"\n", b""))
     for batch in table.to_batches(max_chunksize=_BATCH):
         fields = [
             column if column.type == binary else column.cast(pa.large_string()).cast(binary)
             for column in batch.columns
         ]
         lines = pc.binary_join_element_wise(*fields, blank)
-        offsets, data = buffers(pc.binary_join_element_wise(lines, nothing, end))
+        offsets, data = buffers(pc.binary_join_element_wise(lines, empty, end))
         stream.write(data[offsets[0] : offsets[-1]])
 
 
@@ -329,12 +329,12 @@ def _write_json(table: pa.Table, kind: Kind, stream: IO[bytes]) -> None:
     topics, code = codes.dictionary.to_pylist(), codes.indices.to_numpy()
     rows = table.take(np.argsort(code, kind="stable"))
     stops = np.cumsum(np.bincount(code)).tolist()
-    before, start = b"{\n", 0
+    separator, start = b"{\n", 0
     for topic, end in zip(topics, stops, strict=True):
         chunk = rows.slice(start, end - start)
         documents = chunk["doc"].to_pylist()
         values = chunk[VALUES[kind][0]].to_pylist()
         text = json.dumps(dict(zip(documents, values, strict=True)), ensure_ascii=False)
-        stream.write(before + f"{json.dumps(topic, ensure_ascii=False)}: {text}".encode())
-        before, start = b",\n", end
+        stream.write(separator + f"{json.dumps(topic, ensure_ascii=False)}: {text}".encode())
+        separator, start = b",\n", end
     stream.write(b"\n}\n")

@@ -94,11 +94,11 @@ class RowRepeats:
     def sliced(self, slices: Mapping[str, Mapping[str, Any]] | None) -> Any:
         """Repeat the columns of each slice definition."""
         return slices and {
-            way: {
+            definition: {
                 name: self.repeat_column(column, f"slice {name!r}")
                 for name, column in columns.items()
             }
-            for way, columns in slices.items()
+            for definition, columns in slices.items()
         }
 
     def weights(self, values: Any) -> npt.NDArray[np.float64] | None:

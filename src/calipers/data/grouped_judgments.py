@@ -128,11 +128,13 @@ def judge_groups(name: str, source: TrecSource, groups: GroupedJudgments, **opti
     run_arrays, documents = run.arrays, groups.arrays["documents"]
     topic = np.repeat(np.arange(len(groups.topics)), np.diff(run_arrays["offsets"]))
     indices = documents[topic] + run_arrays["grade"]
-    spread = {}
+    group_arrays = {}
     for column in ("rank", "tied_from", "tied_to"):
-        spread[column] = np.zeros(documents[-1], np.int64)
-        spread[column][indices] = run_arrays[column]
-    return replace(run, arrays={**groups.arrays, "retrieved": run_arrays["retrieved"], **spread})
+        group_arrays[column] = np.zeros(documents[-1], np.int64)
+        group_arrays[column][indices] = run_arrays[column]
+    return replace(
+        run, arrays={**groups.arrays, "retrieved": run_arrays["retrieved"], **group_arrays}
+    )
 
 
 def rows_from_file(
@@ -237,16 +239,16 @@ def to_grouped_arrays(
     if len(rows.level) == 0:
         raise InputError("no judgments")
     topics, topic = encode_ids(rows.topic)
-    names, name = encode_ids(rows.group)
+    names, group_name_codes = encode_ids(rows.group)
     ids, document = encode_ids(rows.document)
     subgroup = (
         np.zeros(len(topic), np.int64) if rows.subgroup is None else encode_ids(rows.subgroup)[1]
     )
-    order = np.lexsort((document, subgroup, name, topic))
-    group, group_of_row = np.unique(topic * len(names) + name, return_inverse=True)
+    order = np.lexsort((document, subgroup, group_name_codes, topic))
+    group, group_of_row = np.unique(topic * len(names) + group_name_codes, return_inverse=True)
     pair, pair_of_row = np.unique(topic * len(ids) + document, return_inverse=True)
-    of_topic = np.arange(len(topics) + 1)
-    documents = np.searchsorted(pair, of_topic * len(ids))
+    topic_bounds = np.arange(len(topics) + 1)
+    documents = np.searchsorted(pair, topic_bounds * len(ids))
     # Parts are numbered separately in each group.
     subgroup_codes, subgroup_of_row = np.unique(
         group_of_row * (subgroup.max() + 1) + subgroup, return_inverse=True
@@ -260,7 +262,7 @@ def to_grouped_arrays(
     arrays = {
         "topics": tuple(decode_id(t) for t in topics.to_pylist()),
         "documents": documents,
-        "groups": np.searchsorted(group, of_topic * len(names)),
+        "groups": np.searchsorted(group, topic_bounds * len(names)),
         "group_names": tuple(decode_id(n) for n in names.take(group % len(names)).to_pylist()),
         "judgments": np.searchsorted(group_of_row[order], np.arange(len(group) + 1)),
         "document": (pair_of_row - documents[topic])[order],
@@ -272,7 +274,9 @@ def to_grouped_arrays(
     topic_errors: dict[int, InputError] = {}
     for row, message in chain(
         _no_levels(rows, lenient),
-        _find_repeats(rows, order, np.stack([topic, name, subgroup, document]), counted=counted),
+        _find_repeats(
+            rows, order, np.stack([topic, group_name_codes, subgroup, document]), counted=counted
+        ),
         _contradictions(rows, order, arrays["judgments"], arrays["block"]),
     ):
         error = rows.error(row, message)
@@ -312,10 +316,10 @@ def _find_repeats(
 
     With ``counted``, only documents with two different levels are duplicates.
     """
-    same = (keys[:, order[1:]] == keys[:, order[:-1]]).all(axis=0)
+    is_repeat = (keys[:, order[1:]] == keys[:, order[:-1]]).all(axis=0)
     if counted:
-        same &= rows.level[order[1:]] != rows.level[order[:-1]]
-    for second in (np.flatnonzero(same) + 1).tolist():
+        is_repeat &= rows.level[order[1:]] != rows.level[order[:-1]]
+    for second in (np.flatnonzero(is_repeat) + 1).tolist():
         a, b = sorted((int(order[second - 1]), int(order[second])))
         subgroup = "" if rows.subgroup is None else f", part {_text(rows.subgroup, a)}"
         message = (
@@ -341,9 +345,9 @@ def _contradictions(
         for row, number in zip(group_rows, subgroup[group_slice].tolist(), strict=True):
             document, level = rows.document[row].as_py(), float(rows.level[row])
             classes.setdefault((number, -level), []).append(document)
-            before = row_by_document.setdefault(document, row) if level >= 0 else row
-            if (rows.level[before] > 0) != (level > 0):
-                a, b = sorted((before, row))
+            earlier_row = row_by_document.setdefault(document, row) if level >= 0 else row
+            if (rows.level[earlier_row] > 0) != (level > 0):
+                a, b = sorted((earlier_row, row))
                 message = (
                     f"{location}: document {_text(rows.document, row)} has level "
                     f"{rows.level[a]:g} in {rows.locate(a)} and {rows.level[b]:g} in "
@@ -378,18 +382,18 @@ def _find_cycle(steps: Mapping[Any, list[Any]]) -> list[bytes]:
     for start in steps:
         if start in done:
             continue
-        way, ahead = {start: None}, [iter(steps[start])]
-        while way:
-            step = next(ahead[-1], None)
+        path, iterators = {start: None}, [iter(steps[start])]
+        while path:
+            step = next(iterators[-1], None)
             if step is None:
-                ahead.pop()
-                done.add(way.popitem()[0])
-            elif step in way:
-                nodes = list(way)
-                circle = [n for n in nodes[nodes.index(step) :] if isinstance(n, bytes)]
-                first = circle.index(min(circle))
-                return [*circle[first:], *circle[: first + 1]]
+                iterators.pop()
+                done.add(path.popitem()[0])
+            elif step in path:
+                nodes = list(path)
+                cycle = [n for n in nodes[nodes.index(step) :] if isinstance(n, bytes)]
+                first = cycle.index(min(cycle))
+                return [*cycle[first:], *cycle[: first + 1]]
             elif step not in done:
-                way[step] = None
-                ahead.append(iter(steps.get(step, ())))
+                path[step] = None
+                iterators.append(iter(steps.get(step, ())))
     return []

@@ -53,15 +53,17 @@ def find_id_variant(first: Iterable[str], second: Iterable[str]) -> IdVariant | 
 
     The result is None if there is no such pair, or if some ids are identical.
     """
-    ours, theirs = (list(dict.fromkeys(islice(names, MOST_IDS))) for names in (first, second))
-    if not set(ours).isdisjoint(theirs):
+    first_ids, second_ids = (
+        list(dict.fromkeys(islice(names, MOST_IDS))) for names in (first, second)
+    )
+    if not set(first_ids).isdisjoint(second_ids):
         return None
     for differ_by, normalize in _WRITTEN:
-        original_by_id = {normalize(name): name for name in reversed(theirs)}
-        match = next((name for name in ours if normalize(name) in original_by_id), None)
+        original_by_id = {normalize(name): name for name in reversed(second_ids)}
+        match = next((name for name in first_ids if normalize(name) in original_by_id), None)
         if match is not None:
             return IdVariant(match, original_by_id[normalize(match)], differ_by)
-    return _find_affix(ours, theirs) or _swap_sides(_find_affix(theirs, ours))
+    return _find_affix(first_ids, second_ids) or _swap_sides(_find_affix(second_ids, first_ids))
 
 
 def _swap_sides(variant: IdVariant | None) -> IdVariant | None:

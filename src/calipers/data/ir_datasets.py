@@ -25,7 +25,7 @@ def dataset_rows(source: str, kind: str) -> list[Any]:
     so missing data raise an :class:`InputError` that says how to get them.
     """
     name = source.removeprefix(PREFIX)
-    export_name, iterate = ROWS[kind]
+    export_name, method_name = ROWS[kind]
     try:
         import ir_datasets
     except ImportError:
@@ -33,9 +33,9 @@ def dataset_rows(source: str, kind: str) -> list[Any]:
     try:
         with _no_network():
             dataset = ir_datasets.load(name)
-            if not hasattr(dataset, iterate):
+            if not hasattr(dataset, method_name):
                 raise InputError(f"{source}: this dataset has no {export_name}")
-            return list(getattr(dataset, iterate)())
+            return list(getattr(dataset, method_name)())
     except InputError:
         raise
     except _RefusedError:

@@ -99,10 +99,10 @@ def to_column(values: Any) -> Any:
         return values
     if not any(isinstance(row, list | tuple | set | frozenset | np.ndarray) for row in values):
         return values
-    out = np.empty(len(values), object)
+    column = np.empty(len(values), object)
     for index, row in enumerate(values):
-        out[index] = tuple(row) if isinstance(row, list | np.ndarray) else row
-    return out
+        column[index] = tuple(row) if isinstance(row, list | np.ndarray) else row
+    return column
 
 
 def missing_lists(values: Any) -> npt.NDArray[np.bool_] | None:
@@ -293,11 +293,11 @@ def empty_label_rows(distinct: Sequence[Any], length: int, input_name: str) -> L
     """
     if length > 0 and distinct and all(map(_is_bit, distinct)):
         return LabelMatrix(np.zeros((0, length)), None, length, rows=True)
-    none = np.zeros(0, np.intp)
+    empty = np.zeros(0, np.intp)
     if not distinct:
-        return LabelLists(none, none, (), ())
+        return LabelLists(empty, empty, (), ())
     encoded = encode_labels(list(distinct), f"labels of {input_name}")
-    return LabelLists(none, none, encoded.labels, encoded.names)
+    return LabelLists(empty, empty, encoded.labels, encoded.names)
 
 
 def _is_bit(value: Any) -> bool:
@@ -306,8 +306,8 @@ def _is_bit(value: Any) -> bool:
 
 def check_forms(rows: Mapping[str, LabelRows]) -> None:
     """Check that rows of 0 and 1 are not mixed with sets that contain the labels 0 or 1."""
-    listed = [label_rows for label_rows in rows.values() if isinstance(label_rows, LabelLists)]
-    if not any({"0", "1"} & set(label_rows.names) for label_rows in listed):
+    label_lists = [label_rows for label_rows in rows.values() if isinstance(label_rows, LabelLists)]
+    if not any({"0", "1"} & set(label_rows.names) for label_rows in label_lists):
         return
     for input_name, label_rows in rows.items():
         if isinstance(label_rows, LabelMatrix) and label_rows.rows:
@@ -355,9 +355,12 @@ def flatten_labels(
     flat = pc.list_flatten(column)
     if is_text:
         flat = pc.utf8_trim_whitespace(flat)
-        filled = pc.not_equal(flat, "").to_numpy(zero_copy_only=False)
-        row_of = np.repeat(np.arange(len(lengths)), lengths)[filled]
-        flat, lengths = flat.filter(pa.array(filled)), np.bincount(row_of, minlength=len(lengths))
+        nonempty_mask = pc.not_equal(flat, "").to_numpy(zero_copy_only=False)
+        row_indices = np.repeat(np.arange(len(lengths)), lengths)[nonempty_mask]
+        flat, lengths = (
+            flat.filter(pa.array(nonempty_mask)),
+            np.bincount(row_indices, minlength=len(lengths)),
+        )
     elif flat.null_count:
         null_index = int(np.argmax(flat.is_null().to_numpy(zero_copy_only=False)))
         row = int(np.searchsorted(np.cumsum(lengths), null_index, side="right"))
@@ -436,10 +439,10 @@ def label_names(rows: Sequence[LabelRows], labels: Sequence[Any] | None = None) 
     for label_rows in rows:
         if isinstance(label_rows, LabelMatrix) and label_rows.names is not None:
             return label_rows.names
-    listed = [label_rows for label_rows in rows if isinstance(label_rows, LabelLists)]
+    label_lists = [label_rows for label_rows in rows if isinstance(label_rows, LabelLists)]
     by_name = {
         name: label
-        for label_rows in listed
+        for label_rows in label_lists
         for name, label in zip(label_rows.names, label_rows.labels, strict=True)
     }
     if by_name:
@@ -478,9 +481,9 @@ def to_indicators(rows: LabelRows, names: tuple[str, ...], input_name: str) -> S
                 + did_you_mean(name, names)
             )
         label_indices[code] = index_by_name[name]
-    out = np.zeros((len(rows.lengths), len(names)), bool)
-    out[rows.rows, label_indices[rows.codes]] = True
-    return out
+    indicators = np.zeros((len(rows.lengths), len(names)), bool)
+    indicators[rows.rows, label_indices[rows.codes]] = True
+    return indicators
 
 
 def to_scores(

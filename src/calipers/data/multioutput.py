@@ -79,15 +79,15 @@ def only_column(values: Any) -> Any:
 
 def output_names(truth: Any, outputs: Sequence[Any] | None) -> tuple[str, ...]:
     """Return the names of the outputs: as given, else columns of the truth, else indices."""
-    number = n_columns(truth) or 1
-    default_names = probability_columns(truth) or tuple(map(str, range(number)))
+    n_outputs = n_columns(truth) or 1
+    default_names = probability_columns(truth) or tuple(map(str, range(n_outputs)))
     if outputs is not None and not isinstance(outputs, list | tuple):
         raise InputError(f"outputs: {format_value(outputs)} is not a list of names")
     names = default_names if outputs is None else tuple(map(label_name, outputs))
     if len(set(names)) < len(names):
         raise InputError(f"outputs: {find_duplicate(names)!r} appears more than once")
-    if len(names) != number:
-        raise InputError(f"outputs: {len(names)} names for {number} columns of the truth")
+    if len(names) != n_outputs:
+        raise InputError(f"outputs: {len(names)} names for {n_outputs} columns of the truth")
     return names
 
 
@@ -108,22 +108,26 @@ def to_outputs(
         unmatched = sorted(set(names) ^ set(outputs))
         if unmatched or len(names) != len(outputs):
             first = unmatched[0] if unmatched else find_duplicate(names)
-            lacking = first not in names
+            is_missing_column = first not in names
             problem = (
-                f"the output {first!r} has no column" if lacking else f"{first!r} is not an output"
+                f"the output {first!r} has no column"
+                if is_missing_column
+                else f"{first!r} is not an output"
             )
             raise InputError(
-                f"{input_name}: {problem}; {did_you_mean(first, names if lacking else outputs)}"
+                f"{input_name}: {problem}; "
+                f"{did_you_mean(first, names if is_missing_column else outputs)}"
             )
         columns = [_column(values, name) for name in outputs]
     else:
-        number = n_columns(values)
-        if (number or 1) != len(outputs):
-            have = f"{number} columns" if number > 1 else "one column"
+        n_given = n_columns(values)
+        if (n_given or 1) != len(outputs):
+            given_text = f"{n_given} columns" if n_given > 1 else "one column"
             raise InputError(
-                f"{input_name}: has {have} for {len(outputs)} outputs: {format_names(outputs)}"
+                f"{input_name}: has {given_text} for {len(outputs)} outputs: "
+                f"{format_names(outputs)}"
             )
-        columns = list(to_matrix(values, input_name).T) if number else [values]
+        columns = list(to_matrix(values, input_name).T) if n_given else [values]
     converted = [
         to_quantities(c, f"{input_name} of {o!r}") for o, c in zip(outputs, columns, strict=True)
     ]

@@ -66,14 +66,14 @@ def content_line(text: bytes) -> bytes:
 def _open_file(path: str) -> Iterator[Any]:
     with open(path, "rb") as file:
         begin = file.read(4)
-    packed = next((name for magic, name in PACKED.items() if begin.startswith(magic)), None)
-    if packed == "zstd":  # so that TREC text can be read without Arrow
+    compression = next((name for magic, name in PACKED.items() if begin.startswith(magic)), None)
+    if compression == "zstd":  # so that TREC text can be read without Arrow
         import pyarrow as pa
 
-        with pa.CompressedInputStream(path, packed) as stream:
+        with pa.CompressedInputStream(path, compression) as stream:
             yield stream
     else:
-        with (gzip.open if packed else open)(path, "rb") as stream:
+        with (gzip.open if compression else open)(path, "rb") as stream:
             yield stream
 
 
@@ -93,10 +93,12 @@ def read_plain(path: str, kind: Kind) -> pa.Table | None:
     """
     if not os.path.isfile(path):
         return None
-    fields, between = _split_first_line(path)
-    header = is_header(fields)
+    fields, separator = _split_first_line(path)
+    has_header = is_header(fields)
     layout = (
-        tuple(field.strip('"') for field in fields) if header else detect_layout(path, kind, fields)
+        tuple(field.strip('"') for field in fields)
+        if has_header
+        else detect_layout(path, kind, fields)
     )
     if layout is None:
         return None
@@ -107,8 +109,8 @@ def read_plain(path: str, kind: Kind) -> pa.Table | None:
         try:
             return csv.read_csv(
                 pa.PythonFile(stream, "r"),
-                csv.ReadOptions(column_names=layout, skip_rows=int(header)),
-                csv.ParseOptions(delimiter=between, quote_char='"' if header else False),
+                csv.ReadOptions(column_names=layout, skip_rows=int(has_header)),
+                csv.ParseOptions(delimiter=separator, quote_char='"' if has_header else False),
                 csv.ConvertOptions(
                     column_types=dict.fromkeys((*TOPIC, *DOCUMENT, "iteration"), pa.binary()),
                     null_values=[],
@@ -116,7 +118,7 @@ def read_plain(path: str, kind: Kind) -> pa.Table | None:
             )
         except pa.ArrowInvalid:
             pass  # several blanks between fields, comments, or a wrong line
-    rows = list(_rows(path, layout, header=header))
+    rows = list(_rows(path, layout, header=has_header))
     columns = dict(zip(layout, map(list, zip(*rows, strict=True)), strict=True))
     return pa.table(
         {

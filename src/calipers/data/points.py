@@ -64,14 +64,14 @@ def to_distances(values: Any, input_name: str) -> Any:
     for begin in range(0, n, step):
         block = np.asarray(matrix[begin : begin + step], np.float64)
         mirrored = np.asarray(matrix[:, begin : begin + step], np.float64).T
-        size = np.maximum(np.abs(block), np.abs(mirrored))
+        magnitude = np.maximum(np.abs(block), np.abs(mirrored))
         diagonal_indices = np.arange(len(block)), np.arange(begin, begin + len(block))
         diagonal = np.zeros(block.shape, bool)
         diagonal[diagonal_indices] = block[diagonal_indices] != 0
         for invalid_mask, expected in (
             (~((block >= 0) & (block <= LARGEST)), f"distances from 0 to {LARGEST:g}"),
             (diagonal, "that a point has no distance from itself"),
-            (np.abs(block - mirrored) > 1e-6 * size, "the same distance in both directions"),
+            (np.abs(block - mirrored) > 1e-6 * magnitude, "the same distance in both directions"),
         ):
             if invalid_mask.any():
                 row, column = (int(indices[0]) for indices in np.nonzero(invalid_mask))

@@ -57,16 +57,16 @@ class RankingRows:
     @cached_property
     def _judged(self) -> dict[str, Any]:
         """Count the documents of each group, in total and by grade, highest grade first."""
-        step = int(self.grade.max()) + 1
-        best_first = self.group * step + (step - 1 - self.grade)
+        n_grades = int(self.grade.max()) + 1
+        best_first = self.group * n_grades + (n_grades - 1 - self.grade)
         keys, counts = np.unique(best_first, return_counts=True)
         size = np.bincount(self.group, minlength=len(self.groups))
-        levels = np.bincount(keys // step, minlength=len(self.groups))
+        levels = np.bincount(keys // n_grades, minlength=len(self.groups))
         return {
             "topics": self.groups,
             "retrieved": size,
             "judged_offsets": np.append(0, np.cumsum(levels)),
-            "judged_grade": step - 1 - keys % step,
+            "judged_grade": n_grades - 1 - keys % n_grades,
             "judged_count": counts,
             "offsets": np.append(0, np.cumsum(size)),
         }
@@ -80,17 +80,17 @@ class RankingRows:
         order = np.lexsort((-self.grade, -score, self.group))
         group, sorted_scores = self.group[order], score[order]
         position = np.arange(len(order))
-        new = np.ones(len(order) + 1, bool)
-        new[1:-1] = (group[1:] != group[:-1]) | (sorted_scores[1:] != sorted_scores[:-1])
-        first = np.maximum.accumulate(np.where(new[:-1], position, 0))
-        last = np.minimum.accumulate(np.where(new[1:], position, len(order))[::-1])[::-1]
-        before = self._judged["offsets"][group] - 1
+        starts_mask = np.ones(len(order) + 1, bool)
+        starts_mask[1:-1] = (group[1:] != group[:-1]) | (sorted_scores[1:] != sorted_scores[:-1])
+        first = np.maximum.accumulate(np.where(starts_mask[:-1], position, 0))
+        last = np.minimum.accumulate(np.where(starts_mask[1:], position, len(order))[::-1])[::-1]
+        offset = self._judged["offsets"][group] - 1
         return {
             **self._judged,
-            "rank": position - before,
+            "rank": position - offset,
             "grade": self.grade[order],
-            "tied_from": first - before,
-            "tied_to": last - before,
+            "tied_from": first - offset,
+            "tied_to": last - offset,
         }
 
     def of_groups(self, column: Any, input_name: str) -> Any:
@@ -98,22 +98,22 @@ class RankingRows:
 
         All rows of a group have the same value, or none.
         """
-        absent = missing_mask(column, input_name)
-        check_length(absent, len(self.group), input_name)
-        codes = np.full(len(absent), -1)
-        if not absent.all():
-            codes[~absent] = encode_labels(
-                take_rows(column, np.flatnonzero(~absent)), input_name
+        missing = missing_mask(column, input_name)
+        check_length(missing, len(self.group), input_name)
+        codes = np.full(len(missing), -1)
+        if not missing.all():
+            codes[~missing] = encode_labels(
+                take_rows(column, np.flatnonzero(~missing)), input_name
             ).codes
-        first = np.full(len(self.groups), len(absent))
-        np.minimum.at(first, self.group, np.arange(len(absent)))
+        first = np.full(len(self.groups), len(missing))
+        np.minimum.at(first, self.group, np.arange(len(missing)))
         differs = codes != codes[first][self.group]
         if differs.any():
             row = int(np.argmax(differs))
             name, before = self.groups[self.group[row]], first[self.group[row]]
             row_value, first_value = (
                 "no value"
-                if absent[i]
+                if missing[i]
                 else format_value(next(iter(take_rows(column, np.array([i])))))
                 for i in (row, before)
             )

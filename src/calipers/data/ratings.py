@@ -54,12 +54,12 @@ class Categories:
     def codes(self, column: Any, prefix: str = "") -> npt.NDArray[np.int64]:
         """Encode the ratings of a column as indices of their categories, −1 if missing."""
         index_by_category = {value: k for k, value in enumerate(self.ordered)}
-        values, which = _encode(column)
+        values, value_indices = _encode(column)
         for value in values:
             if not is_missing(value) and value not in index_by_category:
                 raise InputError(f"{prefix}order: it lacks the category {str(value)!r}")
-        of_value = [-1 if is_missing(value) else index_by_category[value] for value in values]
-        return np.array([*of_value, -1], np.int64)[which]
+        code_by_value = [-1 if is_missing(value) else index_by_category[value] for value in values]
+        return np.array([*code_by_value, -1], np.int64)[value_indices]
 
 
 def _encode(column: Any) -> tuple[list[Any], npt.NDArray[np.int64]]:
@@ -137,15 +137,15 @@ def read_ratings(
             hint = did_you_mean(name, table.column_names)
             raise InputError(f"{prefix}{role}: there is no column {name!r}; {hint}")
     if long["rater"] is not None or long["rating"] is not None:
-        lacking = [role for role, name in long.items() if name is None]
-        if lacking:
+        missing_roles = [role for role, name in long.items() if name is None]
+        if missing_roles:
             raise InputError(
-                f"{prefix}{lacking[0]}= is not given: item=, rater= and rating= go together"
+                f"{prefix}{missing_roles[0]}= is not given: item=, rater= and rating= go together"
             )
         columns, rows = _pivot(table, long, others, prefix)
     else:
-        none = {*others, long["item"]}
-        columns = {n: table.column(n) for n in table.column_names if n not in none}
+        non_raters = {*others, long["item"]}
+        columns = {n: table.column(n) for n in table.column_names if n not in non_raters}
         rows = table
     ids = () if long["item"] is None else _ids(rows.column(long["item"]).to_pylist(), prefix)
     sets = rater_sets(raters, list(columns), prefix)

@@ -97,8 +97,8 @@ def _read_file(path: str) -> tuple[JudgmentRows, Mapping[str, Any]]:
         rows, stored = rows_from_file(path, "groups or prefs", lenient=False)
     except ValueError as error:
         message = str(error)
-        for theirs, ours in _LINES.items():
-            message = message.replace(theirs, ours)
+        for core_format, message_format in _LINES.items():
+            message = message.replace(core_format, message_format)
         raise InputError(message) from None
     if rows.subgroup is None:
         return replace(rows, group=_single_stratum(rows)), stored
@@ -130,7 +130,7 @@ def _set_inclusion(rows: JudgmentRows) -> JudgmentRows:
         return rows
     method, topic = _parse_integers(rows.subgroup, rows, "method"), encode_ids(rows.topic)[1]
     sampled_mask = rows.level > _NOT_SAMPLED
-    of_sample = (
+    has_sample = (
         np.bincount(topic, sampled_mask & (method != _CHOSEN), int(topic.max(initial=-1)) + 1) > 0
     )
     return replace(
@@ -139,7 +139,7 @@ def _set_inclusion(rows: JudgmentRows) -> JudgmentRows:
         inclusion=np.where(
             (method == _CHOSEN) | (method == _CHOSEN_AND_SAMPLED), 1.0, rows.inclusion
         ),
-        level=np.where(of_sample[topic], rows.level, -1.0),
+        level=np.where(has_sample[topic], rows.level, -1.0),
     )
 
 

@@ -66,10 +66,10 @@ def _common_type(name: str, sources: Sequence[BatchSource]) -> pa.DataType:
             ) from None
     data_type = schema.field(name).type
     # A column without values so far may have any type.
-    unseen = pa.types.is_null(data_type) and any(
+    is_untyped = pa.types.is_null(data_type) and any(
         source.has_inferred_type(name) for source in sources_with_column
     )
-    return pa.string() if unseen else data_type
+    return pa.string() if is_untyped else data_type
 
 
 def _value_type(kind: pa.DataType) -> pa.DataType:
@@ -462,9 +462,9 @@ def _prefetch(items: Generator[T], stop: Callable[[], None]) -> Iterator[T]:
     """
     with ThreadPoolExecutor(1, "calipers-read") as pool:
         try:
-            coming = pool.submit(next, items, None)
-            while (item := coming.result()) is not None:
-                coming = pool.submit(next, items, None)
+            future = pool.submit(next, items, None)
+            while (item := future.result()) is not None:
+                future = pool.submit(next, items, None)
                 yield item
                 del item
         except BaseException:
@@ -516,9 +516,9 @@ def _from_paths(paths: Sequence[str], text: Collection[str]) -> list[BatchSource
     sources = [source for path in paths for source in _from_path(path, text)]
     visited: set[str] = set()
     for path in (path for source in sources for path in source.files):
-        if (same := os.path.realpath(path)) in visited:
+        if (real_path := os.path.realpath(path)) in visited:
             raise InputError(f"{path}: the file is given more than once")
-        visited.add(same)
+        visited.add(real_path)
     return sources
 
 

@@ -233,11 +233,11 @@ def _read(
     select_columns: Callable[[Sequence[str]], Sequence[str]],
 ) -> pa.Table:
     name = source.name
-    kind, compressed = file_extension(name)
+    kind, compression = file_extension(name)
     if not source.is_file and kind not in TABLE_FORMATS:
-        kind, compressed = source.infer_extension(), ""
+        kind, compression = source.infer_extension(), ""
     table_format = TABLE_FORMATS.get(kind)
-    if table_format is None or (compressed and not table_format.is_text):
+    if table_format is None or (compression and not table_format.is_text):
         raise InputError(f"{name}: unknown kind of table; expected {formats_text()}")
     if BINARY_FORMATS.get(kind) == "parquet":
         from pyarrow import parquet
@@ -375,10 +375,11 @@ def check_json_lines(source: ByteSource) -> None:
                 if value is None:
                     continue
                 kind = _JSON[type(value)]
-                before, first = kinds.setdefault(name, (kind, number))
-                if before != kind:
+                earlier_kind, first = kinds.setdefault(name, (kind, number))
+                if earlier_kind != kind:
                     raise InputError(
-                        f"{location}: {name!r} is {_add_article(kind)}, and {_add_article(before)} "
+                        f"{location}: {name!r} is {_add_article(kind)}, and "
+                        f"{_add_article(earlier_kind)} "
                         f"in line {first}; expected values of one kind"
                     )
 
@@ -408,8 +409,8 @@ def read_json(path: str | os.PathLike[str]) -> Any:
 def _check_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     by_key = dict(pairs)
     if len(by_key) < len(pairs):
-        twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise ValueError(f"the key {twice!r} appears more than once in an object")
+        repeated_key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise ValueError(f"the key {repeated_key!r} appears more than once in an object")
     return by_key
 
 

@@ -64,13 +64,13 @@ def _to_sortable(column: npt.NDArray[Any], input_name: str) -> npt.NDArray[Any]:
     if any(_ZONE.search(text) for text in stripped):
         return np.array([_to_seconds(text, row, input_name) for row, text in enumerate(stripped)])
     # Without zones, texts of one form are in the order of time as they are.
-    plain = [text.replace(" ", "T") for text in stripped]
-    if len({("-" in text[:8], len(text.partition("T")[0])) for text in plain}) > 1:
+    normalized = [text.replace(" ", "T") for text in stripped]
+    if len({("-" in text[:8], len(text.partition("T")[0])) for text in normalized}) > 1:
         raise InputError(
             f"{input_name}: has {format_value(stripped[0])} and texts of another form; expected "
             "all times in one form"
         )
-    return _rank_texts(plain)
+    return _rank_texts(normalized)
 
 
 def _rank_texts(strings: list[str]) -> npt.NDArray[np.intp]:

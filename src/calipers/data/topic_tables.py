@@ -201,11 +201,11 @@ def _unit_values(
             f"{argument} is {format_value(source)}, expected a dict from {unit}s to {argument}s, "
             f"or {alternative}"
         )
-    absent = [name for name in units if name not in valid_units]
-    if absent:
-        others = f" (nor have {len(absent) - 1} more)" if len(absent) > 1 else ""
+    missing = [name for name in units if name not in valid_units]
+    if missing:
+        others = f" (nor have {len(missing) - 1} more)" if len(missing) > 1 else ""
         raise InputError(
-            f"{locate(absent[0])}: {unit} {absent[0]!r} has no {argument}{others}, expected one "
+            f"{locate(missing[0])}: {unit} {missing[0]!r} has no {argument}{others}, expected one "
             f"for every {unit}{'; 0 leaves it out' if argument in ('weight', 'count') else ''}"
         )
     return values, locate
@@ -288,15 +288,15 @@ def read_topic_table(data: Any) -> TopicTable:
 
 def _row_index(names: Sequence[str], input_name: str, source: ByteSource | None) -> dict[str, int]:
     """Return the row of each topic; a duplicate topic is an error."""
-    out: dict[str, int] = {}
+    row_by_topic: dict[str, int] = {}
     for row, name in enumerate(names):
-        first = out.setdefault(name, row)
+        first = row_by_topic.setdefault(name, row)
         if first != row:
             lines = None if source is None else _table_lines(source, len(names))
             location = f"{input_name}: row {row}" if lines is None else f"{input_name}:{lines[row]}"
-            before = f"row {first}" if lines is None else f"line {lines[first]}"
-            raise InputError(f"{location}: topic {format_value(name)} already appears in {before}")
-    return out
+            earlier = f"row {first}" if lines is None else f"line {lines[first]}"
+            raise InputError(f"{location}: topic {format_value(name)} already appears in {earlier}")
+    return row_by_topic
 
 
 def _table_lines(source: ByteSource, rows: int) -> list[int] | None:
@@ -326,8 +326,8 @@ def read_topic_costs(
         return NO_COSTS, []
     if isinstance(argument, Mapping):
         argument = {cost: _wrap_single_system(value, systems) for cost, value in argument.items()}
-        shared = {cost for cost, value in argument.items() if _is_file(value, table)}
-        argument |= {cost: dict.fromkeys(systems, argument[cost]) for cost in shared}
+        shared_costs = {cost for cost, value in argument.items() if _is_file(value, table)}
+        argument |= {cost: dict.fromkeys(systems, argument[cost]) for cost in shared_costs}
     costs = Costs.from_argument(argument).by_system(systems)
     origins: list[Any] = []
     columns: dict[str, dict[str, FloatArray]] = {}
@@ -337,8 +337,8 @@ def read_topic_costs(
             locate = _constant_location(cost_column_name(cost, name if len(systems) > 1 else ALONE))
             unit_values = value
             if _is_file(value, table):
-                alone = len(systems) == 1 or cost not in shared
-                default_names = (cost, "cost", "value") if alone else ()
+                accepts_default_names = len(systems) == 1 or cost not in shared_costs
+                default_names = (cost, "cost", "value") if accepts_default_names else ()
                 unit_values, locate, origin = _file(os.fspath(value), (name, *default_names), unit)
                 origins += [] if origin in origins else [origin]
             elif isinstance(value, str | os.PathLike) and table is not None:
@@ -374,8 +374,8 @@ def _unit_costs(
     costs = np.empty(len(units))
     for index, name in enumerate(units):
         if by_name.get(name) is None:
-            absent = sum(by_name.get(unit_name) is None for unit_name in units)
-            others = f" (nor have {absent - 1} more)" if absent > 1 else ""
+            n_missing = sum(by_name.get(unit_name) is None for unit_name in units)
+            others = f" (nor have {n_missing - 1} more)" if n_missing > 1 else ""
             raise InputError(
                 f"{locate(name)}: {unit} {name!r} has no cost{others}, expected one for every "
                 f"{unit}"

@@ -161,7 +161,7 @@ def read_runs(
     from concurrent.futures import ThreadPoolExecutor
 
     cores = os.cpu_count() or 1
-    at_once = max(1, min(len(sources), cores))
+    n_parallel = max(1, min(len(sources), cores))
     stop = _core.Stop()
     # Here, where Ctrl-C is understood, and not where other threads would wait for a writer.
     sources = {
@@ -169,13 +169,13 @@ def read_runs(
     }
 
     def read(name: str) -> Run:
-        threads = cores // at_once
+        threads = cores // n_parallel
         return read_run(name, sources[name], qrels, float32=float32, threads=threads, stop=stop)
 
-    with ThreadPoolExecutor(at_once) as pool:
+    with ThreadPoolExecutor(n_parallel) as pool:
         try:
-            read_ones = track(pool.map(read, sources), "reading run", len(sources))
-            return dict(zip(sources, read_ones, strict=True))
+            runs = track(pool.map(read, sources), "reading run", len(sources))
+            return dict(zip(sources, runs, strict=True))
         except BaseException:
             stop.set()  # else the pool waited until all are read
             raise
@@ -233,17 +233,17 @@ def read_run(
         If the source cannot be read, or the run is invalid.
     """
     data, origin = open_source(source, name, "run", lenient=lenient)
-    ordered = rows = True
+    is_ordered = has_rows = True
     with add_origin(data, origin):
         if isinstance(data, Mapping) and not trec_tables.has_columns(data):
-            answers = trec_tables.columns_from_ids(data)
-            if answers is not None:
-                ordered, rows, data = False, bool(answers["doc"]), answers
+            id_columns = trec_tables.columns_from_ids(data)
+            if id_columns is not None:
+                is_ordered, has_rows, data = False, bool(id_columns["doc"]), id_columns
         if isinstance(data, str):
             judged = qrels.judgments.read_run(
                 data, float32, lenient, ascending, depth=depth, threads=threads, asked=stop
             )
-        elif not rows:  # a run without documents, which the core does not accept
+        elif not has_rows:  # a run without documents, which the core does not accept
             judged = qrels.judgments.rank_dict({"": {"": 0.0}})
         elif isinstance(data, Mapping) and not trec_tables.has_columns(data):
             judged = qrels.judgments.rank_dict(
@@ -251,7 +251,7 @@ def read_run(
             )
         else:
             table = trec_tables.to_table(data, "run")
-            ordered = not trec_tables.is_unordered(table.column_names)
+            is_ordered = not trec_tables.is_unordered(table.column_names)
             topics, documents, scores = trec_tables.columns(table, "run")
             judged = qrels.judgments.rank_columns(
                 buffers(topics), buffers(documents), scores, float32, ascending=ascending
@@ -262,12 +262,12 @@ def read_run(
     arrays |= {name: getattr(judged, name) for name in run_fields}
     return Run(
         arrays,
-        judged.unjudged_topics if rows else 0,
-        tuple(decode_id(topic) for topic in judged.unjudged_topic_names if rows),
+        judged.unjudged_topics if has_rows else 0,
+        tuple(decode_id(topic) for topic in judged.unjudged_topic_names if has_rows),
         None if judged.tag is None else decode_id(judged.tag),
         update_origin(origin, judged.source),
         judged.tag,
-        ordered,
+        is_ordered,
         judged.wrong,
     )
 
@@ -332,7 +332,7 @@ def _hash_dict(judgments: Mapping[str, Any]) -> str:
 
 def update_origin(origin: InputOrigin, stored: Mapping[str, Any]) -> InputOrigin:
     """Add what the core knows about a source to its origin."""
-    return replace(origin, **{fact: value for fact, value in stored.items() if value is not None})
+    return replace(origin, **{name: value for name, value in stored.items() if value is not None})
 
 
 def _read_file(path: str, kind: Kind, also: Sequence[str]) -> Any:

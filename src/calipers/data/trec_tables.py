@@ -110,10 +110,10 @@ def _scores_from_ranks(topics: Any, ranks: Any) -> Any:
     codes = from_arrow(topics.dictionary_encode().indices)
     order = np.lexsort((ranks, codes))
     topic, rank = codes[order], ranks[order]
-    first = np.ones(len(topic), bool)
-    first[1:] = topic[1:] != topic[:-1]
-    invalid_mask = first & (rank != 1)
-    invalid_mask[1:] |= ~first[1:] & (rank[1:] == rank[:-1])
+    first_mask = np.ones(len(topic), bool)
+    first_mask[1:] = topic[1:] != topic[:-1]
+    invalid_mask = first_mask & (rank != 1)
+    invalid_mask[1:] |= ~first_mask[1:] & (rank[1:] == rank[:-1])
     if invalid_mask.any():
         row = int(order[np.argmax(invalid_mask)])
         raise InputError(
@@ -126,8 +126,8 @@ def _scores_from_ranks(topics: Any, ranks: Any) -> Any:
 
 def is_ids(documents: Any) -> bool:
     """Return whether the value is a list or a set of ids."""
-    collection = isinstance(documents, list | tuple | set | frozenset)
-    return collection and all(isinstance(item, str | int) for item in documents)
+    is_collection = isinstance(documents, list | tuple | set | frozenset)
+    return is_collection and all(isinstance(item, str | int) for item in documents)
 
 
 def columns_from_ids(source: Mapping[Any, Any]) -> dict[str, list[Any]] | None:

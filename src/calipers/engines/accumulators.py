@@ -69,14 +69,14 @@ def map_in_order(work: Callable[[Any], R], items: Iterable[Any], threads: int) -
     if threads < 2:
         yield from map(work, items)
         return
-    pool, waiting = ThreadPoolExecutor(threads), deque[Future[R]]()
+    pool, futures = ThreadPoolExecutor(threads), deque[Future[R]]()
     try:
         for item in items:
-            waiting.append(pool.submit(work, item))
-            if len(waiting) > threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+            futures.append(pool.submit(work, item))
+            if len(futures) > threads:
+                yield futures.popleft().result()
+        while futures:
+            yield futures.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -95,8 +95,8 @@ class WeightMoments(Mergeable):
         """Compute the moments of some rows."""
         if weight is None or not rows:
             return cls(float(rows), float(rows))
-        limits = float(weight.min()), float(weight.max())
-        return cls(float(weight.sum()), dot(weight, weight), *limits)
+        extremes = float(weight.min()), float(weight.max())
+        return cls(float(weight.sum()), dot(weight, weight), *extremes)
 
     def __add__(self, other: WeightMoments) -> WeightMoments:
         sums = self.total + other.total, self.squares + other.squares

@@ -56,8 +56,8 @@ def _defining_modules(value: Any) -> Iterator[str]:
         value = vars(value)
     if isinstance(value, Mapping):
         value = tuple(value.values())
-    for each in value if isinstance(value, tuple | list) else ():
-        yield from _defining_modules(each)
+    for item in value if isinstance(value, tuple | list) else ():
+        yield from _defining_modules(item)
 
 
 def deserialize(data: bytes) -> Any:

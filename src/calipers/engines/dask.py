@@ -129,9 +129,9 @@ class DaskEngine(RemoteEngine):
         except (OSError, ValueError) as error:
             raise InputError(f"{path}: {error}") from None
         blocks = [block for file_blocks in nested_blocks for block in file_blocks]
-        reading = delayed(_read_lines)
+        delayed_read = delayed(_read_lines)
         delayed_frames = [
-            reading(read, f"{path}, part {k}", block) for k, block in enumerate(blocks)
+            delayed_read(read, f"{path}, part {k}", block) for k, block in enumerate(blocks)
         ]
         meta = _to_pandas(read.schema.empty_table())
         return cls(dd.from_delayed(delayed_frames, meta=meta, verify_meta=False), path, [path])
@@ -146,10 +146,15 @@ class DaskEngine(RemoteEngine):
         source_by_name = {**text_columns, **numbers}
         frame = self.frame[list(dict.fromkeys(source_by_name.values()))]
         columns = {name: frame[source] for name, source in source_by_name.items()}
-        typed = {**dict.fromkeys(text_columns, _TEXT), **dict.fromkeys(numbers, "float64")}
-        constant = {n: _TEXT for n, value in constants.items() if isinstance(value, str)}
+        dtype_by_column = {
+            **dict.fromkeys(text_columns, _TEXT),
+            **dict.fromkeys(numbers, "float64"),
+        }
+        constant_dtypes = {n: _TEXT for n, value in constants.items() if isinstance(value, str)}
         renamed = frame.assign(**columns, **constants)[[*source_by_name, *constants]]
-        return DaskEngine(renamed.astype({**typed, **constant}), self.name, self.files)
+        return DaskEngine(
+            renamed.astype({**dtype_by_column, **constant_dtypes}), self.name, self.files
+        )
 
     def concat(self, others: Sequence[DaskEngine], name: str) -> DaskEngine:
         """Concatenate the rows of engines; see :meth:`RemoteEngine.concat`."""
@@ -242,22 +247,27 @@ def check_workers() -> None:
     if not new_addresses:
         return
     versions = client.get_versions()["workers"]
-    pythons = {
+    version_by_address = {
         address: versions[address]["host"]["python"].split()[0]
         for address in new_addresses
         if address in versions
     }
     # A function that another Python has pickled may take a worker down.
     compatible = [
-        address for address, python in pythons.items() if remote.is_compatible_python(python)
+        address
+        for address, python in version_by_address.items()
+        if remote.is_compatible_python(python)
     ]
     answers = client.run(remote.describe_worker(), workers=compatible) if compatible else {}
     remote.check_workers("Dask", (remote.Worker(*answer) for answer in answers.values()))
-    others = pythons.keys() - set(compatible)
+    incompatible = version_by_address.keys() - set(compatible)
     own_version = calipers.__version__
     remote.check_workers(
         "Dask",
-        (remote.Worker(address, "python", pythons[address], own_version, "") for address in others),
+        (
+            remote.Worker(address, "python", version_by_address[address], own_version, "")
+            for address in incompatible
+        ),
     )
     _ABLE.update((scheduler, address) for address in compatible)
 

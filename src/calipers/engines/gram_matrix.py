@@ -49,11 +49,13 @@ def gram_columns(influences: Mapping[Request, Influence]) -> dict[Request, Float
 
     For each measure these are the reference and the differences of the other systems from it.
     """
-    plain = {request: influence.corrected.column for request, influence in influences.items()}
+    corrected_columns = {
+        request: influence.corrected.column for request, influence in influences.items()
+    }
     out = {}
-    for request, column in plain.items():
-        reference = _reference(request, plain)
-        out[request] = column if reference == request else column - plain[reference]
+    for request, column in corrected_columns.items():
+        reference = _reference(request, corrected_columns)
+        out[request] = column if reference == request else column - corrected_columns[reference]
     return out
 
 
@@ -82,11 +84,11 @@ class GramInfluence(VarianceEstimator):
 
         If the sum of squares cancels, it is computed in another pass.
         """
-        used = column != 0
-        column_of, products = column[used], self.products[np.ix_(used, used)]
+        used_mask = column != 0
+        used_coefficients, products = column[used_mask], self.products[np.ix_(used_mask, used_mask)]
         with np.errstate(invalid="ignore"):  # the influence of a row may be unbounded
-            magnitude = np.abs(column_of) @ np.abs(products) @ np.abs(column_of)
-            squares = float(column_of @ products @ column_of)
+            magnitude = np.abs(used_coefficients) @ np.abs(products) @ np.abs(used_coefficients)
+            squares = float(used_coefficients @ products @ used_coefficients)
         if squares < CANCELS * magnitude:
             squares = self.resampled_value(column)
         return math.sqrt(squares)
@@ -102,10 +104,10 @@ class GramInfluence(VarianceEstimator):
     @cached_property
     def _root(self) -> FloatArray:
         # Nothing is known of a value on which the influence of a row is unbounded.
-        bounded = np.isfinite(self.products)
-        values, sides = np.linalg.eigh(np.where(bounded, self.products, 0.0))
+        finite_mask = np.isfinite(self.products)
+        eigenvalues, eigenvectors = np.linalg.eigh(np.where(finite_mask, self.products, 0.0))
         # The symmetric root is unique, unlike the eigenvectors.
-        return np.asarray((sides * np.sqrt(np.maximum(values, 0.0))) @ sides.T)
+        return np.asarray((eigenvectors * np.sqrt(np.maximum(eigenvalues, 0.0))) @ eigenvectors.T)
 
     def is_compatible(self, second: VarianceEstimator) -> bool:
         """Return whether both use the same columns."""
@@ -146,19 +148,19 @@ def sums_by_cluster(influence: Influence) -> FloatArray:
 
     The result has the shape (3, 2·C); if there are classes, the second half has the positive rows.
     """
-    space, clusters = influence.space, influence.space.clusters
+    variance_estimator, clusters = influence.space, influence.space.clusters
     assert clusters is not None
-    split = (
-        space.positive
-        if isinstance(space, TwoClassVariance)
+    is_positive = (
+        variance_estimator.positive
+        if isinstance(variance_estimator, TwoClassVariance)
         else np.zeros(len(clusters.code), bool)
     )
-    index = clusters.code + split * np.int64(clusters.size)
-    weight = np.ones(len(index)) if space.weight is None else space.weight
+    index = clusters.code + is_positive * np.int64(clusters.size)
+    weight = np.ones(len(index)) if variance_estimator.weight is None else variance_estimator.weight
     columns = (
         influence.influence_values,
         weight,
-        weight if space.denominator is None else space.denominator,
+        weight if variance_estimator.denominator is None else variance_estimator.denominator,
     )
     return np.stack([np.bincount(index, column, 2 * clusters.size) for column in columns])
 

@@ -100,30 +100,30 @@ class _JudgeBatch:
 
         rows = pa.table(batch.columns)
         source_rows = [rows.filter(pc.equal(rows["source"], k)) for k in range(len(self.runs) + 1)]
-        tables = [
+        source_tables = [
             pa.table({"topic": table["topic"], "doc": table["doc"], value_name: table["value"]})
             for table, value_name in zip(source_rows, ("grade", *self.values), strict=True)
         ]
-        if not tables[0].num_rows:
+        if not source_tables[0].num_rows:
             topics_by_run = {
                 name: pc.unique(table["topic"]).to_pylist()
-                for name, table in zip(self.runs, tables[1:], strict=True)
+                for name, table in zip(self.runs, source_tables[1:], strict=True)
             }
             counts = {name: len(table) for name, table in topics_by_run.items()}
             return JudgedTopics(
                 {}, counts, {name: _first_names(table) for name, table in topics_by_run.items()}
             )
-        qrels = trec.read_qrels(tables[0])
+        qrels = trec.read_qrels(source_tables[0])
         # The core does not accept an empty run, so one gets an unjudged topic.
         unjudged_topic = max(qrels.topics) + "."
-        rankings, unjudged, names = {}, {}, {}
-        for name, table in zip(self.runs, tables[1:], strict=True):
+        rankings, n_unjudged, unjudged_names = {}, {}, {}
+        for name, table in zip(self.runs, source_tables[1:], strict=True):
             run_rows = table if table.num_rows else {unjudged_topic: {"": 0.0}}
             run = trec.read_run(name, run_rows, qrels, float32=self.is_float32)
             rankings[name] = JudgedRankings(**run.arrays)
-            unjudged[name] = run.unjudged_topics if table.num_rows else 0
-            names[name] = _first_names(run.unjudged_topic_names) if table.num_rows else ()
-        return JudgedTopics(rankings, unjudged, names)
+            n_unjudged[name] = run.unjudged_topics if table.num_rows else 0
+            unjudged_names[name] = _first_names(run.unjudged_topic_names) if table.num_rows else ()
+        return JudgedTopics(rankings, n_unjudged, unjudged_names)
 
 
 def judge_runs(
@@ -153,22 +153,26 @@ def judge_runs(
     for index, ((_, source), name) in enumerate(zip(inputs.items(), ("qrels", *runs), strict=True)):
         sources.append(_Source.from_object(engine_type, session, name, source, index, paths=paths))
     rows = sources[0].rows.concat([item.rows for item in sources[1:]], "the runs and judgments")
-    values = tuple(item.value for item in sources[1:])
-    judged = rows.group_batches("topic").reduce(
-        _JudgeBatch(tuple(runs), values, float32), rows.names
+    value_kinds = tuple(item.value for item in sources[1:])
+    judged_topics = rows.group_batches("topic").reduce(
+        _JudgeBatch(tuple(runs), value_kinds, float32), rows.names
     )
-    if not judged.rankings:
+    if not judged_topics.rankings:
         raise InputError("qrels: there are no judgments")
-    rankings = {name: judged.rankings[name] for name in runs}
+    rankings = {name: judged_topics.rankings[name] for name in runs}
     origins = [item.origin for item in sources]
-    read = {
+    run_by_name = {
         name: trec.Run(
-            item._field_values(), judged.unjudged[name], judged.names[name], None, origin
+            item._field_values(),
+            judged_topics.unjudged[name],
+            judged_topics.names[name],
+            None,
+            origin,
         )
         for (name, item), origin in zip(rankings.items(), origins[1:], strict=True)
     }
     systems = {name: {JudgedRankings: item} for name, item in rankings.items()}
-    return read, systems, origins[0]
+    return run_by_name, systems, origins[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,12 +259,12 @@ def _columns(name: str, rows: RemoteEngine, kind: Kind) -> tuple[str, str, str]:
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     # The type of objects of pandas may be unknown.
-    text = of_type.is_string, of_type.is_large_string, of_type.is_integer, of_type.is_null
-    number = of_type.is_integer, of_type.is_floating, of_type.is_decimal
+    text_tests = of_type.is_string, of_type.is_large_string, of_type.is_integer, of_type.is_null
+    number_tests = of_type.is_integer, of_type.is_floating, of_type.is_decimal
     for column, kinds, expected in (
-        (topic, text, "text or whole numbers"),
-        (document, text, "text or whole numbers"),
-        (value, number, "numbers"),
+        (topic, text_tests, "text or whole numbers"),
+        (document, text_tests, "text or whole numbers"),
+        (value, number_tests, "numbers"),
     ):
         data_type = rows.schema.field(column).type
         if not any(is_such(data_type) for is_such in kinds):
@@ -292,13 +296,13 @@ def _lines(kind: Kind, location: str, first: int, text: bytes) -> pa.RecordBatch
             message = f"{location}: has bytes that are not UTF-8, which requires engine='memory'"
         except ValueError as error:
             line_pattern = re.compile(re.escape(file.name) + r":(\d+)")
-            line = line_pattern.sub(
+            message_with_line = line_pattern.sub(
                 lambda match: f"{location}, line {int(match[1]) + first - 1}", str(error)
             )
-            message = line.replace(file.name, location)
+            message = message_with_line.replace(file.name, location)
         else:
-            none = pa.array([""] * len(rows[value]), pa.string())
-            return pa.record_batch([*ids, none, pa.array(rows[value], pa.float64())], names)
+            no_error = pa.array([""] * len(rows[value]), pa.string())
+            return pa.record_batch([*ids, no_error, pa.array(rows[value], pa.float64())], names)
     error_row = [
         pa.array([item], kind) for item, kind in zip(("", "", message, 0.0), kinds, strict=True)
     ]

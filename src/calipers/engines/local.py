@@ -112,13 +112,13 @@ class StreamEngine(LocalEngine):
         """
         from calipers.data import streams
 
-        wide = max(len(columns), FEW_COLUMNS)
-        batches = self.stream.batches(columns, max(1, streams.ROWS * FEW_COLUMNS // wide))
-        watched = track_rows(batches, description, self.rows, lambda batch: batch.rows)
-        watched = (
-            watched if self.group_column is None else _align_batches(watched, self.group_column)
+        n_columns = max(len(columns), FEW_COLUMNS)
+        batches = self.stream.batches(columns, max(1, streams.ROWS * FEW_COLUMNS // n_columns))
+        tracked = track_rows(batches, description, self.rows, lambda batch: batch.rows)
+        tracked = (
+            tracked if self.group_column is None else _align_batches(tracked, self.group_column)
         )
-        return self._sum(work, watched, limit, min(os.cpu_count() or 1, MOST_THREADS))
+        return self._sum(work, tracked, limit, min(os.cpu_count() or 1, MOST_THREADS))
 
 
 def _align_batches(batches: Iterable[Batch], group_column: str) -> Iterator[Batch]:
@@ -127,26 +127,27 @@ def _align_batches(batches: Iterable[Batch], group_column: str) -> Iterator[Batc
     The rows of the last value are held back until the next batch shows where they end.
     """
     pending: list[Batch] = []
-    first_rows: dict[Any, int] = {}
-    last: Any = None
+    first_row_by_value: dict[Any, int] = {}
+    last_value: Any = None
     for batch in batches:
         starts, values = _run_starts(batch.columns[group_column])
         for start, value in zip(starts.tolist(), values, strict=True):
             row = batch.first + start
-            if start == 0 and pending and value == last:
+            if start == 0 and pending and value == last_value:
                 continue
-            if first_rows.setdefault(value, row) != row and value is not None:
+            if first_row_by_value.setdefault(value, row) != row and value is not None:
                 raise InputError(
                     f"{batch.origin}: {group_column} {format_value(value)} begins in row "
-                    f"{first_rows[value]} and occurs again in row {row}, after others; expected "
+                    f"{first_row_by_value[value]} and occurs again in row {row}, after others; "
+                    "expected "
                     "the rows of a group one after the other: sort them by "
                     f"{group_column!r}, or use engine='memory'"
                 )
-        if len(starts) > 1 or (pending and values[0] != last):
+        if len(starts) > 1 or (pending and values[0] != last_value):
             yield _concat_batches([*pending, _slice_batch(batch, 0, int(starts[-1]))])
             pending = []
         pending.append(_slice_batch(batch, int(starts[-1]) if not pending else 0, batch.rows))
-        last = values[-1]
+        last_value = values[-1]
     if pending:
         yield _concat_batches(pending)
 

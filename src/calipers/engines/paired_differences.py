@@ -98,10 +98,10 @@ class JointConfusion(Mergeable):
         rows, counts, squares = self.row_counts
         if not uneven and unit != 1:
             counts = squares = rows
-        none = np.zeros(0, np.int64)
+        empty = np.zeros(0, np.int64)
         shape = (classes, classes, classes)
         return MultinomialCells(
-            shape, self.cell_index, counts, squares, none, has_unequal_weights=uneven, rows=rows
+            shape, self.cell_index, counts, squares, empty, has_unequal_weights=uneven, rows=rows
         )
 
 
@@ -150,21 +150,28 @@ class PairDifferences(Mergeable):
                     unit_differences[index] = _subtract_values(values[0], values[1])
                     continue
                 if first_influence is not None and second_influence is not None:
-                    means: list[Any] = [statistics[request] for request in pair.requests]
+                    moments: list[Any] = [statistics[request] for request in pair.requests]
                     first_influence, second_influence = (
                         row_values.mean_influence(mean.mean, mean.weight)
-                        for row_values, mean in zip(values, means, strict=True)
+                        for row_values, mean in zip(values, moments, strict=True)
                         if row_values is not None
                     )
             if pair.is_row_based and first_influence is not None and second_influence is not None:
                 # With averages, rows have no class, even if all rows of a batch are of one class.
-                averaged = isinstance(statistics[pair.requests[0]], ClassTables | StatisticVector)
-                rated = [_items(systems[name], pair.measure) for name in pair.systems]
-                spread = _differences(
-                    pair, first_influence, second_influence, total, rated, by_class=not averaged
+                is_average = isinstance(statistics[pair.requests[0]], ClassTables | StatisticVector)
+                item_masks = [_items(systems[name], pair.measure) for name in pair.systems]
+                differences = _differences(
+                    pair,
+                    first_influence,
+                    second_influence,
+                    total,
+                    item_masks,
+                    by_class=not is_average,
                 )
                 signs = _signs(pair, systems, statistics)
-                unit_differences[index] = spread if signs is None else replace(spread, signs=signs)
+                unit_differences[index] = (
+                    differences if signs is None else replace(differences, signs=signs)
+                )
         return cls(unit_differences, joint_confusions)
 
     def __add__(self, other: PairDifferences) -> PairDifferences:
@@ -278,16 +285,16 @@ def _differences(
     difference = first - second
     values, weight = difference.unit_values(total), difference.space.weight
     positive = getattr(difference.space, "positive", None) if by_class else None
-    either = None if rated[0] is None or rated[1] is None else rated[0] | rated[1]
+    rated_mask = None if rated[0] is None or rated[1] is None else rated[0] | rated[1]
     if weight is not None:
         used_mask = weight > 0
         weight, positive = weight[used_mask], None if positive is None else positive[used_mask]
-        either = None if either is None else either[used_mask]
+        rated_mask = None if rated_mask is None else rated_mask[used_mask]
     if pair.is_unit_based:
         return UnitDifferences.from_values(values, weight)
-    if either is None:
+    if rated_mask is None:
         return UnitDifferences.from_rows(values, weight, positive, known_values=pair.known_values)
-    weight = None if weight is None else weight[either]
+    weight = None if weight is None else weight[rated_mask]
     return UnitDifferences.from_rows(
-        values[either], weight, exact=True, known_values=pair.known_values
+        values[rated_mask], weight, exact=True, known_values=pair.known_values
     )

@@ -100,27 +100,29 @@ class FirstPass:
 
     def __call__(self, batch: Any) -> FirstPassResult:
         """Compute the statistics of a batch."""
-        built = self.build(batch)
-        systems = built.systems
+        batch_systems = self.build(batch)
+        systems = batch_systems.systems
         first_system = next(iter(systems.values()))
         statistics: dict[int, Statistic] = {}
-        for (name, measure), number in self.request_numbers.items():
-            if number not in statistics:
+        for (name, measure), statistic_number in self.request_numbers.items():
+            if statistic_number not in statistics:
                 statistic = systems[name].batch_statistic(measure)
                 assert statistic is not None
-                statistics[number] = statistic
-        weight, clustered = (
+                statistics[statistic_number] = statistic
+        weight, has_clusters = (
             WeightMoments.from_rows(first_system.weight, first_system.n_rows),
             first_system.clusters is not None,
         )
-        inspected_rows = 0 if self.looks is None or built.numbers is None else self.looks(built)
+        inspected_rows = (
+            0 if self.looks is None or batch_systems.numbers is None else self.looks(batch_systems)
+        )
         auxiliary = self.auxiliary_values(systems)
         return FirstPassResult(
             statistics,
             first_system.n_rows,
-            built.n_dropped,
+            batch_systems.n_dropped,
             weight,
-            clustered,
+            has_clusters,
             auxiliary,
             inspected_rows,
         )
@@ -238,7 +240,7 @@ class SecondPass:
             self.pairs, systems, influences, self.total, self.moving.statistics
         )
         index_by_request = {request: k for k, request in enumerate(self.moving.statistics)}
-        spaces = {
+        influence_kinds = {
             index_by_request[request]: _influence_kind(influence)
             for request, influence in influences.items()
         }
@@ -248,14 +250,16 @@ class SecondPass:
                 for request, influence in influences.items()
             }
             cells = self._cells(systems, influences)
-            return SecondPassResult(spaces, np.zeros((0, 0)), sums, pairs, {}, cells, seconds)
+            return SecondPassResult(
+                influence_kinds, np.zeros((0, 0)), sums, pairs, {}, cells, seconds
+            )
         cubes = {
             index_by_request[request]: float(np.power(influence.corrected.column, 3).sum())
             for request, influence in influences.items()
             if isinstance(self.moving.statistics[request], ClassTables)
         }
         products = inner_products(list(gram_columns(influences).values()))
-        return SecondPassResult(spaces, products, {}, pairs, cubes, {}, seconds)
+        return SecondPassResult(influence_kinds, products, {}, pairs, cubes, {}, seconds)
 
     def _cells(
         self, systems: Mapping[str, SystemOutput], influences: Mapping[Request, Influence]
@@ -293,17 +297,19 @@ class PairTask:
     def __call__(self, batch: Any) -> PairDifferences:
         """Compute the differences of a batch."""
         systems = self.moving.build(batch).systems
-        needed = {(name, pair.measure) for pair in self.pairs for name in pair.systems}
-        influences = self.moving.influences(systems, needed)
+        requests = {(name, pair.measure) for pair in self.pairs for name in pair.systems}
+        influences = self.moving.influences(systems, requests)
         return PairDifferences.from_batch(
             self.pairs, systems, influences, self.total, self.moving.statistics
         )
 
 
 def _influence_kind(influence: Influence) -> InfluenceKind:
-    space = influence.space
+    variance_estimator = influence.space
     return InfluenceKind(
-        influence.name, space.df, isinstance(space, TwoClassVariance) and space.is_pairwise
+        influence.name,
+        variance_estimator.df,
+        isinstance(variance_estimator, TwoClassVariance) and variance_estimator.is_pairwise,
     )
 
 

@@ -106,8 +106,8 @@ def _limit_cells(statistic: Any, max_cells: int = MOST_CELLS) -> Any:
     The cells are divided among several tables.
     """
     if isinstance(statistic, StatisticVector):
-        part_limit = max(MOST_CELLS >> 4, 4 * MOST_CELLS // max(len(statistic.components), 4))
-        return statistic.map_components(partial(_limit_cells, max_cells=part_limit))
+        component_limit = max(MOST_CELLS >> 4, 4 * MOST_CELLS // max(len(statistic.components), 4))
+        return statistic.map_components(partial(_limit_cells, max_cells=component_limit))
     return (
         statistic.compress(max_cells)
         if isinstance(statistic, ScoreTable | ClassTables)
@@ -187,11 +187,14 @@ class TwoPassEvaluation:
         PointEstimate or None
             Value with its sampling distribution; None if it cannot be computed from statistics.
         """
-        request, passed = (system, measure), self.first_result
+        request, first_pass_result = (system, measure), self.first_result
         if request not in self.statistics:
             return None
-        like, statistic = self.like[system], self.statistics[request]
-        (delegate, applied_measure), settings = like.delegate(measure), settings or like.settings
+        template, statistic = self.like[system], self.statistics[request]
+        (delegate, applied_measure), settings = (
+            template.delegate(measure),
+            settings or template.settings,
+        )
         value, terms = (
             None,
             delegate.terms(applied_measure) if isinstance(statistic, StatisticVector) else None,
@@ -211,14 +214,20 @@ class TwoPassEvaluation:
             influence = self.influences.get(request)
             return influence if influence is None or scale == 1 else scale * influence
 
-        size = effective_size(passed.weight.total, passed.weight.squares)
-        looks = get_influence, partial(self._second, request)
-        summary = RowSummary(passed.rows, size, passed.clustered, settings, *looks)
+        size = effective_size(first_pass_result.weight.total, first_pass_result.weight.squares)
+        second_pass_functions = get_influence, partial(self._second, request)
+        summary = RowSummary(
+            first_pass_result.rows,
+            size,
+            first_pass_result.clustered,
+            settings,
+            *second_pass_functions,
+        )
         estimate = self._statistic_estimate(delegate, applied_measure, statistic, summary)
         if estimate is None:
             return None
         if isinstance(statistic, ConfusionMatrix):  # of many rows with different weights
-            has_replicates = bool(estimate.resampling_name) and not passed.clustered
+            has_replicates = bool(estimate.resampling_name) and not first_pass_result.clustered
             standalone_replicates, resampling_name = (
                 (estimate.replicates, estimate.resampling_name) if has_replicates else (None, "")
             )
@@ -229,13 +238,13 @@ class TwoPassEvaluation:
             )
         sizes = estimate.sizes() or (size,)
         scale = self._scale(request, applied_measure, estimate.value)
-        by_cluster = get_influence() if passed.clustered else None
+        clustered_influence = get_influence() if first_pass_result.clustered else None
         has_row_values = isinstance(delegate.sample_for(applied_measure), RowValues)
         joint_distribution = None
-        by_cluster = (
-            reweighted_influence(by_cluster)
-            if has_row_values and by_cluster is not None
-            else by_cluster
+        clustered_influence = (
+            reweighted_influence(clustered_influence)
+            if has_row_values and clustered_influence is not None
+            else clustered_influence
         )
         if isinstance(statistic, Moments):
             formula, value_range = (
@@ -243,11 +252,16 @@ class TwoPassEvaluation:
                 getattr(delegate.sample_for(applied_measure), "value_range", None),
             )
             estimate = estimate_from_moments(
-                formula, statistic, settings, passed.rows, value_range, by_cluster
+                formula,
+                statistic,
+                settings,
+                first_pass_result.rows,
+                value_range,
+                clustered_influence,
             )
             if has_row_values:
                 estimate = complete_streamed_estimate(
-                    applied_measure, estimate, statistic, passed.rows
+                    applied_measure, estimate, statistic, first_pass_result.rows
                 )
                 joint_distribution = estimate.joint_distribution
             if self.engine.is_rereadable:
@@ -258,20 +272,22 @@ class TwoPassEvaluation:
                     lambda: (
                         None if (influence := get_influence()) is None else (1 / rate) * influence
                     ),
-                    has_weights=passed.weight.has_unequal_weights,
+                    has_weights=first_pass_result.weight.has_unequal_weights,
                 )
                 estimate = replace(estimate, units=units, value_is_unit_mean=is_mean(formula))
-        elif isinstance(statistic, ClassTables) and not passed.clustered:
+        elif isinstance(statistic, ClassTables) and not first_pass_result.clustered:
             estimate = replace(estimate, skewness_size=lambda: self._skewness(request))
-        elif isinstance(statistic, NumericMoments | NumericRows) and not passed.clustered:
+        elif (
+            isinstance(statistic, NumericMoments | NumericRows) and not first_pass_result.clustered
+        ):
             if estimate.kind == "quantile" and isinstance(statistic, NumericRows):
                 estimate = costs.estimate_from_buffer(applied_measure, estimate, statistic)
             else:
                 estimate = estimate_from_buffer(estimate, statistic)
         error, methods, clusters = estimate.error, estimate.methods, None
-        if passed.clustered:
-            error = None if by_cluster is None else lambda: by_cluster.error
-            clusters = None if by_cluster is None else by_cluster.space.clusters
+        if first_pass_result.clustered:
+            error = None if clustered_influence is None else lambda: clustered_influence.error
+            clusters = None if clustered_influence is None else clustered_influence.space.clusters
             methods = methods if clusters is not None and isinstance(statistic, Moments) else {}
             is_multiclass = isinstance(statistic, ConfusionMatrix) and statistic.classes > 2
             if (
@@ -287,7 +303,7 @@ class TwoPassEvaluation:
             value=estimate.value if value is None else value,
             influence=get_influence,
             error=error,
-            has_unequal_weights=passed.weight.has_unequal_weights,
+            has_unequal_weights=first_pass_result.weight.has_unequal_weights,
             clusters=clusters,
             sizes=lambda: sizes,
             methods=methods,
@@ -328,11 +344,11 @@ class TwoPassEvaluation:
             Weights of the C clusters; None if no requested measure takes the matrix of all K
             classes, or if there are too many of both.
         """
-        like = self.like[system]
-        for (name, measure), number in self.numbers.items() if self.influences else ():
-            has_all_classes = name == system and like.delegate(measure)[0] is like
-            if has_all_classes and number in self._cells:
-                return self._cells[number] / self.unit
+        template = self.like[system]
+        for (name, measure), statistic_number in self.numbers.items() if self.influences else ():
+            has_all_classes = name == system and template.delegate(measure)[0] is template
+            if has_all_classes and statistic_number in self._cells:
+                return self._cells[statistic_number] / self.unit
         return None
 
     def _skewness(self, request: Request) -> float:
@@ -411,10 +427,10 @@ class TwoPassEvaluation:
                 self._statistic_estimate(system, measure.plain, component, summary)
                 for component in statistic.components
             ]
-            combined: PointEstimate = system.terms(measure).point_estimate(
+            combined_estimate: PointEstimate = system.terms(measure).point_estimate(
                 measure, part_estimates, statistic, summary
             )
-            return combined
+            return combined_estimate
         second_pass_statistic, rows = (
             None if summary.has_clusters else summary.second_pass_statistic,
             (summary.settings, summary.rows),
@@ -439,11 +455,11 @@ class TwoPassEvaluation:
 
     def needs_second_pass(self, system: str, measure: Measure) -> bool:
         """Return whether the standard error of a value needs a second pass over the rows."""
-        like, statistic = self.like[system], self.statistics[system, measure]
+        template, statistic = self.like[system], self.statistics[system, measure]
         if isinstance(statistic, StatisticVector):
             return self._has_influence((system, measure))
         estimate = estimate_from_statistic(
-            like.delegate(measure)[1], statistic, like.settings, self.first_result.rows
+            template.delegate(measure)[1], statistic, template.settings, self.first_result.rows
         )
         if estimate is None or estimate.error is not None:
             return False
@@ -471,9 +487,11 @@ class TwoPassEvaluation:
 
         Measures that take several statistics are absent.
         """
-        also = set(self.extra_requests)
+        extra = set(self.extra_requests)
         return {
-            request: number for request, number in self.all_numbers.items() if request not in also
+            request: statistic_number
+            for request, statistic_number in self.all_numbers.items()
+            if request not in extra
         }
 
     @cached_property
@@ -525,21 +543,21 @@ class TwoPassEvaluation:
         statistics, unit = self.first_result.statistics, self.unit
         if unit != 1:
             statistics = {
-                number: statistic.with_unit_weights(unit)
-                for number, statistic in statistics.items()
+                statistic_number: statistic.with_unit_weights(unit)
+                for statistic_number, statistic in statistics.items()
             }
         return {
-            request: statistics[number]
-            for request, number in self.all_numbers.items()
-            if number in statistics
+            request: statistics[statistic_number]
+            for request, statistic_number in self.all_numbers.items()
+            if statistic_number in statistics
         }
 
     @cached_property
     def _weighted_statistics(self) -> Mapping[Request, Statistic]:
         """Statistics with the weights as given."""
         return {
-            request: self.first_result.statistics[number]
-            for request, number in self.numbers.items()
+            request: self.first_result.statistics[statistic_number]
+            for request, statistic_number in self.numbers.items()
         }
 
     def _scale(self, request: Request, measure: Measure, value: float) -> float:
@@ -606,18 +624,18 @@ class TwoPassEvaluation:
             }
         if not result.spaces:
             return {}
-        space, known_indices = (
+        gram_influence, known_indices = (
             GramInfluence(products=result.products, resampled_value=self._resampled_norm),
             list(result.spaces),
         )
         known_requests = [requests[k] for k in known_indices]
         # One space of each kind, whose root is computed only once.
-        kinds = dict.fromkeys(kind.degrees for kind in result.spaces.values())
-        spaces = {degrees: replace(space, freedom=degrees) for degrees in kinds}
+        dfs = dict.fromkeys(kind.degrees for kind in result.spaces.values())
+        influence_by_df = {degrees: replace(gram_influence, freedom=degrees) for degrees in dfs}
         return {
             request: Influence(
                 as_linear_combination(request, known_requests),
-                spaces[result.spaces[k].degrees],
+                influence_by_df[result.spaces[k].degrees],
                 result.spaces[k].name,
             )
             for k, request in zip(known_indices, known_requests, strict=True)
@@ -645,17 +663,26 @@ class TwoPassEvaluation:
                     self.like[pair[0]].delegate(measure),
                     self.statistics[first],
                 )
-                counted = isinstance(statistic, ConfusionMatrix)
-                mean = isinstance(statistic, Moments) and is_mean(
+                is_count = isinstance(statistic, ConfusionMatrix)
+                is_unit_mean = isinstance(statistic, Moments) and is_mean(
                     apply_measure(applied_measure, statistic)
                 )
-                if mean and isinstance(delegate.sample_for(applied_measure), RowValues):
+                if is_unit_mean and isinstance(delegate.sample_for(applied_measure), RowValues):
                     pair_moments: Any = statistic, self.statistics[second]
-                    mean = all(moments.rows == self.first_result.rows for moments in pair_moments)
+                    is_unit_mean = all(
+                        moments.rows == self.first_result.rows for moments in pair_moments
+                    )
                 numbers = self.numbers[first], self.numbers[second]
-                by_rows = not counted or applied_measure.definition.proportion_of is not None
+                is_row_based = not is_count or applied_measure.definition.proportion_of is not None
                 pairs.append(
-                    Pair(pair, measure, numbers, by_rows, mean, self.first_result.clustered)
+                    Pair(
+                        pair,
+                        measure,
+                        numbers,
+                        is_row_based,
+                        is_unit_mean,
+                        self.first_result.clustered,
+                    )
                 )
         return pairs
 
@@ -671,35 +698,42 @@ class TwoPassEvaluation:
             return
         if set(systems) <= set(self.compared_pairs):
             self._second_result  # noqa: B018
-        missing = [pair for pair in systems if pair not in self._pairs]
-        if pairs := self._make_pairs(missing):
+        new_pairs = [pair for pair in systems if pair not in self._pairs]
+        if pairs := self._make_pairs(new_pairs):
             differences = self._reduced(
                 PairTask(self.moving, pairs, self.first_result.weight.total)
             )
-            self._know(missing, differences)
+            self._know(new_pairs, differences)
 
     def _know(self, systems: Sequence[tuple[str, str]], differences: PairDifferences) -> None:
         """Store the results for pairs of systems.
 
         If the most frequent difference was not counted in every batch, another pass is needed.
         """
-        pairs, spread = self._make_pairs(systems), dict(differences.unit_differences)
-        unsure = {
+        pairs, differences_by_index = self._make_pairs(systems), dict(differences.unit_differences)
+        uncertain_pairs = {
             k: replace(pairs[k], known_values=unit_differences.classes)
-            for k, unit_differences in spread.items()
+            for k, unit_differences in differences_by_index.items()
             if not unit_differences.is_certain
         }
-        if unsure:
-            work = PairTask(self.moving, list(unsure.values()), self.first_result.weight.total)
-            spread.update(zip(unsure, self._reduced(work).unit_differences.values(), strict=True))
-        met = {
+        if uncertain_pairs:
+            work = PairTask(
+                self.moving, list(uncertain_pairs.values()), self.first_result.weight.total
+            )
+            differences_by_index.update(
+                zip(uncertain_pairs, self._reduced(work).unit_differences.values(), strict=True)
+            )
+        joint_by_numbers = {
             pair.table: differences.joint_confusions.get(index)
             for index, pair in distinct_pairs(pairs)
         }
         self._pairs.update({pair: {} for pair in systems})
         for index, pair in enumerate(pairs):
-            by_measure = self._pairs[pair.systems]
-            by_measure[pair.measure] = spread.get(index), met[pair.table]
+            results_by_measure = self._pairs[pair.systems]
+            results_by_measure[pair.measure] = (
+                differences_by_index.get(index),
+                joint_by_numbers[pair.table],
+            )
 
     def differing(self, pair: tuple[str, str], measure: Measure) -> UnitDifferences | None:
         """Return the row-wise differences of two systems, or None if they are unknown."""
@@ -725,13 +759,18 @@ class TwoPassEvaluation:
         first, second = (self.statistics[name, measure] for name in pair)
         if not (isinstance(first, ConfusionMatrix) and isinstance(second, ConfusionMatrix)):
             return None
-        uneven, met = self.first_result.weight.has_unequal_weights, self._pair(pair, measure)[1]
-        if met is None or (uneven and self.first_result.rows <= MAX_DRAWN_ROWS):
+        has_unequal_weights, joint_confusion = (
+            self.first_result.weight.has_unequal_weights,
+            self._pair(pair, measure)[1],
+        )
+        if joint_confusion is None or (
+            has_unequal_weights and self.first_result.rows <= MAX_DRAWN_ROWS
+        ):
             return None
 
         def make_counts() -> PairedCounts | None:
-            cells = met.cells(first.classes, self.unit, uneven=uneven)
-            together = tuple(
+            cells = joint_confusion.cells(first.classes, self.unit, uneven=has_unequal_weights)
+            measures = tuple(
                 self.like[pair[0]].delegate(item)[1]
                 for item in self.measures
                 if self.statistics.get((pair[0], item)) is first
@@ -739,7 +778,7 @@ class TwoPassEvaluation:
             if cells.needs_row_draws:
                 return None
             first_counts, second_counts = (
-                ClassCounts.from_matrix(item, settings, together) for item in (first, second)
+                ClassCounts.from_matrix(item, settings, measures) for item in (first, second)
             )
             return PairedCounts(first_counts, second_counts, cells)
 

@@ -75,8 +75,8 @@ def check_workers(engine: str, workers: Iterable[Worker]) -> None:
             f"{engine}'s worker on {worker.host} ({worker.executable}, Python {worker.python})"
         )
         if worker.error:
-            missing = "No module named 'calipers'" in worker.error
-            problem = "has no Calipers" if missing else f"cannot load Calipers: {worker.error}"
+            is_missing = "No module named 'calipers'" in worker.error
+            problem = "has no Calipers" if is_missing else f"cannot load Calipers: {worker.error}"
         elif worker.calipers != calipers.__version__:
             problem = f"has Calipers {worker.calipers}, and this process has {calipers.__version__}"
         elif not is_compatible_python(worker.python):
@@ -153,8 +153,8 @@ class PartitionTask:
             pending.append(batch)
             count += batch.num_rows
             if count >= self.rows and end:
-                done, pending = _split_rows(pending, end)
-                yield self._concat_batches(done, first, origin)
+                complete, pending = _split_rows(pending, end)
+                yield self._concat_batches(complete, first, origin)
                 first, count, end = first + end, count - end, 0
         if pending:
             yield self._concat_batches(pending, first, origin)
@@ -173,11 +173,11 @@ class PartitionTask:
         column_index = self.columns.index(self.group_column)
         column = batch.column(column_index)
         last = column[-1]
-        same = pc.sum(pc.equal(column, last)).as_py() or 0
-        if same < batch.num_rows:
-            return int(count + batch.num_rows - same)
-        goes_on: bool = bool(pending) and pending[-1].column(column_index)[-1] == last
-        return end if goes_on else count
+        n_equal = pc.sum(pc.equal(column, last)).as_py() or 0
+        if n_equal < batch.num_rows:
+            return int(count + batch.num_rows - n_equal)
+        is_continued: bool = bool(pending) and pending[-1].column(column_index)[-1] == last
+        return end if is_continued else count
 
     def _concat_batches(self, batches: Sequence[pa.RecordBatch], first: int, origin: str) -> Batch:
         import pyarrow as pa
@@ -215,10 +215,10 @@ class MergeTask:
         results = list(results)
         if not results:
             raise InputError(f"{self.name}: the table has no rows")
-        all_of_them = results[0] if len(results) == 1 else self.merge(results)
-        if all_of_them.error:
-            raise InputError(all_of_them.error)
-        return deserialize(all_of_them.data)
+        merged = results[0] if len(results) == 1 else self.merge(results)
+        if merged.error:
+            raise InputError(merged.error)
+        return deserialize(merged.data)
 
 
 def _split_rows(

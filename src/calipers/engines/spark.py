@@ -90,9 +90,11 @@ def _own_python(master: str | None) -> Iterator[dict[str, Any]]:
     """
     arguments = os.environ.get("PYSPARK_SUBMIT_ARGS", "")
     # A server, or spark-submit, which has begun Spark already.
-    begun = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "PYSPARK_GATEWAY_PORT")
+    begun_variables = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "PYSPARK_GATEWAY_PORT")
     target_master = master or _find_master(arguments) or os.environ.get("MASTER") or "local"
-    is_local = target_master.startswith("local") and (master or not any(map(os.environ.get, begun)))
+    is_local = target_master.startswith("local") and (
+        master or not any(map(os.environ.get, begun_variables))
+    )
     is_configured = "PYSPARK_PYTHON" in os.environ or "spark.pyspark.python" in arguments
     if not is_local or is_configured:
         yield {}
@@ -112,9 +114,9 @@ def _find_master(arguments: str) -> str:
         words = shlex.split(arguments)
     except ValueError:  # an open quotation, which PySpark reports
         return ""
-    after = [second for first, second in pairwise(words) if first == "--master"]
-    after += [word.partition("=")[2] for word in words if word.startswith("--master=")]
-    return after[0] if after else ""
+    masters = [second for first, second in pairwise(words) if first == "--master"]
+    masters += [word.partition("=")[2] for word in words if word.startswith("--master=")]
+    return masters[0] if masters else ""
 
 
 def check_workers(session: SparkSession) -> None:
@@ -131,9 +133,9 @@ def check_workers(session: SparkSession) -> None:
     n_checked = 0
     # A cluster that has just started may have more workers after the first check.
     while (slots := _n_task_slots(session)) > n_checked:
-        ask = _make_query(remote.describe_worker(), _ASK_SECONDS if slots > 1 else 0)
+        query = _make_query(remote.describe_worker(), _ASK_SECONDS if slots > 1 else 0)
         try:
-            answers = session.range(0, slots, 1, slots).mapInArrow(ask, _ANSWER).toArrow()
+            answers = session.range(0, slots, 1, slots).mapInArrow(query, _ANSWER).toArrow()
         except Exception as error:
             # There may be no such program, another version of Python, or no Arrow.
             raise InputError(
@@ -378,7 +380,7 @@ class SparkEngine(RemoteEngine):
             with check_late_workers(), _watch_progress(self.frame.sparkSession, description):
                 sizes = _sizes(results)
             while len(sizes) > _MEET and sum(sizes) > _MAX_LOCAL_BYTES:
-                before = results
+                previous_results = results
                 group = f.floor(f.col("place") / _MEET).alias("group")
                 results = (
                     results.select("*", group)
@@ -388,11 +390,13 @@ class SparkEngine(RemoteEngine):
                     .persist()
                 )
                 sizes = _sizes(results)
-                before.unpersist()
-            last = results.toArrow().sort_by([("place", "ascending"), ("piece", "ascending")])
+                previous_results.unpersist()
+            final_table = results.toArrow().sort_by(
+                [("place", "ascending"), ("piece", "ascending")]
+            )
         finally:
             results.unpersist()
-        return merge.total(result for _, result in _join_pieces(last.to_batches()))  # type: ignore[no-any-return]
+        return merge.total(result for _, result in _join_pieces(final_table.to_batches()))  # type: ignore[no-any-return]
 
 
 def _sizes(results: DataFrame) -> list[int]:
@@ -413,27 +417,30 @@ def _watch_progress(session: SparkSession, description: str) -> Iterator[None]:
     if context is None:
         yield
         return
-    tracker, over = context.statusTracker(), Event()
+    tracker, is_finished = context.statusTracker(), Event()
     with track_counter(description, "partitions") as stage:
 
         def watch() -> None:
-            while not over.wait(_LOOKS):
+            while not is_finished.wait(_LOOKS):
                 stage_infos = [
-                    tracker.getStageInfo(number) for number in tracker.getActiveStageIds()
+                    tracker.getStageInfo(stage_id) for stage_id in tracker.getActiveStageIds()
                 ]
-                largest = max(
+                largest_stage = max(
                     (info for info in stage_infos if info is not None), key=_n_tasks, default=None
                 )
-                if largest is not None:
-                    stage.done, stage.total = largest.numCompletedTasks, largest.numTasks
+                if largest_stage is not None:
+                    stage.done, stage.total = (
+                        largest_stage.numCompletedTasks,
+                        largest_stage.numTasks,
+                    )
 
-        watching = Thread(target=watch, daemon=True)
-        watching.start()
+        thread = Thread(target=watch, daemon=True)
+        thread.start()
         try:
             yield
         finally:
-            over.set()
-            watching.join()
+            is_finished.set()
+            thread.join()
 
 
 def _n_tasks(stage: Any) -> int:
@@ -464,11 +471,15 @@ def _read(
         frame = reader.options(**options).csv(paths)
         if not set(frame.columns) & set(text):
             return frame
-        typed = [
+        typed_columns = [
             f"`{name}` {'string' if name in text else data_type}"
             for name, data_type in frame.dtypes
         ]
-        return reader.options(header=True, sep=options["sep"]).schema(", ".join(typed)).csv(paths)
+        return (
+            reader.options(header=True, sep=options["sep"])
+            .schema(", ".join(typed_columns))
+            .csv(paths)
+        )
     except AnalysisException as error:
         raise InputError(f"{name}: {str(error).splitlines()[0]}") from None
 
@@ -481,11 +492,11 @@ def _read_lines(
 
         context = TaskContext.get()
         location = f"{path}, partition {0 if context is None else context.partitionId()}"
-        first = 1
+        first_line = 1
         for batch in batches:
             lines = batch.column(0).to_pylist()
-            yield read.read_batch(location, first, b"\n".join(lines))
-            first += len(lines)
+            yield read.read_batch(location, first_line, b"\n".join(lines))
+            first_line += len(lines)
 
     return run
 
@@ -510,11 +521,11 @@ def _make_merger(
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         results = _join_pieces(batches)
-        for group, group_parts in groupby(
+        for group, group_results in groupby(
             results, lambda indexed_result: indexed_result[0] // _MEET
         ):
             yield from _to_pieces(
-                group, merge.merge(indexed_result for _, indexed_result in group_parts)
+                group, merge.merge(indexed_result for _, indexed_result in group_results)
             )
 
     return run

@@ -84,12 +84,12 @@ class Bins:
             if not squares > 0:  # of probabilities as small as numbers can be they are 0
                 lows.append(float(np.sqrt(self._squares)))
                 continue
-            unit = squares / expected
-            degrees, statistic = expected / unit, self._squares / unit
-            lows.append(math.sqrt(unit * _noncentrality(statistic, degrees, 1 - tail)))
+            scale = squares / expected
+            degrees, statistic = expected / scale, self._squares / scale
+            lows.append(math.sqrt(scale * _noncentrality(statistic, degrees, 1 - tail)))
             if is_upper:
                 upper_statistic = max(statistic, _chi2_median(degrees))
-                high = math.sqrt(unit * _noncentrality(upper_statistic, degrees, tail))
+                high = math.sqrt(scale * _noncentrality(upper_statistic, degrees, tail))
         return Interval(min(lows), high, "noncentral chi-square of the bins")
 
     def mean_size(self, level: float) -> Interval:
@@ -113,11 +113,11 @@ class Bins:
         """
         tail = (1 - level) / 2
         low, high = self._exact(tail)
-        above = np.maximum(np.abs(low - self.probability), np.abs(high - self.probability))
+        upper_limits = np.maximum(np.abs(low - self.probability), np.abs(high - self.probability))
         low, high = self._exact(tail / len(self.rows))
-        below = np.maximum(low - self.probability, self.probability - high)
+        lower_limits = np.maximum(low - self.probability, self.probability - high)
         name = "Clopper-Pearson of the bins"
-        return Interval(max(float(below.max()), 0.0), float(above.max()), name)
+        return Interval(max(float(lower_limits.max()), 0.0), float(upper_limits.max()), name)
 
     @property
     def _squares(self) -> float:
@@ -129,10 +129,10 @@ class Bins:
 
         hits = np.clip(self.proportion, 0.0, 1.0) * self.rows
         misses = self.rows - hits
-        none, all_ = hits <= 1e-9, misses <= 1e-9
-        low = betaincinv(np.where(none, 1.0, hits), misses + 1, tail)
-        high = betaincinv(hits + 1, np.where(all_, 1.0, misses), 1 - tail)
-        return np.where(none, 0.0, low), np.where(all_, 1.0, high)
+        no_hits_mask, no_misses_mask = hits <= 1e-9, misses <= 1e-9
+        low = betaincinv(np.where(no_hits_mask, 1.0, hits), misses + 1, tail)
+        high = betaincinv(hits + 1, np.where(no_misses_mask, 1.0, misses), 1 - tail)
+        return np.where(no_hits_mask, 0.0, low), np.where(no_misses_mask, 1.0, high)
 
 
 def _chi2_median(degrees: float) -> float:
@@ -200,15 +200,15 @@ def estimate_from_sums(
     has_slope, coefficient_index = measure.parameters.get("slope") != "one", definition.coefficient
     assert coefficient_index is not None
     reason = sums.undefined or ("separated" if has_slope and sums.is_separated else None)
-    line = None if reason is not None else sums.line(fit_slope=has_slope)
-    value = NAN if line is None else (line.slope if coefficient_index else line.intercept)
+    fit = None if reason is not None else sums.line(fit_slope=has_slope)
+    value = NAN if fit is None else (fit.slope if coefficient_index else fit.intercept)
     # Weights that are all alike say as little as none.
     total, squares = float(sums.sums[:, :, 0].sum()), float(sums.squares[:, :, 0].sum())
     uses_information = has_slope and effective_size(total, squares) >= rows * (1 - 1e-9)
     name = "Wald, Fisher information" if uses_information else "Wald, sandwich"
     error = None
-    if line is not None:
-        se = line.error(coefficient_index, sandwich=not uses_information)
+    if fit is not None:
+        se = fit.error(coefficient_index, sandwich=not uses_information)
         error = StandardError(se * math.sqrt(squares / total) if uses_information else se, name)
     return PointEstimate(
         value=value,
@@ -216,7 +216,7 @@ def estimate_from_sums(
         settings=settings,
         n=rows,
         bounds=definition.range,
-        undefined={} if line is not None else {reason or "too_steep": rows},
+        undefined={} if fit is not None else {reason or "too_steep": rows},
         higher_is_better=definition.higher_is_better,
         sizes=lambda: sums.sizes[::-1],
         error=lambda: error,
@@ -471,11 +471,11 @@ def influence_of_line(
         variance_row[0] + variance_row[1] * logit if len(variance_row) > 1 else variance_row[0]
     )
     if rows.clusters is not None:
-        space = VarianceEstimator(rows.weight, rows.clusters)
-        return Influence(np.asarray(influence_values), space, "Wald, sandwich")
-    class_space = rows.variance_estimator(None if isinstance(total, LogitSummary) else total)
-    class_space = class_space if sizes is None else replace(class_space, sizes=sizes)
-    return Influence(np.asarray(influence_values), class_space, "Wald, sandwich")
+        variance_estimator = VarianceEstimator(rows.weight, rows.clusters)
+        return Influence(np.asarray(influence_values), variance_estimator, "Wald, sandwich")
+    class_estimator = rows.variance_estimator(None if isinstance(total, LogitSummary) else total)
+    class_estimator = class_estimator if sizes is None else replace(class_estimator, sizes=sizes)
+    return Influence(np.asarray(influence_values), class_estimator, "Wald, sandwich")
 
 
 def fit_recalibration(table: ScoreTable, measure: MeasureLike) -> Recalibration:

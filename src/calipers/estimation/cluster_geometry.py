@@ -94,27 +94,29 @@ class ClusterDispersion:
         derivatives += _slope(measure, moments, "between") * (
             total_squares * n / max(n - 1, 1.0) - within
         )
-        by_overlap = self._overlap_derivatives(measure, moments)
-        if by_overlap.any():
+        overlap_derivatives = self._overlap_derivatives(measure, moments)
+        if overlap_derivatives.any():
             distances = np.sqrt(squares)
             size = np.maximum(moments.size, 1.0)
-            leans = self.leans
-            if leans is None:
-                leans = cluster_sums(_unit_vectors(deviations), cluster, self.clusters)
-            lean = leans / size[:, None]
-            spread = distances - np.einsum("ij,ij->i", deviations, lean[cluster])
+            unit_vector_sums = self.leans
+            if unit_vector_sums is None:
+                unit_vector_sums = cluster_sums(_unit_vectors(deviations), cluster, self.clusters)
+            mean_unit_vectors = unit_vector_sums / size[:, None]
+            spread = distances - np.einsum("ij,ij->i", deviations, mean_unit_vectors[cluster])
             # What the distance of two centers does to their overlap, along the line of both.
             center_distances = np.where(
                 moments.centroid_distances == 0, np.inf, moments.centroid_distances
             )
-            along = by_overlap * moments.overlaps / center_distances**2
-            means = zip(along, moments.mean, strict=True)
-            pull = np.stack([by_other @ (mean - moments.mean) for by_other, mean in means])
-            each = (by_overlap / center_distances).sum(axis=1)
+            distance_derivatives = overlap_derivatives * moments.overlaps / center_distances**2
+            means = zip(distance_derivatives, moments.mean, strict=True)
+            center_derivatives = np.stack(
+                [by_other @ (mean - moments.mean) for by_other, mean in means]
+            )
+            cluster_derivatives = (overlap_derivatives / center_distances).sum(axis=1)
             mean = (moments.summed_distances / size)[cluster]
-            by_point = each[cluster] * (spread - mean)
-            by_point -= np.einsum("ij,ij->i", deviations, pull[cluster])
-            derivatives = derivatives + by_point / size[cluster]
+            overlap_influence = cluster_derivatives[cluster] * (spread - mean)
+            overlap_influence -= np.einsum("ij,ij->i", deviations, center_derivatives[cluster])
+            derivatives = derivatives + overlap_influence / size[cluster]
         return np.asarray(derivatives * n)
 
     def _overlap_derivatives(self, measure: MeasureLike, moments: ClusterMoments) -> FloatArray:
@@ -129,9 +131,13 @@ class ClusterDispersion:
                 measure.apply(_replace_derived(moments, worst=shifted)) + np.zeros(self.clusters)
             )
         steps = 2 * STEP * worst
-        by_worst = (shifted_values[0] - shifted_values[1]) / np.where(steps > 0, steps, np.inf)
-        at_worst = moments.overlaps == worst[:, None]
-        derivatives = np.where(at_worst, (by_worst / at_worst.sum(axis=1))[:, None], 0.0)
+        worst_derivatives = (shifted_values[0] - shifted_values[1]) / np.where(
+            steps > 0, steps, np.inf
+        )
+        worst_mask = moments.overlaps == worst[:, None]
+        derivatives = np.where(
+            worst_mask, (worst_derivatives / worst_mask.sum(axis=1))[:, None], 0.0
+        )
         return np.asarray(derivatives + derivatives.T)
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:

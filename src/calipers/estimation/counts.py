@@ -286,8 +286,8 @@ class ClassCounts:
 
         ``total`` is the matrix of all rows, if these are a batch of them.
         """
-        weight, by_cell = self.cells.weight, self._gradient(measure, total)
-        influence_values = by_cell[self._row]
+        weight, derivatives = self.cells.weight, self._gradient(measure, total)
+        influence_values = derivatives[self._row]
         influence_values, denominator = (
             influence_values if weight is None else influence_values * weight,
             None,
@@ -302,12 +302,12 @@ class ClassCounts:
     def _error(self, measure: Any, value: float) -> StandardError:
         """Compute the standard error by the delta method."""
         if self.clusters is not None:
-            by_cluster = self._cluster_counts
-            if by_cluster is None:
+            cluster_counts = self._cluster_counts
+            if cluster_counts is None:
                 return zero_rounding(self.influence(measure).error, value)
             influence_sums, denominator = (
-                by_cluster @ self._gradient(measure),
-                by_cluster @ self._among(measure),
+                cluster_counts @ self._gradient(measure),
+                cluster_counts @ self._among(measure),
             )
             error = cr2(
                 influence_sums, denominator if denominator.any() else self.clusters.cluster_weights
@@ -438,11 +438,11 @@ class PairedCounts:
     def cell_influence(self, measure: Any) -> tuple[FloatArray, FloatArray]:
         """Return the influence of a row of each cell on the difference, and the cell counts."""
         truth, first, second = np.unravel_index(self.cells.cell_index, self.cells.shape)
-        ours, theirs = (
+        first_gradient, second_gradient = (
             cell_gradient(measure, counts.matrix, truth, predicted)
             for counts, predicted in ((self.first, first), (self.second, second))
         )
-        return ours - theirs, self.cells.counts
+        return first_gradient - second_gradient, self.cells.counts
 
     @cached_property
     def _rows(self) -> FloatArray:
@@ -521,8 +521,8 @@ class PairedCounts:
 
         The replicates of the systems are then those of the pair.
         """
-        alone = (self.first.cells, self.second.cells)
-        return all(cells.needs_row_draws for cells in (self.cells, *alone)) and (
+        single_cells = (self.first.cells, self.second.cells)
+        return all(cells.needs_row_draws for cells in (self.cells, *single_cells)) and (
             self.cells.weight is None or not self.cells.is_dense
         )
 

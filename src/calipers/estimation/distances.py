@@ -126,6 +126,9 @@ class DistanceMatrix:
         step = max(1, _AT_ONCE // n)
         for begin in range(0, n, step):
             block = np.ascontiguousarray(self.rows[begin : begin + step], np.float64)
-            near, wide, _ = _core.dunn_matrix(block, cluster, k, begin)
-            min_distances, diameters = np.minimum(min_distances, near), np.maximum(diameters, wide)
+            block_minima, block_diameters, _ = _core.dunn_matrix(block, cluster, k, begin)
+            min_distances, diameters = (
+                np.minimum(min_distances, block_minima),
+                np.maximum(diameters, block_diameters),
+            )
         return min_distances, diameters

@@ -62,31 +62,31 @@ def interval(
         return None
     if clusters is not None and not clusters.degrees > 0:
         return intervals.no_interval("none", "too_few_clusters")
-    each = matrix.one_vs_rest()
-    likely, derivatives, rows, added = _augment_counts(measure, matrix, units)
-    by_row = derivatives * units[:, None, None]
+    label_matrices = matrix.one_vs_rest()
+    augmented, derivatives, rows, added = _augment_counts(measure, matrix, units)
+    row_derivatives = derivatives * units[:, None, None]
     if isinstance(matrix, LabelMatrices):
-        added_variance = float((added * np.square(by_row)).sum())
+        added_variance = float((added * np.square(row_derivatives)).sum())
     else:
-        added_variance = _added_squares(by_row[rows > 0])
+        added_variance = _added_squares(row_derivatives[rows > 0])
     variance = sum_of_squares(derivatives) + added_variance
-    proportion, rate = _range_proportion(float(measure.apply(likely)), *bounds)
+    proportion, derivative = _range_proportion(float(measure.apply(augmented)), *bounds)
     if not (variance > 0 and 0 < proportion < 1):
         return intervals.no_interval(METHOD, "no_spread")
-    size, name = proportion * (1 - proportion) / (variance * rate**2), METHOD
+    size, name = proportion * (1 - proportion) / (variance * derivative**2), METHOD
     if clusters is not None:
         name = clusters.annotate_method(f"{METHOD}, cluster-robust")
         size /= intervals.to_student(1.0, clusters.degrees, level) ** 2
     is_bounded = measure.average == "macro" and bounds[1] < math.inf
     center = (
-        min(max(value - _bias(measure, each, rows > 0), bounds[0]), bounds[1])
+        min(max(value - _bias(measure, label_matrices, rows > 0), bounds[0]), bounds[1])
         if is_bounded
         else value
     )
-    observed_proportion, rate = _range_proportion(center, *bounds)
+    observed_proportion, derivative = _range_proportion(center, *bounds)
     wilson_interval = proportions.wilson(observed_proportion, size, level)
     low, high = (_value(end, *bounds) for end in (wilson_interval.low, wilson_interval.high))
-    return Interval(low, high, name, se=wilson_interval.se / rate)
+    return Interval(low, high, name, se=wilson_interval.se / derivative)
 
 
 def _augment_counts(
@@ -102,11 +102,11 @@ def _augment_counts(
     if measure.average == "micro":
         added /= np.count_nonzero(rows)
     counts = matrix.one_vs_rest().counts + added * units[:, None, None]
-    likely = LabelMatrices(counts, counts, matrix.labels)
+    augmented = LabelMatrices(counts, counts, matrix.labels)
     # The denominator is n − 1, as for an estimated proportion, and at least ½.
-    factor = label_weights(likely) / units / np.maximum(rows - 1, 0.5)
-    derivatives = class_gradient(measure, likely) * np.sqrt(factor)[:, None, None]
-    return likely, derivatives, rows, added
+    factor = label_weights(augmented) / units / np.maximum(rows - 1, 0.5)
+    derivatives = class_gradient(measure, augmented) * np.sqrt(factor)[:, None, None]
+    return augmented, derivatives, rows, added
 
 
 def count_derivatives(measure: Any, matrix: ConfusionMatrix) -> FloatArray | None:
@@ -176,10 +176,10 @@ def _added_squares(derivatives: FloatArray) -> float:
     The wrong ones are spread evenly over all pairs of classes.
     """
     (tn, fp), (fn, tp) = derivatives.transpose(1, 2, 0)
-    right, fn, fp = tp - tn + tn.sum(), fn - tn + tn.sum(), fp - tn
+    correct_influence, fn, fp = tp - tn + tn.sum(), fn - tn + tn.sum(), fp - tn
     cross_products = fn * (fp.sum() - fp) / max(len(tn) - 1, 1)
     errors = np.square(fn) + np.square(fp) + 2 * cross_products
-    return float((ADDED[1, 1] * np.square(right) + ADDED[1, 0] * errors).sum())
+    return float((ADDED[1, 1] * np.square(correct_influence) + ADDED[1, 0] * errors).sum())
 
 
 def label_weights(matrix: ConfusionMatrix) -> FloatArray:
@@ -284,13 +284,15 @@ def _effective_rows_interval(
     value = np.array([(term.value - low) / (high - low) for _, term in terms])
     sizes = np.minimum([term.sizes() for _, term in terms], rows)
     shrinkage = (1 / (sizes + 1)).sum(axis=1)
-    likely, best = (
+    augmented_value, best = (
         float(weight @ (term_values + (0.5 - term_values) * shrinkage))
         for term_values in (value, np.ones(len(value)))
     )
     added_variances = (1 / 12 + np.square(0.5 - value)) * (1 / np.square(sizes)).sum(axis=1)
-    added = max(float(np.square(weight) @ added_variances), best * (1 - best) / rows)
-    size = likely * (1 - likely) / ((error.se / (high - low)) ** 2 + added)
+    prior_variance = max(float(np.square(weight) @ added_variances), best * (1 - best) / rows)
+    size = (
+        augmented_value * (1 - augmented_value) / ((error.se / (high - low)) ** 2 + prior_variance)
+    )
     wilson_interval = proportions.wilson((estimate.value - low) / (high - low), size, level)
     lower, upper = (low + (high - low) * end for end in (wilson_interval.low, wilson_interval.high))
     return Interval(lower, upper, METHOD, se=error.se)

@@ -157,7 +157,7 @@ def estimate_from_moments(
     influence values of the clusters.
     """
     value, definition = float(measure.apply(moments)), measure.definition
-    rate = loss_derivative(measure, value, moments)
+    derivative = loss_derivative(measure, value, moments)
     bounds = definition.range if value_range is None else value_range
     fields: dict[str, Any] = {}
     if isinstance(moments, SkewMoments):
@@ -178,7 +178,7 @@ def estimate_from_moments(
         undefined=undefined_reasons(measure, moments, moments.infinite or rows),
         higher_is_better=definition.higher_is_better,
         sizes=lambda: (moments.effective_size,),
-        error=lambda: StandardError(rate * moments.standard_error, "delta"),
+        error=lambda: StandardError(derivative * moments.standard_error, "delta"),
         kurtosis=(lambda: excess_kurtosis(moments)) if is_mean_square(measure) else None,
         has_far_bound=definition.interval == "far_end",
         **fields,
@@ -259,15 +259,19 @@ def influence(
     ``total`` are the moments of all rows, if these are a batch of them.
     """
     if is_mean(measure):
-        space = MeanVariance(weight, clusters, total_moments=total)
-        return Influence(loss, space, "normal" if space.clusters is None else "Student t")
+        variance_estimator = MeanVariance(weight, clusters, total_moments=total)
+        return Influence(
+            loss,
+            variance_estimator,
+            "normal" if variance_estimator.clusters is None else "Student t",
+        )
     moments = Moments.from_rows(loss, weight) if total is None else total
-    rate = loss_derivative(measure, float(measure.apply(moments)), moments)
-    if not np.isfinite(rate):
+    derivative = loss_derivative(measure, float(measure.apply(moments)), moments)
+    if not np.isfinite(derivative):
         return None
-    scaled = None if total is None else replace(total, mean=rate * total.mean)
-    space = MeanVariance(weight, clusters, total_moments=scaled)
-    return Influence(rate * loss, space)
+    scaled = None if total is None else replace(total, mean=derivative * total.mean)
+    variance_estimator = MeanVariance(weight, clusters, total_moments=scaled)
+    return Influence(derivative * loss, variance_estimator)
 
 
 def loss_derivative(measure: MeasureLike, value: float, moments: Moments) -> float:
@@ -315,8 +319,8 @@ class _MeanIntervals:
     @property
     def value_histogram(self) -> Histogram | None:
         """Histogram of the values, if it is known without the rows."""
-        independent = isinstance(self.moments, SkewMoments) and self.clusters is None
-        return self.moments.spread if independent else None  # type: ignore[attr-defined]
+        has_histogram = isinstance(self.moments, SkewMoments) and self.clusters is None
+        return self.moments.spread if has_histogram else None  # type: ignore[attr-defined]
 
     @cached_property
     def skewness(self) -> float:
@@ -389,8 +393,8 @@ class _MeanIntervals:
             return self.mean_interval(self.mean_error, level)
         if not self.clusters.degrees > 0:
             return intervals.no_interval("none", "too_few_clusters")
-        wide = intervals.to_student(self.mean_error, self.clusters.degrees, level)
-        interval = self.mean_interval(wide, level)
+        student_se = intervals.to_student(self.mean_error, self.clusters.degrees, level)
+        interval = self.mean_interval(student_se, level)
         name = self.clusters.annotate_method(f"{interval.method}, cluster-robust")
         return replace(interval, method=name, se=self.error)
 
@@ -413,9 +417,9 @@ class _MeanIntervals:
                 self.error_interval(level), method=self.clusters.annotate_method("Student t")
             )
         n, se = self.moments.effective_size, self.mean_error
-        t = intervals.student(self.moments.mean, se, n, level)
-        if t.reason is not None:
-            return t
+        mean_interval = intervals.student(self.moments.mean, se, n, level)
+        if mean_interval.reason is not None:
+            return mean_interval
         interval = self.mean_interval(intervals.to_student(se, n - 1, level), level)
         return replace(
             interval, method=interval.method.replace("normal", "Student t"), se=self.error

@@ -72,8 +72,16 @@ class MultilabelSample:
         """Bootstrap replicates of the counts, resampling rows."""
         columns = np.hstack([self.truth & self.predicted, self.truth, self.predicted])
         means = row_means(columns.astype(np.float64), self.weight, self.settings, self.clusters)
-        hit, y, z = np.split(means, 3, axis=1)
-        counts = np.stack([1 - y - z + hit, z - hit, y - hit, hit], axis=-1)
+        hit, true_proportion, predicted_proportion = np.split(means, 3, axis=1)
+        counts = np.stack(
+            [
+                1 - true_proportion - predicted_proportion + hit,
+                predicted_proportion - hit,
+                true_proportion - hit,
+                hit,
+            ],
+            axis=-1,
+        )
         # What is left of a margin by subtraction may be a hair off nothing.
         counts = np.where(counts < 1e-12, 0.0, counts) * float(
             self.statistic.one_vs_rest().total[0]

@@ -284,14 +284,14 @@ class PartitionRows:
         # to be taken off with that.
         without_prior = self._values(measures, cells.likely(self.settings, _OF_BIAS))
         jackknife_bias = self._jackknife(measures)
-        worlds = [
+        simulated_biases = [
             self._expected_bias(measures, cells, proportions) for proportions in cells.worlds()
         ]
         result = {}
         for measure in measures:
             value = float(measure.apply(table))
             deviation = _nanmean(without_prior[measure]) - value
-            world_biases = tuple(world[measure] for world in worlds)
+            world_biases = tuple(world[measure] for world in simulated_biases)
             result[measure] = PosteriorDraws(
                 draws[measure] - deviation, jackknife_bias[measure], world_biases
             )

@@ -49,10 +49,14 @@ def draw_subsets(rows: int, size: int, settings: Settings) -> Lots:
     Random permutations are cut into subsets.
     """
     generator = np.random.Generator(np.random.Philox(settings.seed))
-    each = rows // size
-    orders = (generator.permutation(rows) for _ in range(-(-settings.n_resamples // each)))
-    cut = np.concatenate([order[: each * size].reshape(each, size) for order in orders])
-    return cut[: settings.n_resamples]
+    n_per_permutation = rows // size
+    orders = (
+        generator.permutation(rows) for _ in range(-(-settings.n_resamples // n_per_permutation))
+    )
+    subsets = np.concatenate(
+        [order[: n_per_permutation * size].reshape(n_per_permutation, size) for order in orders]
+    )
+    return subsets[: settings.n_resamples]
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,27 +198,27 @@ def _sums(codes: Lots, weight: FloatArray | None, n_codes: int) -> FloatArray:
 
 def _counts(sample: ClassCounts, subsets: Lots) -> Iterator[Any]:
     cells, row = sample.cells, sample.cells.row().astype(np.intp)
-    for lot in _chunks(
+    for chunk in _chunks(
         subsets, max(subsets.shape[1], len(cells.cell_index), sample.matrix.classes**2)
     ):
-        weight = None if cells.weight is None else cells.weight[lot]
-        yield cells.matrix(_sums(row[lot], weight, len(cells.cell_index)), sample.matrix.labels)
+        weight = None if cells.weight is None else cells.weight[chunk]
+        yield cells.matrix(_sums(row[chunk], weight, len(cells.cell_index)), sample.matrix.labels)
 
 
 def _tables(sample: ScoredRows, subsets: Lots) -> Iterator[ScoreTable]:
     scores, size = sample.table.scores, subsets.shape[1]
-    for lot in _chunks(subsets, 4 * size):
+    for chunk in _chunks(subsets, 4 * size):
         # Scores of a row of weight 0 are in no table.
-        sorted_index = np.sort(sample.order.score_index[lot].astype(np.intp), axis=1)
-        order = np.argsort(sample.order.score_index[lot], axis=1, kind="stable")
-        rows = np.take_along_axis(lot, order, axis=1)
+        sorted_index = np.sort(sample.order.score_index[chunk].astype(np.intp), axis=1)
+        order = np.argsort(sample.order.score_index[chunk], axis=1, kind="stable")
+        rows = np.take_along_axis(chunk, order, axis=1)
         level: Lots = np.cumsum(
             np.diff(sorted_index, axis=1, prepend=sorted_index[:, :1]) > 0, axis=1, dtype=np.intp
         )
         weight = np.ones(rows.shape) if sample.weight is None else sample.weight[rows]
         positive_weight = np.where(sample.positive[rows], weight, 0.0)
         positive, total = (_sums(level, w, size) for w in (positive_weight, weight))
-        distinct = np.full(lot.shape, scores[-1] if len(scores) else 0.0)
+        distinct = np.full(chunk.shape, scores[-1] if len(scores) else 0.0)
         np.put_along_axis(distinct, level, sample.score[rows], axis=1)
         negative = np.maximum(total - positive, 0.0)
         squares = positive, negative
@@ -228,9 +232,11 @@ def _labels(sample: MultilabelSample, subsets: Lots) -> Iterator[Any]:
     columns = np.hstack([sample.truth & sample.predicted, sample.truth, sample.predicted])
     weight = np.ones(len(columns)) if sample.weight is None else sample.weight
     weighted = np.column_stack([columns * weight[:, None], weight])
-    for lot in _chunks(subsets, len(weighted)):
-        times = _sums(lot, None, len(weighted))  # how often each row is in a lot: once or never
-        sums = times @ weighted
+    for chunk in _chunks(subsets, len(weighted)):
+        row_counts = _sums(
+            chunk, None, len(weighted)
+        )  # how often each row is in a lot: once or never
+        sums = row_counts @ weighted
         (hit, y, z), total = np.split(sums[:, :-1], 3, axis=1), sums[:, -1:]
         counts = np.stack([total - y - z + hit, z - hit, y - hit, hit], axis=-1)
         counts = np.where(counts < 1e-12 * total[..., None], 0.0, counts)
@@ -243,19 +249,19 @@ def _moments(sample: MomentRows, subsets: Lots) -> Iterator[Any]:
     row_columns = moments.mean_columns(sample.truth, sample.predicted)
     shape, row_columns = row_columns.shape, row_columns.reshape(len(row_columns), -1)
     weight = np.ones(len(row_columns)) if sample.weight is None else sample.weight
-    for lot in _chunks(subsets, subsets.shape[1] * row_columns.shape[1]):
-        total = weight[lot].sum(axis=1)[:, None]
+    for chunk in _chunks(subsets, subsets.shape[1] * row_columns.shape[1]):
+        total = weight[chunk].sum(axis=1)[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):  # a lot may be without weight
-            means = np.einsum("bi,bik->bk", weight[lot], row_columns[lot]) / total
+            means = np.einsum("bi,bik->bk", weight[chunk], row_columns[chunk]) / total
         yield NumericMoments.from_means(means.reshape(-1, *shape[1:]), moments)
 
 
 def _permuted_weights(sample: SortedRows, subsets: Lots) -> Iterator[Any]:
     used = slice(None) if sample.weight is None else sample.weight > 0
-    for lot in _chunks(subsets, len(sample.truth)):
-        times = _sums(lot, None, len(sample.truth))
-        times = times if sample.weight is None else times * sample.weight
-        yield sample.statistic.weighing(times[:, used])
+    for chunk in _chunks(subsets, len(sample.truth)):
+        row_weights = _sums(chunk, None, len(sample.truth))
+        row_weights = row_weights if sample.weight is None else row_weights * sample.weight
+        yield sample.statistic.weighing(row_weights[:, used])
 
 
 # --- Means of a value per row ---------------------------------------------------------------------
@@ -311,8 +317,8 @@ class _LossPool:
         if measure.definition.interval == "total":  # which is not of the same size in both
             return None
         chunks = [
-            self._sums(self.order[lot])
-            for lot in _chunks(random_subsets, 4 * random_subsets.shape[1])
+            self._sums(self.order[chunk])
+            for chunk in _chunks(random_subsets, 4 * random_subsets.shape[1])
         ]
         with np.errstate(divide="ignore", invalid="ignore"):
             observed = self._subset_difference(measure, self._sums(subset.rows[None]))
@@ -334,14 +340,16 @@ class _LossPool:
         total_variance = self.total_moments.m2 / self.total_moments.weight
         row_variance = np.maximum(wxx / w - mean**2, 0.0)
         variance = (n * row_variance + AS_ALL * total_variance) / (n - 1 + AS_ALL) / n
-        near = self.total_moments.mean + mean * n / (n + AS_ALL)
-        rate: Any = 1.0
+        shrunken_mean = self.total_moments.mean + mean * n / (n + AS_ALL)
+        derivative: Any = 1.0
         match measure.definition.interval:
             case "root_mean":
-                rate = 0.5 / self._value_at_mean(measure, near)
+                derivative = 0.5 / self._value_at_mean(measure, shrunken_mean)
             case "exponential":
-                rate = self._value_at_mean(measure, near)
-        return self._value_at_mean(measure, self.total_moments.mean + mean), variance * rate**2
+                derivative = self._value_at_mean(measure, shrunken_mean)
+        return self._value_at_mean(
+            measure, self.total_moments.mean + mean
+        ), variance * derivative**2
 
     def _value_at_mean(self, measure: Any, means: FloatArray) -> FloatArray:
         """Evaluate the measure at other means; rounding may leave a mean of squares below 0."""

@@ -42,12 +42,14 @@ def add_replicates(
 ) -> PointEstimate:
     """Add replicates to a point estimate from a table, if its kind uses them."""
     settings = estimate.settings
-    pointless = settings.interval in ("none", "analytic") or not np.isfinite(estimate.value)
-    if pointless or estimate.kind not in RESAMPLED_KINDS:
+    needs_no_replicates = settings.interval in ("none", "analytic") or not np.isfinite(
+        estimate.value
+    )
+    if needs_no_replicates or estimate.kind not in RESAMPLED_KINDS:
         return estimate
     definition = measure.definition
-    flat = definition.is_at_corner or definition.reads == "probabilities"
-    if len(table.scores) > MOST_CELLS and not flat:
+    tolerates_compression = definition.is_at_corner or definition.reads == "probabilities"
+    if len(table.scores) > MOST_CELLS and not tolerates_compression:
         return estimate  # a point of a curve is one of few where scores are put together
 
     def replicates() -> FloatArray:
@@ -61,8 +63,8 @@ def add_replicates(
         methods = {"basic bootstrap on logits": partial(_logit_interval, estimate, size)}
         return replace(estimate, methods={**estimate.methods, **methods})
     if estimate.kind == "calibration":
-        turning = partial(basic_bootstrap, measure, estimate, table, NAME)
-        return replace(estimate, methods={**estimate.methods, "basic bootstrap": turning})
+        basic_interval = partial(basic_bootstrap, measure, estimate, table, NAME)
+        return replace(estimate, methods={**estimate.methods, "basic bootstrap": basic_interval})
     return estimate
 
 
@@ -106,11 +108,11 @@ def _reweighted_table(
     cells: ScoreTable, weights: Sequence[FloatArray], squares: Sequence[FloatArray]
 ) -> ScoreTable:
     """Return the table with other weights; its leading axis are the replicates."""
-    (positive, negative), (of_positive, of_negative) = weights, squares
+    (positive, negative), (positive_squares, negative_squares) = weights, squares
     return replace(
         cells,
         positive=positive,
         negative=negative,
-        positive_squares=of_positive,
-        negative_squares=of_negative,
+        positive_squares=positive_squares,
+        negative_squares=negative_squares,
     )

@@ -80,9 +80,9 @@ def cluster_confusions(
         truth, predicted = truth == class_index, predicted == class_index
     elif measure.average is not None or len(labels) > 2:
         # In an average, a row counts once among the positives and once among the predicted ones.
-        picked, right = measure.picked(labels), truth == predicted
-        false_positive, truth = picked[predicted] & ~right, picked[truth]
-        predicted = truth & right
+        selected_mask, is_correct = measure.picked(labels), truth == predicted
+        false_positive, truth = selected_mask[predicted] & ~is_correct, selected_mask[truth]
+        predicted = truth & is_correct
     counts = clusters.matrices(2 * truth + predicted, (2, 2))
     if measure.average == "micro":
         counts[:, 0, 1] = clusters.matrices(1 * false_positive, (2, 2))[:, 0, 1]

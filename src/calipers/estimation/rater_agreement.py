@@ -63,12 +63,14 @@ class RatingSample:
         influence_values = item_influence(measure, ratings, all_ratings)
         if influence_values is None:
             return None
-        counted = counted_items(measure, ratings)
+        counted_mask = counted_items(measure, ratings)
         column = np.zeros(len(ratings))
         total_weight = max(
             float(all_ratings.weight[counted_items(measure, all_ratings)].sum()), 1e-300
         )
-        column[counted] = np.sqrt(ratings.weight_squares[counted]) * influence_values / total_weight
+        column[counted_mask] = (
+            np.sqrt(ratings.weight_squares[counted_mask]) * influence_values / total_weight
+        )
         denominator = None if self.clusters is None else weight_of_items(measure, ratings)
         return Influence(
             column, VarianceEstimator(self.weight, self.clusters, denominator=denominator), "delta"
@@ -143,7 +145,7 @@ def estimate_agreement(
     """Estimate a measure of agreement from the ratings, apart from the clusters of items."""
     value = float(measure.apply(ratings))
     bounds = _measure_range(measure, ratings)
-    counted = counted_items(measure, ratings)
+    item_mask = counted_items(measure, ratings)
     methods = {}
     if item_influence(measure, ratings) is not None:
         # With unequal weights, the groups are the same as when batches are accumulated.
@@ -165,14 +167,16 @@ def estimate_agreement(
         "value": value,
         "kind": "agreement of raters",
         "settings": settings,
-        "n": round(float(ratings.item_counts[counted].sum())),
+        "n": round(float(ratings.item_counts[item_mask].sum())),
         "n_total": ratings.n_items,
         "unit": "items",
         "bounds": bounds,
         "higher_is_better": measure.definition.higher_is_better,
         "undefined": undefined_reasons(measure, ratings, ratings.n_items),
         "sizes": lambda: (
-            effective_size(ratings.weight[counted].sum(), ratings.weight_squares[counted].sum()),
+            effective_size(
+                ratings.weight[item_mask].sum(), ratings.weight_squares[item_mask].sum()
+            ),
         ),
         "caution": "few ratings outside the most frequent category" if is_rare else "",
         "methods": methods,
@@ -230,9 +234,13 @@ def _measure_range(measure: Any, ratings: Ratings) -> tuple[float, float]:
     low, high = measure.definition.range
     if np.isfinite(low):
         return low, high
-    chance = float(np.square(ratings.share_of_category).sum())
+    chance_agreement = float(np.square(ratings.share_of_category).sum())
     has_single_ratings = bool((ratings.times == 1).any())
-    return (min(-1.0, -chance / (1 - chance)) if has_single_ratings and chance < 1 else -1.0), high
+    return (
+        min(-1.0, -chance_agreement / (1 - chance_agreement))
+        if has_single_ratings and chance_agreement < 1
+        else -1.0
+    ), high
 
 
 @dataclass(frozen=True, eq=False)

@@ -256,10 +256,16 @@ class MomentRows(NumericSample):
                     self.truth[block], self.predicted[block], weight
                 )
                 with np.errstate(divide="ignore", invalid="ignore"):
-                    others = scale.forward(measure.apply(moments.leave_out(row_moments)))
-                    column[block] = (scale.forward(value) - others) / scale.slope(value)
-        space = JackknifeVariance(self.weight, self.clusters, size=moments.effective_size)
-        return Influence(column, space, "jackknife")
+                    leave_one_out_values = scale.forward(
+                        measure.apply(moments.leave_out(row_moments))
+                    )
+                    column[block] = (scale.forward(value) - leave_one_out_values) / scale.slope(
+                        value
+                    )
+        variance_estimator = JackknifeVariance(
+            self.weight, self.clusters, size=moments.effective_size
+        )
+        return Influence(column, variance_estimator, "jackknife")
 
     def _replicates(self, measure: MeasureLike) -> FloatArray:
         moments = self.statistic
@@ -293,10 +299,10 @@ class SortedRows(NumericSample):
             case "correlation":
                 column = self._rank_influence(rows)
             case "pairs":
-                moves = measure.definition.moves
-                assert moves is not None
+                influence_function = measure.definition.moves
+                assert influence_function is not None
                 batch_rows = NumericRows(self.truth, self.predicted, np.ones(len(self.truth)))
-                column = moves(batch_rows, rows)
+                column = influence_function(batch_rows, rows)
             case _:
                 return None
         # Over all rows it is 0 on average, which a batch does not show.
@@ -403,14 +409,16 @@ class SortedRows(NumericSample):
         name, clusters, rows = WOODRUFF, self.clusters, self.statistic
         size = self.size
         if clusters is not None:
-            below = np.abs(self.predicted - self.truth)
-            below = np.where(below == value, proportion, below < value)
-            error, varies = clusters.mean_error(below), proportion * (1 - proportion)
+            below_indicator = np.abs(self.predicted - self.truth)
+            below_indicator = np.where(
+                below_indicator == value, proportion, below_indicator < value
+            )
+            error, variance = clusters.mean_error(below_indicator), proportion * (1 - proportion)
             if not clusters.degrees > 0:
                 return intervals.no_interval(name, "too_few_clusters")
             se = intervals.to_student(error.se, clusters.degrees, level)
             size, name = (
-                (varies / se**2 if se > 0 else size),
+                (variance / se**2 if se > 0 else size),
                 clusters.annotate_method(f"{name}, cluster-robust"),
             )
         return _quantile_interval(rows, size, name, level, proportion)
@@ -420,5 +428,7 @@ class SortedRows(NumericSample):
 
     def _draw_replicates(self, measure: MeasureLike) -> Iterator[FloatArray]:
         used = slice(None) if self.weight is None else self.weight > 0
-        for times in poisson_weights(len(self.truth), self.weight, self.settings, self.clusters):
-            yield measure.apply(self.statistic.weighing(times[:, used]))
+        for replicate_weights in poisson_weights(
+            len(self.truth), self.weight, self.settings, self.clusters
+        ):
+            yield measure.apply(self.statistic.weighing(replicate_weights[:, used]))

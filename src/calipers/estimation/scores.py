@@ -108,11 +108,13 @@ class ScoredRows:
             influence_values if self.weight is None else influence_values * self.weight
         )
         is_pairwise = area is not None and area.name == "AUC"
-        space = self.variance_estimator(total, pairs=is_pairwise)
+        variance_estimator = self.variance_estimator(total, pairs=is_pairwise)
         if not is_pairwise or (self.clusters is None and area.scale != 1):
-            return Influence(influence_values, space)
+            return Influence(influence_values, variance_estimator)
         return Influence(
-            influence_values, space, "DeLong" if self.clusters is None else "Obuchowski"
+            influence_values,
+            variance_estimator,
+            "DeLong" if self.clusters is None else "Obuchowski",
         )
 
     def second_pass_statistic(self, measure: MeasureLike, total: ScoreTable) -> SkewMoments | None:
@@ -216,11 +218,11 @@ def table_acceleration(measure: MeasureLike, table: ScoreTable, max_weight: floa
     assert measure.definition.area is not None
     if not table.has_weights:
         return table.acceleration(measure.definition.area.name)
-    by_cell, se = influence(measure, table), standard_error(measure, table)
-    if by_cell is None or se is None:
+    score_influence, se = influence(measure, table), standard_error(measure, table)
+    if score_influence is None or se is None:
         return None
-    furthest = max(float(np.abs(values).max(initial=0.0)) for values in by_cell)
-    return 0.0 if furthest * max_weight < FEW_DECIDE / 2 * se else None
+    max_influence = max(float(np.abs(values).max(initial=0.0)) for values in score_influence)
+    return 0.0 if max_influence * max_weight < FEW_DECIDE / 2 * se else None
 
 
 def _few_beyond(measure: MeasureLike, table: ScoreTable) -> str:
@@ -325,11 +327,11 @@ class _ScoreEstimate:
     def _separated_interval(self, level: float) -> Interval:
         clusters, area = self.rows.clusters, self.measure.definition.area
         assert clusters is not None
-        inside = (self.value - area.shift) / area.scale
-        if inside not in (0.0, 1.0):
+        auc = (self.value - area.shift) / area.scale
+        if auc not in (0.0, 1.0):
             return intervals.no_interval("none", "too_few_clusters")
         return _transform_interval(
-            area, clusters.separated_interval(inside, self.rows.positive, level)
+            area, clusters.separated_interval(auc, self.rows.positive, level)
         )
 
     def _obuchowski(self, level: float) -> Interval:

@@ -180,15 +180,17 @@ class SimplifiedSilhouettes:
         It is the centre of the cluster of the point. The mean is that of all points, or of a
         cluster; the values are multiplied by their number.
         """
-        pull = self.pull(cluster_index) if self.pulled is None else self.pulled
+        center_derivatives = self.pull(cluster_index) if self.pulled is None else self.pulled
         size = np.maximum(self.sizes - 1, 1.0)[self.cluster]
-        off = self.points - self.centers[self.cluster]
-        return np.asarray(np.einsum("ij,ij->i", off, pull[self.cluster]) / size)
+        deviations = self.points - self.centers[self.cluster]
+        return np.asarray(
+            np.einsum("ij,ij->i", deviations, center_derivatives[self.cluster]) / size
+        )
 
     def pull(self, cluster_index: int | None) -> FloatArray:
         """Return the derivatives of the sum of silhouettes by the centers."""
         own_distances, other_distances, nearest_cluster = self.nearest
-        pull = np.zeros_like(self.centers)
+        derivatives = np.zeros_like(self.centers)
         rows = slice(None) if cluster_index is None else self.cluster == cluster_index
         for slope, group, distances in zip(
             slopes(own_distances, other_distances),
@@ -196,10 +198,16 @@ class SimplifiedSilhouettes:
             (own_distances, other_distances),
             strict=True,
         ):
-            pace = np.divide(slope, distances, out=np.zeros_like(slope), where=distances > 0)[rows]
-            towards = (self.centers[group[rows]] - self.points[rows]) * pace[:, None]
-            pull += cluster_sums(np.nan_to_num(towards), group[rows], len(self.sizes))
-        return pull
+            slope_per_distance = np.divide(
+                slope, distances, out=np.zeros_like(slope), where=distances > 0
+            )[rows]
+            point_derivatives = (
+                self.centers[group[rows]] - self.points[rows]
+            ) * slope_per_distance[:, None]
+            derivatives += cluster_sums(
+                np.nan_to_num(point_derivatives), group[rows], len(self.sizes)
+            )
+        return derivatives
 
 
 def silhouette_values(own_distances: FloatArray, other_distances: FloatArray) -> FloatArray:
@@ -216,15 +224,17 @@ def slopes(own_distances: FloatArray, other_distances: FloatArray) -> tuple[Floa
     Both are 0 for a point that is alone in its cluster.
     """
     with np.errstate(all="ignore"):  # distances may be too small to divide by
-        to_own = np.where(
+        own_derivatives = np.where(
             own_distances < other_distances,
             -1 / other_distances,
             -other_distances / own_distances**2,
         )
-        to_other = np.where(
+        other_derivatives = np.where(
             own_distances < other_distances, own_distances / other_distances**2, 1 / own_distances
         )
-    return np.nan_to_num(to_own, posinf=0, neginf=0), np.nan_to_num(to_other, posinf=0, neginf=0)
+    return np.nan_to_num(own_derivatives, posinf=0, neginf=0), np.nan_to_num(
+        other_derivatives, posinf=0, neginf=0
+    )
 
 
 @dataclass(frozen=True, eq=False)

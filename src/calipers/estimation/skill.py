@@ -56,9 +56,11 @@ class ConstantPrediction:
 
         def replicates() -> FloatArray:
             """Return replicates with their own class proportions; NaN for a single class."""
-            present = np.flatnonzero(self.proportions)
-            at_once = max(1, _AT_ONCE // len(self.truth))
-            blocks = [present[i : i + at_once] for i in range(0, len(present), at_once)]
+            class_indices = np.flatnonzero(self.proportions)
+            block_size = max(1, _AT_ONCE // len(self.truth))
+            blocks = [
+                class_indices[i : i + block_size] for i in range(0, len(class_indices), block_size)
+            ]
             proportions = np.hstack([self._means(self.truth[:, None] == block) for block in blocks])
             multiclass_mask = proportions.max(axis=1) < 1 - 1e-12  # 1 but for rounding
             return np.where(multiclass_mask, constant_loss(proportions, str(loss)), np.nan)
@@ -88,10 +90,12 @@ def estimate_skill(
 
     It is negative if the constant prediction is better.
     """
-    c, rows = constant, len(values)
-    observed = estimate_mean_loss(loss, values, c.weight, c.clusters, c.settings)
-    reference = c.point_estimate(loss)
-    reason = _undefined_reason(c.proportions, observed.value)
+    prediction, rows = constant, len(values)
+    observed = estimate_mean_loss(
+        loss, values, prediction.weight, prediction.clusters, prediction.settings
+    )
+    reference = prediction.point_estimate(loss)
+    reason = _undefined_reason(prediction.proportions, observed.value)
     slopes = [0.0, 0.0] if reason else _slopes(observed.value, reference.value)
     return apply_function(
         lambda observed, reference: 1 - observed / reference,

@@ -54,8 +54,8 @@ class RankedClasses:
 
     def _credit(self, measure: Any) -> FloatArray:
         """Return the credit of the rows of each cell."""
-        above, others = np.unravel_index(self.cells.cell_index, self.cells.shape)
-        credit: FloatArray = measure.losses(above, others)
+        above, tied = np.unravel_index(self.cells.cell_index, self.cells.shape)
+        credit: FloatArray = measure.losses(above, tied)
         return credit
 
     def influence(self, measure: MeasureLike, total: ClassRanks | None = None) -> Influence:
@@ -108,8 +108,8 @@ def estimate_from_statistic(
     A proportion, where every row is right or wrong, has the limits of independent rows.
     """
     value, definition = float(measure.apply(ranks)), measure.definition
-    above, others = np.nonzero(ranks.counts)
-    credit = measure.losses(above, others)
+    above, tied = np.nonzero(ranks.counts)
+    credit = measure.losses(above, tied)
     is_proportion = not ((credit > 0) & (credit < 1)).any()
     size = float(ranks.total**2 / ranks.squares.sum()) if is_proportion and len(above) else 0.0
     return PointEstimate(

@@ -225,8 +225,10 @@ class TopicIntervals:
         if self.topics.summary.formula is not None:
             limits = np.array([np.fmin(limits[0], values.min()), np.fmax(limits[1], values.max())])
         middle = float(np.median(values))
-        reach = bayesian_bootstrap.reach(values - middle)
-        low, high = np.where(np.isfinite(limits), limits, (middle - reach, middle + reach)).tolist()
+        distance = bayesian_bootstrap.reach(values - middle)
+        low, high = np.where(
+            np.isfinite(limits), limits, (middle - distance, middle + distance)
+        ).tolist()
         return low, high
 
     def _bayesian(self, level: float) -> Interval:
@@ -292,8 +294,8 @@ class TopicIntervals:
         return intervals.bootstrap_t(self._mean, self._se, means, errors, level)
 
     def _bca(self, level: float) -> Interval:
-        accelerated = intervals.acceleration(self._deviations)
-        return intervals.bca(self._mean, self.draw_replicates()[0][:, 0], accelerated, level)
+        acceleration = intervals.acceleration(self._deviations)
+        return intervals.bca(self._mean, self.draw_replicates()[0][:, 0], acceleration, level)
 
     def _pooled_bca(self, level: float) -> Interval:
         columns, n = self._weighted_columns, len(self.topics.columns)
@@ -392,22 +394,22 @@ def _function_t(
 ) -> Interval:
     from calipers import _core
 
-    n, width = columns.shape
+    n, n_columns = columns.shape
     center = columns.mean(axis=0)
     deviations = columns - center  # so that squares keep their digits
-    first, second = np.triu_indices(width)
+    first, second = np.triu_indices(n_columns)
     moment_columns = np.column_stack([deviations, deviations[:, first] * deviations[:, second]])
     means, _ = _core.bootstrap_means(moment_columns, settings.seed, settings.n_resamples)
 
     def errors(shifts: FloatArray, products: FloatArray) -> FloatArray:
         slopes = _summary_derivatives(summary, center + shifts)
-        twice = np.where(first == second, 1.0, 2.0) * slopes[:, first] * slopes[:, second]
-        spread = (twice * (products - shifts[:, first] * shifts[:, second])).sum(axis=1)
+        coefficients = np.where(first == second, 1.0, 2.0) * slopes[:, first] * slopes[:, second]
+        spread = (coefficients * (products - shifts[:, first] * shifts[:, second])).sum(axis=1)
         return np.asarray(np.sqrt(np.maximum(spread, 0.0) / (n - 1)))
 
-    shifts, products = means[:, :width], means[:, width:]
-    no_shift = np.zeros((1, width))
-    se = float(errors(no_shift, moment_columns[:, width:].mean(axis=0)[None])[0])
+    shifts, products = means[:, :n_columns], means[:, n_columns:]
+    no_shift = np.zeros((1, n_columns))
+    se = float(errors(no_shift, moment_columns[:, n_columns:].mean(axis=0)[None])[0])
     replicates = summary.summarize_means(center + shifts, n)
     return intervals.bootstrap_t(value, se, replicates, errors(shifts, products), level)
 
@@ -558,8 +560,8 @@ class _SignFlips:
     def test(self, index: int, alternative: str) -> paired_tests.TestResult:
         """Return the test of one difference."""
         if alternative not in self._tests:
-            table, tries = np.column_stack(self.differences), n_randomizations(self.settings)
-            tests = paired_tests.randomization(table, tries, self.settings.seed, alternative)
+            table, n_resamples = np.column_stack(self.differences), n_randomizations(self.settings)
+            tests = paired_tests.randomization(table, n_resamples, self.settings.seed, alternative)
             self._tests[alternative] = tests
         return self._tests[alternative][index]
 
@@ -578,14 +580,15 @@ class _EstimatePair:
     @classmethod
     def from_estimates(cls, first: PointEstimate, second: PointEstimate) -> _EstimatePair:
         """Create the pair; topics on which either is undefined have no value."""
-        ours, theirs = first.joint_distribution, second.joint_distribution
-        assert isinstance(ours, TopicRows)
-        assert isinstance(theirs, TopicRows)
-        absent_mask = ~(ours.defined_mask & theirs.defined_mask)
+        first_topics, second_topics = first.joint_distribution, second.joint_distribution
+        assert isinstance(first_topics, TopicRows)
+        assert isinstance(second_topics, TopicRows)
+        absent_mask = ~(first_topics.defined_mask & second_topics.defined_mask)
         a, b = (
-            topics.summary.columns(*_drop_topics(absent_mask, topics)) for topics in (ours, theirs)
+            topics.summary.columns(*_drop_topics(absent_mask, topics))
+            for topics in (first_topics, second_topics)
         )
-        return cls(first, second, ours.summary, a, b, ours.importance)
+        return cls(first, second, first_topics.summary, a, b, first_topics.importance)
 
     @cached_property
     def defined_mask(self) -> Any:
@@ -615,23 +618,27 @@ class _EstimatePair:
 
     def drawn_columns(self) -> list[FloatArray]:
         """Return the columns to resample."""
-        of_means = self.summary.kind in ("mean", "sum")
-        return [self.differences] if of_means else [*self.a, *self.b]
+        is_mean = self.summary.kind in ("mean", "sum")
+        return [self.differences] if is_mean else [*self.a, *self.b]
 
     def difference(self, draws: TopicReplicates, signs: _SignFlips, index: int) -> PointEstimate:
         """Return the difference, with its replicates and its test at index ``index``."""
         a, b = (np.column_stack(columns)[self.defined_mask] for columns in (self.a, self.b))
         defined_mask, n = self.defined_mask, len(a)
         importance = None if self.importance is None else self.importance[defined_mask]
-        ours, theirs = self.law, self.second.joint_distribution
-        assert isinstance(theirs, TopicRows)
+        first_topics, second_topics = self.law, self.second.joint_distribution
+        assert isinstance(second_topics, TopicRows)
         shared: dict[str, Any] = {
             "undefined": self.first.undefined,
-            "signs": lambda: count_signs((ours.values - theirs.values)[defined_mask]),
-            "is_binary": ours.measure.definition.proportion_of == "topics",
+            "signs": lambda: count_signs(
+                (first_topics.values - second_topics.values)[defined_mask]
+            ),
+            "is_binary": first_topics.measure.definition.proportion_of == "topics",
             "sizes": lambda: (Moments.from_rows(a[:, 0], importance).effective_size,),
             "clusters": self.clusters,
-            "order": None if ours.order is None else ours.order.take_rows(defined_mask),
+            "order": None
+            if first_topics.order is None
+            else first_topics.order.take_rows(defined_mask),
         }
         if n == 0:
             return self.first.difference(self.second, n=n, value=np.nan, **shared)
@@ -642,7 +649,7 @@ class _EstimatePair:
             )
         else:
             difference_fields = self._function_fields(a, b, importance, draws, signs, index)
-        if ours.clusters is not None or ours.order is not None:
+        if first_topics.clusters is not None or first_topics.order is not None:
             difference_fields |= self._dependent_fields(a, b)
         return self.first.difference(self.second, n=n, **shared, **difference_fields)
 
@@ -685,20 +692,20 @@ class _EstimatePair:
         self, units: UnitValues, draws: TopicReplicates, signs: _SignFlips, index: int
     ) -> dict[str, Any]:
         """Return the parts of a difference of means, or sums."""
-        scale = len(units.values) if self.summary.kind == "sum" else 1
+        factor = len(units.values) if self.summary.kind == "sum" else 1
 
         def studentized() -> tuple[float, FloatArray, FloatArray]:
             means, errors = draws.get(index)
             return units.error.se, means[:, 0], errors[:, 0]
 
         return {
-            "value": units.mean * scale,
+            "value": units.mean * factor,
             "units": units,
-            "factor": scale,
+            "factor": factor,
             "error": lambda: StandardError(
-                units.error.se * scale, "Student t", units.error.degrees
+                units.error.se * factor, "Student t", units.error.degrees
             ),
-            "replicates": lambda: draws.get(index)[0][:, 0] * scale,
+            "replicates": lambda: draws.get(index)[0][:, 0] * factor,
             "studentized_replicates": studentized,
             "permutation_test": lambda alternative: signs.test(index, alternative),
         }
@@ -741,13 +748,13 @@ class _EstimatePair:
                 "value_is_unit_mean": False,
                 "permutation_test": lambda alternative: signs.test(index, alternative),
             }
-        tries, (first, second) = n_randomizations(settings), (a, b)
+        n_resamples, (first, second) = n_randomizations(settings), (a, b)
         if importance is not None:
             first, second = (table * importance[:, None] for table in (a, b))
         return {
             **difference_fields,
             "permutation_test": lambda alternative: paired_tests.swapped_ratios(
-                first, second, tries, settings.seed, alternative, summary.formula
+                first, second, n_resamples, settings.seed, alternative, summary.formula
             ),
         }
 

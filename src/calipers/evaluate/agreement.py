@@ -218,15 +218,17 @@ def agreement(
     sets = dict(raters) if isinstance(raters, Mapping) else {ALL_RATERS: raters}
     if not sets:
         raise InputError("raters: an empty dict, expected sets of raters by name")
-    of_items = {role: arguments[role] for role in (*OF_ROWS, "cost")}
-    of_items["slices"] = slice_columns(slices)
-    others = {name: role for role, columns in of_items.items() for name in flatten_names(columns)}
+    item_columns = {role: arguments[role] for role in (*OF_ROWS, "cost")}
+    item_columns["slices"] = slice_columns(slices)
+    role_by_column = {
+        name: role for role, columns in item_columns.items() for name in flatten_names(columns)
+    }
     rating_options = _RatingOptions(
-        sets, scale, order, {"item": item, "rater": rater, "rating": rating}, others
+        sets, scale, order, {"item": item, "rater": rater, "rating": rating}, role_by_column
     )
-    by_engine = engine is not None or rater is None
+    may_be_streamed = engine is not None or rater is None
     table = arguments["data"]
-    if by_engine and is_streamed(engine, memory, table, rating_options.needed(table)):
+    if may_be_streamed and is_streamed(engine, memory, table, rating_options.needed(table)):
         return rating_options.in_batches(arguments)
     return rating_options.evaluate(arguments)
 

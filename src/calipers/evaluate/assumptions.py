@@ -50,32 +50,42 @@ def design_from_assumptions(
         parsed_measure.definition.interval,
         str(parsed_measure),
     )
-    compared = goal in ("difference", "margin")
+    is_difference = goal in ("difference", "margin")
     unit = "topics" if definition.reads == "rankings" else "rows"
     if "sd" in assumed:
         _check(name, assumed, unused=("discordant", "prevalence"))
         _check_spread(
-            parsed_measure, assumed, of_differences="correlation" not in assumed and compared
+            parsed_measure, assumed, of_differences="correlation" not in assumed and is_difference
         )
-        mean = _mean_design(assumed, compared or goal == "size", paired, test, systems)
+        mean = _mean_design(assumed, is_difference or goal == "size", paired, test, systems)
         return MeasureVarianceModel(name, mean, unit, 1.0, assumed)
     if test != "t" or systems != 2:
         raise InputError(f"test={test!r} with {systems} systems is a test of means: give sd=")
-    margin = None if parsed_measure.average in ("macro", "weighted") else definition.proportion_of
+    denominator = (
+        None if parsed_measure.average in ("macro", "weighted") else definition.proportion_of
+    )
     design: VarianceModel
-    if margin is not None:
-        design, unknown = _proportion_design(name, assumed, compared, paired), "discordant"
+    if denominator is not None:
+        design, dependence_name = (
+            _proportion_design(name, assumed, is_difference, paired),
+            "discordant",
+        )
     elif kind in ("auc", "pr_logit"):
-        design, unknown = _auc_design(name, kind, assumed, compared, paired), "correlation"
-        margin = "positive" if kind == "pr_logit" else None
+        design, dependence_name = (
+            _auc_design(name, kind, assumed, is_difference, paired),
+            "correlation",
+        )
+        denominator = "positive" if kind == "pr_logit" else None
     else:
         raise InputError(
             f"there is no formula for {name} from assumed numbers: give a pilot evaluation, or "
             "sd=, its standard error times the square root of the number of units"
         )
-    unit, proportion = (unit, 1.0) if margin is None else _count_unit(margin, unit, assumed)
-    assumes_independence = compared and paired and unknown not in assumed
-    notes = (INDEPENDENT.format(unknown),) if assumes_independence else ()
+    unit, proportion = (
+        (unit, 1.0) if denominator is None else _count_unit(denominator, unit, assumed)
+    )
+    assumes_independence = is_difference and paired and dependence_name not in assumed
+    notes = (INDEPENDENT.format(dependence_name),) if assumes_independence else ()
     return MeasureVarianceModel(name, design, unit, proportion, assumed, notes=notes)
 
 
@@ -97,9 +107,12 @@ def _check_spread(measure: Measure, assumed: Mapping[str, float], *, of_differen
     value = assumed.get("value", NAN)
     if not (math.isnan(value) or low <= value <= high):
         raise InputError(f"value is {value}, but {measure} lies between {low:g} and {high:g}")
-    of_units = {measure.definition.reads == "rankings", measure.definition.row_formula is not None,
-                measure.definition.proportion_of is not None}  # fmt: skip
-    if math.isinf(high - low) or True not in of_units or measure.definition.summary != "mean":
+    is_mean_of_units = (
+        measure.definition.reads == "rankings"
+        or measure.definition.row_formula is not None
+        or measure.definition.proportion_of is not None
+    )
+    if math.isinf(high - low) or not is_mean_of_units or measure.definition.summary != "mean":
         return
     max_sd, reason = (high - low) / 2, f"{measure} lies between {low:g} and {high:g}"
     if of_differences:
@@ -157,11 +170,11 @@ def _auc_design(
     value = assumed["value"]
     if not 0 < value < 1:
         raise InputError(f"value is {value}, expected between 0 and 1")
-    pair = compared or not paired or "correlation" in assumed
+    is_difference = compared or not paired or "correlation" in assumed
     correlation = assumed.get("correlation", 0.0)
     if kind == "pr_logit":
         return AreaVarianceModel(
-            value, sample_size.pr_auc_error, "Boyd-Eng-Page", pair, correlation
+            value, sample_size.pr_auc_error, "Boyd-Eng-Page", is_difference, correlation
         )
     _check(name, assumed, ("prevalence",))
     prevalence = assumed["prevalence"]
@@ -169,7 +182,7 @@ def _auc_design(
         value,
         lambda a, n: sample_size.auc_error(a, prevalence, n),
         "Hanley-McNeil",
-        pair,
+        is_difference,
         correlation,
         normal_at=lambda a, n: sample_size.normal_auc_error(a, prevalence, n),
     )

@@ -56,12 +56,12 @@ def out_of_bag_value(
     about .8 on 200 rows, similar or not) the mean value was within .003 of the truth, and the
     interval covered it in 95% to 100%.
     """
-    random = np.random.Generator(np.random.Philox(seed))
+    rng = np.random.Generator(np.random.Philox(seed))
     out_of_bag, chosen = [], []
     n_in_bag = min(max(round(IN_BAG_PROPORTION * units), 1), units - 1)
     for _ in range(draws):
         mask = np.zeros(units, np.bool_)
-        mask[random.permutation(units)[:n_in_bag]] = True
+        mask[rng.permutation(units)[:n_in_bag]] = True
         in_bag = values(mask)
         if np.isnan(in_bag).all():
             continue
@@ -70,8 +70,8 @@ def out_of_bag_value(
         if value == value:
             out_of_bag.append(value)
             chosen.append(best)
-    candidates = len(values(np.ones(units, np.bool_)))
-    frequencies = np.bincount(chosen, minlength=candidates) / max(len(chosen), 1)
+    n_candidates = len(values(np.ones(units, np.bool_)))
+    frequencies = np.bincount(chosen, minlength=n_candidates) / max(len(chosen), 1)
     if len(out_of_bag) < 0.95 * draws:
         missing = Interval(np.nan, np.nan, "none", "undefined_replicates")
         return OutOfBagValue(np.nan, missing, frequencies)
@@ -152,30 +152,30 @@ def best_system(
         raise InputError(f"n_resamples is {n_resamples}, expected 20 or more")
     if seed < 0:
         raise InputError(f"seed is {seed}, expected 0 or more")
-    by_name = {
+    measures_by_name = {
         str(m): m for m in evaluation.sources.measures if m.definition.higher_is_better is not None
     }
-    if not by_name:
+    if not measures_by_name:
         raise InputError("no measure has a direction in which values are better")
-    name = next(iter(by_name)) if measure is None else measure
-    if name not in by_name:
-        raise InputError(f"measure {name!r}; {did_you_mean(name, by_name)}")
+    name = next(iter(measures_by_name)) if measure is None else measure
+    if name not in measures_by_name:
+        raise InputError(f"measure {name!r}; {did_you_mean(name, measures_by_name)}")
     apparent = {e.system: e for e in evaluation if e.measure == name}
     if len(apparent) < 2:
         raise InputError("there is one system, expected two or more to choose from")
-    is_higher_better = bool(by_name[name].definition.higher_is_better)
+    is_higher_better = bool(measures_by_name[name].definition.higher_is_better)
     sign = 1 if is_higher_better else -1
     if getattr(evaluation.sources, "has_separate_rows", False):
         raise InputError(
             "the best system is chosen on resampled rows of all systems, and confusion matrices "
             "have no rows in common; give counts of the predictions of all systems together"
         )
-    if by_name[name].definition.summary == "sum":
+    if measures_by_name[name].definition.summary == "sum":
         raise InputError(
             f"{name} is a sum over {next(iter(apparent.values())).unit}, whose value on those that "
             "are not drawn is not comparable; expected a mean"
         )
-    units, values = _drawn_from(evaluation, by_name[name], list(apparent))
+    units, values = _drawn_from(evaluation, measures_by_name[name], list(apparent))
     if units < 3:
         raise InputError(f"there are {units} units, expected three or more")
     out_of_bag = out_of_bag_value(
@@ -233,8 +233,8 @@ def _drawn_from(
             f"{measure}: the best system is chosen on resampled rows, which an evaluation in "
             "batches does not have; evaluate with engine='memory'"
         )
-    plain = replace(sources.settings, interval="none", methods=())
-    outputs = [sources.by_name[system].with_settings(plain) for system in systems]
+    settings = replace(sources.settings, interval="none", methods=())
+    outputs = [sources.by_name[system].with_settings(settings) for system in systems]
     clusters = getattr(outputs[0], "clusters", None)
     code = np.arange(outputs[0].n_rows) if clusters is None else np.asarray(clusters.code)
 

@@ -233,33 +233,43 @@ def classification(
             source.stream, positive, labels, threshold, undefined
         )
         return replace(source, stream=columns).evaluate(problem)
-    gathered = source.rows
-    input_columns, of_systems, notes = columns_from_matrix(gathered.columns, labels, rows, positive)
+    memory_columns = source.rows
+    input_columns, system_index, notes = columns_from_matrix(
+        memory_columns.columns, labels, rows, positive
+    )
     if is_distribution(input_columns["truth"]):
         from calipers.evaluation.problems.soft_labels import SoftLabelProblem, n_rows
 
         unused = {kind: input_columns[kind] for kind in ("predicted", "score")}
         unused |= {"positive": positive, "threshold": threshold}
-        soft = SoftLabelProblem.from_columns(
+        soft_problem = SoftLabelProblem.from_columns(
             input_columns["truth"], labels, input_columns["probability"], unused
         )
-        number = n_rows(input_columns["truth"])
-        return evaluate_rows(soft, Table.from_columns(gathered, input_columns, number), options)
+        n_soft_rows = n_rows(input_columns["truth"])
+        return evaluate_rows(
+            soft_problem, Table.from_columns(memory_columns, input_columns, n_soft_rows), options
+        )
     encoded_truth = encode_labels(input_columns["truth"], "truth")
     table = Table.from_columns(
-        gathered,
+        memory_columns,
         {**input_columns, "truth": encoded_truth},
         len(encoded_truth.codes),
         notes=notes,
-        of_systems=of_systems,
+        of_systems=system_index,
     )
     # A matrix of text classes has the order of whatever tabulated it, which sorts.
-    ordered = labels is not None or (encoded_truth.ordered and confusion is None)
+    has_ordered_classes = labels is not None or (encoded_truth.ordered and confusion is None)
     labels = models.labels(encoded_truth, positive) if labels is None else labels
     if labels is None:
         check_classes(encoded_truth, table.batch.frequencies.number)
     problem, coded_columns = _problem_from_rows(
-        encoded_truth, table.batch.columns, positive, labels, threshold, undefined, ordered=ordered
+        encoded_truth,
+        table.batch.columns,
+        positive,
+        labels,
+        threshold,
+        undefined,
+        ordered=has_ordered_classes,
     )
     batch = replace(table.batch, columns=coded_columns)
     return evaluate_rows(problem, replace(table, batch=batch), options)

@@ -85,24 +85,24 @@ def bootstrap_stability(
     points, n, k = system.points, system.n_rows, len(system.names)
     if points is None:
         raise InputError(f"{system.name}: recluster= needs {system.needs['points'][1]}")
-    random = np.random.Generator(np.random.Philox(system.settings.seed))
-    jaccard, rand, ari = (
+    rng = np.random.Generator(np.random.Philox(system.settings.seed))
+    jaccard, ari_values, ari = (
         np.full((n_reclusterings, k), np.nan),
         np.zeros(n_reclusterings),
         parse("ARI", "partitions"),
     )
     for b in range(n_reclusterings):
-        rows = np.unique(random.integers(0, n, n))
+        rows = np.unique(rng.integers(0, n, n))
         encoded = encode_labels(np.asarray(recluster(points[rows])), "what recluster= gave")
         check_length(encoded.codes, len(rows), "what recluster= gave", "the points drawn are")
         original, code = system.cluster[rows], np.asarray(encoded.codes, np.int64)
         table = ContingencyTable.from_codes(original, code, system.names, encoded.names)
-        rand[b] = ari.apply(table)
+        ari_values[b] = ari.apply(table)
         jaccard[b] = _max_jaccard(original, code, k, encoded.names)
     defined_mask = np.isfinite(jaccard)
     with np.errstate(invalid="ignore"):
         mean = np.where(defined_mask, jaccard, 0.0).sum(axis=0) / defined_mask.sum(axis=0)
-    return Stability(system.names, mean, float(rand.mean()), n_reclusterings)
+    return Stability(system.names, mean, float(ari_values.mean()), n_reclusterings)
 
 
 def _max_jaccard(
@@ -303,7 +303,7 @@ def clustering(
     if distances is not None and missing != "error":
         raise InputError("distances= has all points; missing='drop' requires features=")
     columns = source.rows.columns
-    truth, cut_by = columns.get("truth"), columns["slices"]
+    truth, columns_by_slice = columns.get("truth"), columns["slices"]
     encoded, rows = _encode_clusterings(columns["labels"], noise, baseline)
     repeats, notes, clusters = drop_noise(
         encoded, noise, RowRepeats.from_counts(columns["count"], rows)
@@ -323,9 +323,13 @@ def clustering(
     )
     if "distances" in geometry:
         default_names = (*default_names, "silhouette")
-    default_names = AGAINST_TRUTH if cut_by else default_names or AGAINST_TRUTH
-    chosen = select_measures(measures, default_names, "clustering")
-    _check(chosen, {name for _, names in clusters.values() for name in names}, sliced=bool(cut_by))
+    default_names = AGAINST_TRUTH if columns_by_slice else default_names or AGAINST_TRUTH
+    selected_measures = select_measures(measures, default_names, "clustering")
+    _check(
+        selected_measures,
+        {name for _, names in clusters.values() for name in names},
+        sliced=bool(columns_by_slice),
+    )
     shared = {
         **truth_fields,
         **geometry,
@@ -336,22 +340,24 @@ def clustering(
             n: Clustering(n, *cluster_fields, settings, **shared)
             for n, cluster_fields in clusters.items()
         },
-        chosen,
+        selected_measures,
     )
     for name, function in clustering_functions(recluster, systems).items():
         stability = bootstrap_stability(systems[name], function, n_reclusterings)
         systems[name] = replace(systems[name], stability=stability)
         notes.append(stability_note(systems[name]))
-    plain = dict.fromkeys(m.plain for m in chosen if m.definition.reads == "distances")
-    problem = ClusteringProblem(noise if notes else None, tuple(plain), per_point)
+    silhouette_measures = dict.fromkeys(
+        m.plain for m in selected_measures if m.definition.reads == "distances"
+    )
+    problem = ClusteringProblem(noise if notes else None, tuple(silhouette_measures), per_point)
     return evaluate_systems(
         problem,
         systems,
-        chosen,
+        selected_measures,
         options,
-        slices=repeats.sliced(cut_by),
+        slices=repeats.sliced(columns_by_slice),
         row_info=repeats.row_info(source.rows),
-        notes=[*source.rows.notes, *notes, *clustering_notes(systems, plain)],
+        notes=[*source.rows.notes, *notes, *clustering_notes(systems, silhouette_measures)],
     )
 
 

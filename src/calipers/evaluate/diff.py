@@ -114,9 +114,9 @@ def diff_evaluations(
             f"the evaluations are of {before.task} and {after.task}; expected the same task"
         )
     pairs = _pairs(before.systems, after.systems)
-    tested, reasons = _tested_differences(before, after, pairs)
+    differences, reasons = _tested_differences(before, after, pairs)
     changes = [
-        MeasureChange(_format_rename(old, new), measure, then, now, tested.get((new, measure)))
+        MeasureChange(_format_rename(old, new), measure, then, now, differences.get((new, measure)))
         for old, new in pairs.items()
         for measure, then, now in _estimates(before, after, old, new)
     ]
@@ -220,14 +220,20 @@ def _paired_differences(
     if not measures:
         return ()
     topics = after.predictions.ids
-    now = StoredSystem(new, after.predictions.systems[new], after.predictions, "the second")
-    new_statistics = now.statistics({measure.definition.statistic for measure in measures}, topics)
-    recalled = StoredSystem(_THEN, before.predictions.systems[old], before.predictions, "the first")
-    recalled.check_common(after.predictions.common)
+    stored_after = StoredSystem(
+        new, after.predictions.systems[new], after.predictions, "the second"
+    )
+    new_statistics = stored_after.statistics(
+        {measure.definition.statistic for measure in measures}, topics
+    )
+    stored_before = StoredSystem(
+        _THEN, before.predictions.systems[old], before.predictions, "the first"
+    )
+    stored_before.check_common(after.predictions.common)
     settings = _settings(after)
     scores = TopicScores.from_systems(
         topics,
-        {_THEN: recalled.to_statistics(new_statistics, topics), _NOW: new_statistics},
+        {_THEN: stored_before.to_statistics(new_statistics, topics), _NOW: new_statistics},
         measures,
         settings,
         zero=after.provenance["conventions"].get("undefined") == "zero",

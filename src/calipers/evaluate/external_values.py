@@ -108,15 +108,16 @@ def from_values(
     (0.4667, 2, 1)
     """
     settings = make_settings(interval, level, n_resamples, seed)
-    read = read_values(values, measure, unit=unit)
-    better, notes = directions(read.measures, lower_is_better)
+    external_values = read_values(values, measure, unit=unit)
+    higher_is_better, notes = directions(external_values.measures, lower_is_better)
     tables = {
-        s: np.column_stack(list(by_measure.values())) for s, by_measure in read.values.items()
+        s: np.column_stack(list(by_measure.values()))
+        for s, by_measure in external_values.values.items()
     }
     all_values = np.concatenate(list(tables.values()))
-    chosen = [
+    measures = [
         _measure(name, higher, all_values[:, index])
-        for index, (name, higher) in enumerate(better.items())
+        for index, (name, higher) in enumerate(higher_is_better.items())
     ]
     reasons = {
         system: [
@@ -126,19 +127,29 @@ def from_values(
         for system, table in tables.items()
     }
     singular = unit.removesuffix("s")
-    numbered = read.units == tuple(str(index + 1) for index in range(len(read.units)))
-    weights = unit_weights(weight, read.units, unit=singular, in_order=numbered)
+    is_numbered = external_values.units == tuple(
+        str(index + 1) for index in range(len(external_values.units))
+    )
+    weights = unit_weights(weight, external_values.units, unit=singular, in_order=is_numbered)
     source = TopicScores(
-        read.units, chosen, tables, reasons, {name: {} for name in tables}, settings, unit
+        external_values.units,
+        measures,
+        tables,
+        reasons,
+        {name: {} for name in tables},
+        settings,
+        unit,
     ).with_columns(UnitColumns(weights))
-    costs, of_costs = read_topic_costs(cost, read.units, tuple(tables), unit=singular)
+    costs, cost_origins = read_topic_costs(
+        cost, external_values.units, tuple(tables), unit=singular
+    )
     return source.evaluation(
         "values",
         {"unit": unit},
-        [*read.origins, *of_costs],
+        [*external_values.origins, *cost_origins],
         costs=costs,
         comparison=default_comparison(source, baseline, settings, primary, compare=compare),
-        definitions=glossary(m for m in chosen if not isinstance(m, _ExternalMeasure)),
+        definitions=glossary(m for m in measures if not isinstance(m, _ExternalMeasure)),
         notes=notes,
     )
 
@@ -252,10 +263,10 @@ def _ranking_measure(name: str, values: FloatArray) -> Measure | None:
         return None
     definition = measure.definition
     low, high = definition.range
-    within = bool(((values >= low) & (values <= high)).all())
-    if definition.summary == "geometric" and not within:
+    is_within = bool(((values >= low) & (values <= high)).all())
+    if definition.summary == "geometric" and not is_within:
         raise InputError(f"{name} is a geometric mean; expected values from {low:g} to {high:g}")
-    if definition.summary not in ("mean", "geometric") or not within:
+    if definition.summary not in ("mean", "geometric") or not is_within:
         return None
     if definition.proportion_of == "topics" and not np.isin(values, (0.0, 1.0)).all():
         return None

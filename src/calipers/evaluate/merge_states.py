@@ -167,8 +167,10 @@ def _problem(plan: Mapping[str, Any]) -> Problem:
     if plan["task"] == MultilabelProblem.kind:
         return MultilabelProblem(names, plan["separator"], plan["threshold"], undefined)
     if plan["task"] == BinaryProblem.kind:
-        low, high = names
-        return BinaryProblem((low, high), plan["known"], plan["threshold"], stated, undefined)
+        negative, positive = names
+        return BinaryProblem(
+            (negative, positive), plan["known"], plan["threshold"], stated, undefined
+        )
     return MulticlassProblem(names, plan.get("ordered", stated), stated, undefined)
 
 

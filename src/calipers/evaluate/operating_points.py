@@ -120,12 +120,12 @@ def operating_point(
     defaults: dict[str, Any] = {} if prevalence is None else {"prevalence": prevalence}
     if costs is not None:
         defaults |= {"cost_fp": float(costs[0]), "cost_fn": float(costs[1])}
-    chosen = ThresholdRule.parse(rule, defaults)
+    threshold_rule = ThresholdRule.parse(rule, defaults)
     if measures is None:
-        is_count_measure = chosen.measure.definition.statistic is ConfusionMatrix
+        is_count_measure = threshold_rule.measure.definition.statistic is ConfusionMatrix
         measures = [
-            *([chosen.measure] if is_count_measure else []),
-            *(b.measure for b in chosen.bounds),
+            *([threshold_rule.measure] if is_count_measure else []),
+            *(b.measure for b in threshold_rule.bounds),
         ]
         measures += [parse(name, "counts") for name in OF_COUNTS]
         if prevalence is not None:
@@ -133,7 +133,7 @@ def operating_point(
             measures += [parse(f"{name}={prevalence}", "counts") for name in adjusted_names]
     return classification(
         **columns,
-        threshold=chosen,
+        threshold=threshold_rule,
         measures=measures,
         curves=False,
         interval=interval,
@@ -157,7 +157,7 @@ def _system_columns(evaluation: Evaluation, name: str | None) -> dict[str, Any]:
     return {
         "truth": names[output.labels.positive.astype(np.intp)],
         "positive": output.labels.names[1],
-        "score": {each.name: each.score for each in scored},
+        "score": {scored_output.name: scored_output.score for scored_output in scored},
         "weight": output.weight,
         "cluster": None if output.clusters is None else output.clusters.code,
     }
@@ -245,9 +245,9 @@ def rule_in_rule_out(
         "specificity": {f"NPV{suffix}": npv, "recall": sensitivity},
     }
     evaluations: list[Evaluation | None] = []
-    for best, limits in bounds.items():
-        conditions = [f"{name}>={value}" for name, value in limits.items() if value is not None]
-        rule = f"{best} where {' & '.join(conditions)}"
+    for objective, min_values in bounds.items():
+        conditions = [f"{name}>={value}" for name, value in min_values.items() if value is not None]
+        rule = f"{objective} where {' & '.join(conditions)}"
         point: dict[str, Any] = {
             "rule": rule,
             "system": system,
@@ -258,7 +258,7 @@ def rule_in_rule_out(
             evaluations.append(operating_point(truth, score, **point) if conditions else None)
         except NoThresholdError:
             evaluations.append(None)
-    if all(value is None for limits in bounds.values() for value in limits.values()):
+    if all(value is None for min_values in bounds.values() for value in min_values.values()):
         raise InputError("no bound was given: ppv=, specificity=, npv= or sensitivity=")
     rule_in_evaluation, rule_out_evaluation = evaluations
     rule_in, rule_out = (float("nan") if e is None else e["threshold"].value for e in evaluations)
@@ -278,8 +278,12 @@ def _region_proportions(
         return {"in": 0.0, "open": 1.0, "out": 0.0}, {}
     (system,) = evaluation.sources.by_name.values()
     table: ScoreTable = system.table
-    above, below = table.scores >= rule_in, table.scores < rule_out
-    regions = {"in": above, "open": ~(above | below), "out": below & ~above}
+    rule_in_mask, rule_out_mask = table.scores >= rule_in, table.scores < rule_out
+    regions = {
+        "in": rule_in_mask,
+        "open": ~(rule_in_mask | rule_out_mask),
+        "out": rule_out_mask & ~rule_in_mask,
+    }
     positive = {name: float(table.positive[mask].sum()) for name, mask in regions.items()}
     rows = {
         name: positive[name] + float(table.negative[mask].sum()) for name, mask in regions.items()

@@ -70,10 +70,10 @@ def read_full_run(name: str, source: TrecSource) -> FullRun:
     rows = topics, documents, from_arrow(table.column("score"))
     numbered = _core.Judgments.from_columns(topics, documents, np.arange(table.num_rows))
     ranks = numbered.rank_columns(*rows)
-    by_number = np.empty((3, table.num_rows), np.int64)
-    by_number[:, ranks.grade] = ranks.rank, ranks.tied_from, ranks.tied_to
+    ranks_by_row = np.empty((3, table.num_rows), np.int64)
+    ranks_by_row[:, ranks.grade] = ranks.rank, ranks.tied_from, ranks.tied_to
     names = tuple(decode_id(topic) for topic in numbered.topics)
-    return FullRun(rows, numbered, names, origin, ranks.retrieved, *by_number)
+    return FullRun(rows, numbered, names, origin, ranks.retrieved, *ranks_by_row)
 
 
 @validate_arguments
@@ -169,11 +169,13 @@ def _evaluate(
     if len(sources) < 2:
         raise InputError(f"there is one run only ({next(iter(sources))!r}); overlap takes two")
     check_stdin(sources.values())
-    read = {name: read_full_run(name, source) for name, source in sources.items()}
-    topics = _all_topics(read)
+    full_runs = {name: read_full_run(name, source) for name, source in sources.items()}
+    topics = _all_topics(full_runs)
     systems: dict[str, Statistics] = {}
-    for first, second in combinations(read, 2):
-        shared = SharedRankings(**read[first].shared_with(read[second])).select_topics(topics)
+    for first, second in combinations(full_runs, 2):
+        shared = SharedRankings(**full_runs[first].shared_with(full_runs[second])).select_topics(
+            topics
+        )
         shared = shared if depth is None else shared.cut(depth)
         systems[f"{first} ~ {second}"] = {SharedRankings: shared}
     source = TopicScores.from_systems(topics, systems, measures, settings, zero=False)
@@ -184,7 +186,7 @@ def _evaluate(
         "ties": ties,
         "topics": "every topic of a run",
     }
-    return source.evaluation("overlap", conventions, [run.origin for run in read.values()])
+    return source.evaluation("overlap", conventions, [run.origin for run in full_runs.values()])
 
 
 @validate_arguments
@@ -252,7 +254,7 @@ def _run(ranking: Any, argument: str) -> Any:
             f"at rank {missing_ranks[0]}"
         )
     ids = [label_name(document) for document in ranking]
-    repeated = [document for document, times in Counter(ids).items() if times > 1]
+    repeated = [document for document, n_occurrences in Counter(ids).items() if n_occurrences > 1]
     if repeated:
         raise InputError(f"{argument}: document {min(repeated)!r} occurs more than once")
     if not ids:

@@ -178,14 +178,14 @@ class PlanTarget:
                 "no target is given; expected half_width=, difference=, margin= or reference=, or "
                 "n="
             )
-        searched, n = n is None, self.search() if n is None else n
+        is_searched, n = n is None, self.search() if n is None else n
         rows = {
             size: PlanRow(size, self.half_width(size), self.power(size), self.detectable(size))
             for size in {n, *(max(2, round(n * step)) for step in AROUND)}
         }
-        question = {"half_width": "half_width", "reference": "against"}.get(self.goal, "power")
+        method_key = {"half_width": "half_width", "reference": "against"}.get(self.goal, "power")
         if self.goal == "size" and not design.is_difference:
-            question = "half_width"
+            method_key = "half_width"
         subject = "the difference" if design.is_difference else "the value"
         return Plan(
             measure=variance_model.measure,
@@ -198,12 +198,12 @@ class PlanTarget:
             level=level,
             level_each=self.level,
             half_width_of=f"{subject}, {design.method('half_width')}",
-            method=design.method(question),
+            method=design.method(method_key),
             assumed=variance_model.assumptions,
             table=tuple(rows[size] for size in sorted(rows)),
             pilot=variance_model.pilot,
-            n_assured=self.assured() if searched and self.goal == "half_width" else None,
-            n_conservative=self._cautious() if searched else None,
+            n_assured=self.assured() if is_searched and self.goal == "half_width" else None,
+            n_conservative=self._cautious() if is_searched else None,
             simulated=_resample_power(self, n, n_resamples, seed),
             notes=(*variance_model.notes, *self._notes(n)),
         )
@@ -238,8 +238,8 @@ class PlanTarget:
             counted = round(n * self.variance_model.unit_ratio)
             yield f"About {counted:,} of them count for {self.variance_model.measure}."
         design = self.variance_model.design
-        widths = self.goal in ("half_width", "size") and self._units(n) >= 2
-        if widths and isinstance(design, AreaVarianceModel) and design.normal_at is not None:
+        has_width = self.goal in ("half_width", "size") and self._units(n) >= 2
+        if has_width and isinstance(design, AreaVarianceModel) and design.normal_at is not None:
             normal = replace(design, error_at=design.normal_at)
             half = normal.half_width(self._units(n), self.level)
             yield (
@@ -264,12 +264,12 @@ def _resample_power(target: PlanTarget, n: int, n_resamples: int, seed: int) -> 
         return {}
     from scipy.special import stdtrit
 
-    random = np.random.Generator(np.random.Philox(seed))
+    rng = np.random.Generator(np.random.Philox(seed))
     shifted = values - values.mean() + target.difference
     t = float(stdtrit(n - 1, (1 + target.level) / 2))
     half_widths, n_rejections, step = [], 0, max(1, 4_000_000 // n)
     for begin in range(0, n_resamples, step):
-        samples = shifted[random.integers(0, len(shifted), (min(step, n_resamples - begin), n))]
+        samples = shifted[rng.integers(0, len(shifted), (min(step, n_resamples - begin), n))]
         half_width = t * samples.std(axis=1, ddof=1) / math.sqrt(n)
         half_widths.append(half_width)
         n_rejections += int(np.count_nonzero(np.abs(samples.mean(axis=1)) > half_width))
@@ -303,18 +303,18 @@ def design_from_pilot(
         )
     pair = _pair(pilot.systems, system, baseline, goal)
     if not isinstance(pair, str):
-        design_effect = _difference_design(name, pilot, *pair)
+        variance_model = _difference_design(name, pilot, *pair)
     else:
-        design_effect = _value_design(name, pilot, pair)
+        variance_model = _value_design(name, pilot, pair)
     if test == "t":
-        return design_effect
-    design = design_effect.design
+        return variance_model
+    design = variance_model.design
     if not (isinstance(design, MeanVarianceModel) and design.is_student and design.is_difference):
         raise InputError(f"test={test!r} is for differences of means over topics")
     if test == "wilcoxon":
-        return replace(design_effect, design=replace(design, test=test))
+        return replace(variance_model, design=replace(design, test=test))
     return replace(
-        design_effect,
+        variance_model,
         design=MultiSystemVarianceModel(design.sd, max(systems, len(pilot.systems)), test),
     )
 
@@ -365,8 +365,8 @@ def _per_unit(pilot: Evaluation, name: str, system: str) -> FloatArray | None:
         return None
     mean = float(np.nanmean(values)) if np.isfinite(values).any() else NAN
     # A sum, a geometric mean or a weighted mean is not the mean of these.
-    same = math.isclose(mean, pilot.exact(system, name).value, rel_tol=1e-9, abs_tol=1e-12)
-    return np.asarray(values, np.float64) if same else None
+    is_plain_mean = math.isclose(mean, pilot.exact(system, name).value, rel_tol=1e-9, abs_tol=1e-12)
+    return np.asarray(values, np.float64) if is_plain_mean else None
 
 
 def _difference_design(
@@ -673,7 +673,7 @@ def plan(
     if pilot is None:
         if (cluster_size == 1) != (icc == 0):
             raise InputError("cluster_size= and icc= go together; expected both or neither")
-        design_effect = design_from_assumptions(
+        variance_model = design_from_assumptions(
             measure, assumed, paired=paired, test=test, systems=systems, goal=goal
         )
     elif assumed or cluster_size != 1 or icc != 0 or not paired:
@@ -683,14 +683,23 @@ def plan(
             + ", ".join([*assumed, *(name for name, is_set in is_set_by_name.items() if is_set)])
         )
     else:
-        design_effect = design_from_pilot(measure, pilot, system, baseline, goal, test, systems)
+        variance_model = design_from_pilot(measure, pilot, system, baseline, goal, test, systems)
     task = pilot.task if pilot is not None else "retrieval" if "sd" in assumed else "classification"
     _check_reach(parse_measure(measure, task), targets)
-    each, effect = (
+    comparison_level, cluster_design_effect = (
         sample_size.bonferroni(level, comparisons),
         sample_size.design_effect(cluster_size, icc),
     )
-    target = PlanTarget(design_effect, goal, targets, power, each, effect, equivalence, assurance)
+    target = PlanTarget(
+        variance_model,
+        goal,
+        targets,
+        power,
+        comparison_level,
+        cluster_design_effect,
+        equivalence,
+        assurance,
+    )
     return target.planned(n, level=level, n_resamples=n_resamples, seed=seed)
 
 

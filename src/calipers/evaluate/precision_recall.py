@@ -93,10 +93,10 @@ def precision_recall(
     collected = collect_columns(columns, data=data).columns
     points = _points(collected["precision"], collected["recall"], collected["system"])
     try:
-        chosen = measures_of_points(expand_defaults(measures, DEFAULT_MEASURES))
+        selected_measures = measures_of_points(expand_defaults(measures, DEFAULT_MEASURES))
     except UnknownMeasureError as error:
         raise InputError(str(error)) from None
-    chosen = list(dict.fromkeys(chosen))
+    selected_measures = list(dict.fromkeys(selected_measures))
     curve_points = {n: p.down_to_zero() if unreached == "zero" else p for n, p in points.items()}
     settings = make_settings("none", 0.95, 2000, 0)
     return Evaluation(
@@ -104,9 +104,9 @@ def precision_recall(
         estimates=tuple(
             _estimate(measure, curve_points[name], len(system_points), name)
             for name, system_points in points.items()
-            for measure in chosen
+            for measure in selected_measures
         ),
-        definitions=glossary(chosen),
+        definitions=glossary(selected_measures),
         curves=tuple(_curves(points)),
         notes=tuple(
             note[0].upper() + note[1:] if name == UNNAMED else f"{name}: {note}"
@@ -204,19 +204,20 @@ def _notes(points: PrecisionRecallPoints) -> Iterator[str]:
     """Yield the reasons why no ranking can have these points."""
     precision, recall = points.precision, points.recall
     n_false_positives = points.false_positives()
-    nothing = np.flatnonzero((precision == 0) & (recall > 0))
-    if len(nothing):
+    zero_indices = np.flatnonzero((precision == 0) & (recall > 0))
+    if len(zero_indices):
         yield (
-            f"no ranking has precision 0 at recall {recall[nothing[0]]:g}: relevant items have "
+            f"no ranking has precision 0 at recall {recall[zero_indices[0]]:g}: relevant items "
+            "have "
             "been retrieved by then."
         )
-    fewer, digits = (
+    decrease, digits = (
         _first_decrease(n_false_positives, n_false_positives),
         _explaining_digits(points),
     )
     # Rounding to two decimals or more explains such decreases.
-    if fewer is not None and (digits is None or digits < 2):
-        i, j = fewer
+    if decrease is not None and (digits is None or digits < 2):
+        i, j = decrease
         rounded = " (unless they were rounded to 1 decimal)" if digits else ""
         yield (
             f"no ranking has all of these points: from precision {precision[i]:g} at recall "

@@ -193,15 +193,15 @@ def _interval(columns: list[FloatArray], value: float, correlation: Any, setting
     if len(columns[0]) < 2:
         return no_interval("none", "too_few_units")
     means, _ = _core.bootstrap_means(np.hstack(columns), settings.seed, settings.n_resamples)
-    systems = columns[0].shape[1]
-    replicates = correlation(means[:, :systems], means[:, systems:])
+    n_systems = columns[0].shape[1]
+    replicates = correlation(means[:, :n_systems], means[:, n_systems:])
     if not np.isfinite(replicates).all():
         return no_interval(name, "degenerate_replicates")
-    spread = float(replicates.std())
-    if spread <= 1e-12:
+    se = float(replicates.std())
+    if se <= 1e-12:
         return no_interval(name, "no_spread")
-    half = normal_quantile(settings.level) * spread
-    return Interval(value - half, value + half, name, se=spread).clip(-1.0, 1.0)
+    half_width = normal_quantile(settings.level) * se
+    return Interval(value - half_width, value + half_width, name, se=se).clip(-1.0, 1.0)
 
 
 def _correlation(method: str) -> Any:

@@ -197,11 +197,11 @@ def ranking(
         raise InputError(f"ties is {ties!r}, expected one of {', '.join(ORDER)}")
     if undefined not in ("nan", "zero"):
         raise InputError(f"undefined is {undefined!r}, expected 'nan' or 'zero'")
-    options, zero = Options.from_arguments(locals()), undefined == "zero"
+    options, zero_undefined = Options.from_arguments(locals()), undefined == "zero"
     settings = options.settings
     parameters = {"rel": rel, "dcg": dcg, **({} if ties == "average" else {"ties": ties})}
-    chosen = select_measures(measures, DEFAULT_MEASURES, "retrieval", parameters)
-    for measure in chosen:
+    selected_measures = select_measures(measures, DEFAULT_MEASURES, "retrieval", parameters)
+    for measure in selected_measures:
         _check(measure)
     options = replace(options, primary=full_name(primary, parameters))
     conventions = {"order": ORDER[ties], "undefined": undefined, **parameters}
@@ -212,9 +212,9 @@ def ranking(
     if engine_kind(engine, data, batches=True) is not None:
         from calipers.evaluation.group_scores import rank_distributed
 
-        return rank_distributed(data, input_columns, options, chosen, conventions)
+        return rank_distributed(data, input_columns, options, selected_measures, conventions)
     collected = collect_columns(input_columns, data=data, id_column=id, missing=missing, cost=cost)
-    group, truth, score, cut_by, *unit_columns = collected.columns.values()
+    group, truth, score, columns_by_slice, *unit_columns = collected.columns.values()
     rows = RankingRows.read(group, truth)
     columns = read_system_columns(score, "score", len(rows.group), to_numbers)
     # Rows have no ids that could order those of equal score: each order is as likely.
@@ -226,30 +226,34 @@ def ranking(
     statistics_by_name: dict[str, Statistics] = {
         name: {JudgedRankings: statistics} for name, statistics in systems.items()
     }
-    statistics_by_name, against = add_stored_topics(
+    statistics_by_name, baseline_name = add_stored_topics(
         statistics_by_name, baseline, "ranking", rows.groups, common
     )
     rankings = {name: statistics[JudgedRankings] for name, statistics in statistics_by_name.items()}
-    group_scores = score_groups(rows.groups, rankings, chosen, settings, common, zero=zero)
+    group_scores = score_groups(
+        rows.groups, rankings, selected_measures, settings, common, zero=zero_undefined
+    )
     source = group_scores.with_columns(rows.unit_columns(*unit_columns))
     definitions, slice_notes = define_slices(
-        _group_columns(rows, cut_by, source), slice_bins, len(source.topics), "groups"
+        _group_columns(rows, columns_by_slice, source), slice_bins, len(source.topics), "groups"
     )
     by_slice = slice_topics(source, definitions)
     evaluation = source.evaluation(
         "ranking",
-        {**conventions, **baseline_provenance(baseline, against)},
+        {**conventions, **baseline_provenance(baseline, baseline_name)},
         add_files(inputs, data, input_columns),
-        comparison=default_comparison(source, against, settings, options.primary, compare=compare),
+        comparison=default_comparison(
+            source, baseline_name, settings, options.primary, compare=compare
+        ),
         notes=(
             *collected.notes,
-            *_no_relevant_notes(source, next(iter(systems.values())), rel, zero=zero),
+            *_no_relevant_notes(source, next(iter(systems.values())), rel, zero=zero_undefined),
             *slice_notes,
         ),
         slices=by_slice,
         costs=_costs(rows, collected.costs.by_system(tuple(columns))),
         cut_by=definitions,
-        curves=_curves(source, rankings, zero=zero) if curves else (),
+        curves=_curves(source, rankings, zero=zero_undefined) if curves else (),
     )
     results = tuple(evaluation.estimates), evaluation.comparison, by_slice
     return replace(
@@ -300,15 +304,15 @@ def _rank_values(
 
 def _costs(rows: RankingRows, costs: Costs) -> Costs:
     """Return the costs of the systems in each group."""
-    each = costs.read(len(rows.group), lambda column: column)
+    row_costs = costs.read(len(rows.group), lambda column: column)
     columns = {
         cost: {
             name: rows.of_groups(column, cost_column_name(cost, name))
             for name, column in by_system.items()
         }
-        for cost, by_system in each.columns.items()
+        for cost, by_system in row_costs.columns.items()
     }
-    return replace(each, columns=columns)
+    return replace(row_costs, columns=columns)
 
 
 def _group_columns(rows: RankingRows, cut_by: Any, source: TopicScores) -> Any:
@@ -329,9 +333,9 @@ def _no_relevant_notes(
     source: TopicScores, ranked: JudgedRankings, rel: int, *, zero: bool
 ) -> list[str]:
     relevant = ranked.relevant(rel)
-    none = int(
+    n_without_relevant = int(
         np.count_nonzero(
             relevant[source.topic_indices if source.topic_indices is not None else ...] == 0
         )
     )
-    return group_notes(none, len(source.topics), rel, zero=zero)
+    return group_notes(n_without_relevant, len(source.topics), rel, zero=zero)

@@ -145,8 +145,10 @@ class DifferenceRequirement:
             return verdict.is_identical(difference) or bool(
                 difference.p_noninferiority <= verdict.significance_level(difference.level)
             )
-        ahead = difference.low if difference.higher_is_better else -difference.high
-        is_beyond_margin = self.margin is None or (difference.has_interval and ahead > self.margin)
+        min_advantage = difference.low if difference.higher_is_better else -difference.high
+        is_beyond_margin = self.margin is None or (
+            difference.has_interval and min_advantage > self.margin
+        )
         return outcome is verdict.Outcome.BETTER and is_beyond_margin
 
     def results(
@@ -232,8 +234,10 @@ def _resolve_names(rule: Rule, evaluation: Evaluation, baseline: str | None) -> 
         return replace(rule, measure=measure)
     reference = rule.reference
     if reference == BASELINE and reference not in evaluation.systems:
-        compared = evaluation.comparison
-        reference = baseline or (compared.baseline if compared is not None else None) or BASELINE
+        comparison = evaluation.comparison
+        reference = (
+            baseline or (comparison.baseline if comparison is not None else None) or BASELINE
+        )
     if reference not in evaluation.systems:
         suggestion = did_you_mean(reference, evaluation.systems)
         raise InputError(f"{rule.text!r}: {reference!r} is not a system; {suggestion}")
@@ -299,8 +303,10 @@ def check_requirements(
     references = {
         rule.reference for rule in parsed_rules if isinstance(rule, DifferenceRequirement)
     }
-    compared = evaluation.comparison.baseline if evaluation.comparison is not None else None
-    references |= {name for name in (baseline, compared) if name is not None}
+    comparison_baseline = (
+        evaluation.comparison.baseline if evaluation.comparison is not None else None
+    )
+    references |= {name for name in (baseline, comparison_baseline) if name is not None}
     systems = [name for name in evaluation.systems if name not in references]
     systems = systems or list(evaluation.systems)
 

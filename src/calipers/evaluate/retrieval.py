@@ -215,9 +215,9 @@ def run_notes(
 def _topic_notes(runs: Mapping[str, Run], systems: Mapping[str, Any]) -> list[str]:
     """Return notes on topics missing from runs, and on topics without judgments."""
     retrieved = {name: next(iter(systems[name].values())).retrieved for name in runs}
-    missing = {name: int((counts == 0).sum()) for name, counts in retrieved.items()}
+    n_missing = {name: int((counts == 0).sum()) for name, counts in retrieved.items()}
     unjudged = {name: run.unjudged_topics for name, run in runs.items()}
-    topics = max(map(len, retrieved.values()))
+    n_judged_topics = max(map(len, retrieved.values()))
 
     def list_topics(name: str) -> str:
         names, n_topics = runs[name].unjudged_topic_names[:3], unjudged[name]
@@ -228,12 +228,13 @@ def _topic_notes(runs: Mapping[str, Run], systems: Mapping[str, Any]) -> list[st
 
     return [
         *_count_note(
-            missing,
+            n_missing,
             lambda name: (
-                f"{name} retrieves nothing for {missing[name]} of {topics} judged topics; "
+                f"{name} retrieves nothing for {n_missing[name]} of {n_judged_topics} judged "
+                "topics; "
                 "these score 0."
             ),
-            f"retrieve nothing for some of {topics} judged topics, which score 0",
+            f"retrieve nothing for some of {n_judged_topics} judged topics, which score 0",
         ),
         *_count_note(
             unjudged,
@@ -254,24 +255,24 @@ def _count_note(
     describe: Callable[[str], str] | None = None,
 ) -> list[str]:
     """Return a note on the runs with a non-zero count: on one run, or on several, sorted."""
-    having = sorted((name for name, n in count.items() if n), key=lambda name: -count[name])
-    if len(having) < 2:
-        return [alone(name) for name in having]
+    names = sorted((name for name, n in count.items() if n), key=lambda name: -count[name])
+    if len(names) < 2:
+        return [alone(name) for name in names]
     descriptions = [
         f"{shorten_name(name)} ({count[name] if describe is None else describe(name)})"
-        for name in having
+        for name in names
     ]
-    return [f"{len(having)} runs {together}: {format_names(descriptions)}."]
+    return [f"{len(names)} runs {together}: {format_names(descriptions)}."]
 
 
 def _pool_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Measure]) -> list[str]:
     """Return a note if a measure that estimates from a sample has no pool to estimate from."""
     sampled_measures = [str(m) for m in measures if m.definition.needs_pool]
-    pooled = any((ranking.judged_grade < 0).any() for ranking in rankings.values())
-    judged = [
+    has_pool = any((ranking.judged_grade < 0).any() for ranking in rankings.values())
+    fully_judged = [
         name for name, ranking in rankings.items() if ranking.retrieved.sum() == len(ranking.rank)
     ]
-    if not sampled_measures or pooled or len(judged) == len(rankings):
+    if not sampled_measures or has_pool or len(fully_judged) == len(rankings):
         return []
     note = (
         f"{sampled_measures[0]}: the judgments list no pooled document that was not judged (grade "
@@ -291,19 +292,19 @@ def _tie_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Measur
             and m.parameters.get("cutoff") is not None
         }
     )
-    across, n_affected = {}, {}
+    tie_texts, n_affected = {}, {}
     for name, ranking in rankings.items():
         counts = {
             cutoff: int(np.count_nonzero(ranking.sum(ranking.ties_across(cutoff))))
             for cutoff in cutoffs
         }
-        across[name] = ", ".join(f"{n} at {cutoff}" for cutoff, n in counts.items() if n)
+        tie_texts[name] = ", ".join(f"{n} at {cutoff}" for cutoff, n in counts.items() if n)
         n_affected[name] = sum(counts.values())
     notes = _count_note(
         n_affected,
-        lambda name: f"{name} has topics with documents tied across a cutoff: {across[name]}.",
+        lambda name: f"{name} has topics with documents tied across a cutoff: {tie_texts[name]}.",
         "have topics with documents tied across a cutoff",
-        across.__getitem__,
+        tie_texts.__getitem__,
     )
     return [
         f"{note} Tied documents are ordered by id; use ties='average' for the mean over all orders."
@@ -324,10 +325,10 @@ class UnjudgedAssumptions:
     collection_size: int | None
 
     def __post_init__(self) -> None:
-        number = (
+        is_number = (
             isinstance(self.max_unretrieved, int) and 0 <= self.max_unretrieved <= MAX_UNRETRIEVED
         )
-        if self.max_unretrieved != OPEN and not number:
+        if self.max_unretrieved != OPEN and not is_number:
             raise InputError(
                 f"max_unretrieved is {self.max_unretrieved!r}, expected a whole number from 0 to "
                 f"{MAX_UNRETRIEVED:,}, or {OPEN!r} for any number"
@@ -347,10 +348,10 @@ class UnjudgedAssumptions:
         measures = [m for m in scores.measures if m.definition.statistic is JudgedRankings]
         topic_selection = slice(None) if scores.topic_indices is None else scores.topic_indices
         max_judged_grade = max(int(r.judged_grade.max(initial=1)) for r in rankings.values())
-        top = max_judged_grade if self.max_grade is None else self.max_grade
+        max_grade = max_judged_grade if self.max_grade is None else self.max_grade
         estimates = {(e.system, e.measure): e for e in evaluation}
-        topics: dict[str, dict[str, tuple[FloatArray, FloatArray]]] = {}
-        kinds: dict[str, str] = {}
+        bounds_by_system: dict[str, dict[str, tuple[FloatArray, FloatArray]]] = {}
+        bounds_kinds: dict[str, str] = {}
         for system, ranking in rankings.items():
             measure_bounds = value_bounds(
                 ranking,
@@ -358,10 +359,10 @@ class UnjudgedAssumptions:
                 max_unretrieved=inf
                 if self.max_unretrieved == OPEN
                 else float(self.max_unretrieved),
-                max_grade=top,
+                max_grade=max_grade,
                 collection_size=self.collection_size,
             )
-            topics[system] = {}
+            bounds_by_system[system] = {}
             for measure, bounds in zip(measures, measure_bounds, strict=True):
                 if bounds is None:
                     continue
@@ -383,20 +384,20 @@ class UnjudgedAssumptions:
                     upper_bound=float(np.fmax(high, estimate.value)),
                     bounds_kind=bounds.kind,
                 )
-                topics[system][name] = (bounds.low, bounds.high)
-                kinds[name] = bounds.kind
+                bounds_by_system[system][name] = (bounds.low, bounds.high)
+                bounds_kinds[name] = bounds.kind
         assert evaluation.per_unit is not None
         conventions = {
             **evaluation.provenance["conventions"],
-            "unknown documents": {"max_unretrieved": self.max_unretrieved, "max_grade": top},
+            "unknown documents": {"max_unretrieved": self.max_unretrieved, "max_grade": max_grade},
         }
         return replace(
             evaluation,
             estimates=tuple(estimates.values()),
-            per_unit=replace(evaluation.per_unit, bounds=topics),
+            per_unit=replace(evaluation.per_unit, bounds=bounds_by_system),
             notes=(
                 *evaluation.notes,
-                *_notes(rankings, measures, kinds, self.max_unretrieved, top),
+                *_notes(rankings, measures, bounds_kinds, self.max_unretrieved, max_grade),
             ),
             provenance={**evaluation.provenance, "conventions": conventions},
         )
@@ -411,10 +412,12 @@ def _notes(
 ) -> list[str]:
     """Return notes on the proportion of judged documents, and on the meaning of the bounds."""
     judged = parse("Judged@10", "retrieval")
-    within = {name: judged.apply(r)[r.retrieved > 0] for name, r in rankings.items()}
+    judged_fractions_by_name = {
+        name: judged.apply(r)[r.retrieved > 0] for name, r in rankings.items()
+    }
     proportions = [
         f"{judged_fractions.mean():.3f} for {name}"
-        for name, judged_fractions in within.items()
+        for name, judged_fractions in judged_fractions_by_name.items()
         if len(judged_fractions)
     ]
     sentence = (
@@ -625,16 +628,22 @@ def retrieval(
     settings = make_settings(interval, level, n_resamples, seed)
     parameters: dict[str, Any] = {"rel": rel, "ties": ties, "judged_only": judged_only}
     parameters |= {} if collection_size is None else {"collection_size": collection_size}
-    chosen = select_measures(spelled_out(measures), DEFAULT_MEASURES, "retrieval", parameters)
+    selected_measures = select_measures(
+        spelled_out(measures), DEFAULT_MEASURES, "retrieval", parameters
+    )
     if collection_size is not None and not (judgment_bounds or topic_curves):
-        _check_used("collection_size", chosen)
+        _check_used("collection_size", selected_measures)
     runs_by_name = named_runs(runs)
     check_stdin([qrels, *runs_by_name.values()])
-    read, systems, origin = judge_runs(qrels, runs_by_name, chosen, engine, float32=float32)
-    _check_common_topics(read, systems)
-    set_runs = [name for name, run in read.items() if not run.ordered]
+    runs_read, systems, origin = judge_runs(
+        qrels, runs_by_name, selected_measures, engine, float32=float32
+    )
+    _check_common_topics(runs_read, systems)
+    set_runs = [name for name, run in runs_read.items() if not run.ordered]
     if set_runs:
-        chosen = _set_measures(set_runs, chosen, None if measures is not None else parameters)
+        selected_measures = _set_measures(
+            set_runs, selected_measures, None if measures is not None else parameters
+        )
     if topics == "both":
         systems = _shared_topics(systems)
     names, zero = _first_statistic(next(iter(systems.values()))).topics, undefined == "zero"
@@ -648,39 +657,47 @@ def retrieval(
         **parameters,
     }
     common = partial(_common_settings, conventions["scores"], judgments_digest(qrels, origin))
-    systems, against = add_stored_topics(systems, baseline, "retrieval", names, common)
+    systems, baseline_name = add_stored_topics(systems, baseline, "retrieval", names, common)
     table = None if topic_table is None else read_topic_table(topic_table)
-    source = TopicScores.from_systems(names, systems, chosen, settings, zero=zero, common=common)
+    source = TopicScores.from_systems(
+        names, systems, selected_measures, settings, zero=zero, common=common
+    )
     source = source.with_columns(UnitColumns.from_values(names, table, **unit_options))
     rankings = {
         name: value[JudgedRankings] for name, value in systems.items() if JudgedRankings in value
     }
     table_notes = [] if table is None else table.notes(names)
-    by_slice, cut_by, slice_notes = _make_slices(slices, slice_bins, table, source)
-    costs, of_costs = read_topic_costs(cost, names, tuple(runs_by_name), table)
+    by_slice, slice_definitions, slice_notes = _make_slices(slices, slice_bins, table, source)
+    costs, cost_origins = read_topic_costs(cost, names, tuple(runs_by_name), table)
     evaluation = source.evaluation(
         "retrieval",
-        {**conventions, **baseline_provenance(baseline, against)},
+        {**conventions, **baseline_provenance(baseline, baseline_name)},
         [
             origin,
-            *(r.origin for r in read.values()),
+            *(r.origin for r in runs_read.values()),
             *([] if table is None else [table.origin]),
-            *of_costs,
+            *cost_origins,
         ],
         comparison=default_comparison(
-            source, against, settings, full_name(primary, parameters), compare=compare
+            source, baseline_name, settings, full_name(primary, parameters), compare=compare
         ),
         curves=()
         if set_runs
         else _curves(source, rankings, zero, topic_curves, rel, collection_size, judged_only),
-        notes=(*run_notes(read, systems, rankings, chosen), *slice_notes, *table_notes),
+        notes=(
+            *run_notes(runs_read, systems, rankings, selected_measures),
+            *slice_notes,
+            *table_notes,
+        ),
         slices=by_slice,
         costs=costs,
-        cut_by=cut_by,
+        cut_by=slice_definitions,
     )
     results = tuple(evaluation.estimates), evaluation.comparison, evaluation.slices
-    spelling = partial(_spelling, qrels, runs_by_name, names, read, engine)
-    evaluation = replace(evaluation, findings=from_runs(source, results, rankings, read, spelling))
+    describe_variant = partial(_spelling, qrels, runs_by_name, names, runs_read, engine)
+    evaluation = replace(
+        evaluation, findings=from_runs(source, results, rankings, runs_read, describe_variant)
+    )
     if assumptions is None:
         return evaluation
     return assumptions.bounded(evaluation, rankings, source, zero=zero)
@@ -806,8 +823,8 @@ def _set_measures(
 def _check_common_topics(runs: Mapping[str, Run], systems: Mapping[str, Statistics]) -> None:
     for name, run in runs.items():
         statistic = _first_statistic(systems[name])
-        nothing = not (run.ordered or run.unjudged_topics)  # which is an answer too
-        if not statistic.retrieved.any() and not nothing:
+        is_empty_run = not (run.ordered or run.unjudged_topics)  # which is an answer too
+        if not statistic.retrieved.any() and not is_empty_run:
             judged = ", ".join(repr(t) for t in statistic.topics[:3])
             retrieved = ", ".join(repr(t) for t in run.unjudged_topic_names[:3])
             raise InputError(
@@ -824,12 +841,12 @@ def _first_statistic(statistics: Statistics) -> Any:
 
 def _shared_topics(systems: Mapping[str, Statistics]) -> dict[str, Statistics]:
     """Keep only the topics for which every run retrieves documents."""
-    common = np.logical_and.reduce(
+    common_mask = np.logical_and.reduce(
         [_first_statistic(statistics).retrieved > 0 for statistics in systems.values()]
     )
-    if not common.any():
+    if not common_mask.any():
         raise InputError("the runs have no judged topic in common")
-    picked = np.flatnonzero(common)
+    picked = np.flatnonzero(common_mask)
     return {
         name: {kind: statistic.take(picked) for kind, statistic in statistics.items()}
         for name, statistics in systems.items()

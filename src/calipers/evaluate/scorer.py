@@ -87,9 +87,9 @@ class Scorer:
         """
         classes = class_names(estimator)
         # Rows of a single class cannot show that the model has more than one class.
-        needed = len(classes) == 2 or (len(classes) > 2 and self.positive is None)
-        by_labels = self.measure.definition.task == "classification"
-        label_options = {"labels": classes} if needed and by_labels else {}
+        is_needed = len(classes) == 2 or (len(classes) > 2 and self.positive is None)
+        is_classification = self.measure.definition.task == "classification"
+        label_options = {"labels": classes} if is_needed and is_classification else {}
         if label_options and is_order_assumed(self.measure, classes):
             raise InputError(
                 f"{self.measure} depends on the order of the classes, and models have them in "
@@ -99,9 +99,9 @@ class Scorer:
         # Of two classes both rank alike, and what saturates ranks less well; of several, only
         # probabilities are on one scale.
         names = names[::-1] if is_multioutput or len(classes) > 2 else names
-        ask = _method(estimator, names, str(self.measure))
-        predictions = ask(features)
-        if ask.__name__ == "predict" or is_multioutput or isinstance(predictions, list):
+        method = _method(estimator, names, str(self.measure))
+        predictions = method(features)
+        if method.__name__ == "predict" or is_multioutput or isinstance(predictions, list):
             return predictions, label_options
         return positive_column(predictions, classes, self.positive), label_options
 
@@ -133,9 +133,9 @@ def has_only_classes(classes: Sequence[str], truth: Any) -> bool:
 
 def _method(estimator: Any, names: tuple[str, ...], measure: str) -> Callable[[Any], Any]:
     for name in names:
-        ask = getattr(estimator, name, None)
-        if ask is not None:
-            method: Callable[[Any], Any] = ask
+        candidate = getattr(estimator, name, None)
+        if candidate is not None:
+            method: Callable[[Any], Any] = candidate
             return method
     needed = " or ".join(names)
     raise InputError(f"{measure} needs {needed}, which {type(estimator).__name__} does not have")

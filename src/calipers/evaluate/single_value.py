@@ -118,10 +118,10 @@ def compute_value(
         repeats = RowRepeats.from_counts(count, len(target))
         loss = repeats(measure.losses(target, distributions[""]))
         return float(measure.apply(Moments.from_rows(loss, repeats.weights(weight))))
-    verb_name = _select_verb(measure, truth, prediction, positive, labels)
-    if verb_name is not None:
+    function_name = _select_verb(measure, truth, prediction, positive, labels)
+    if function_name is not None:
         options = {"weight": weight, "count": count, "labels": labels}
-        return _verb_value(verb_name, measure, truth, prediction, options)
+        return _verb_value(function_name, measure, truth, prediction, options)
     if _is_count_measure(measure) and positive is None:
         truth = encode_labels(truth, "truth")
         encoded = _known_classes(truth, prediction, labels)
@@ -136,23 +136,23 @@ def compute_value(
         return _rater_value(measure, {"first": truth, "second": prediction}, weight, count, labels)
     if definition.task == "clustering":
         return _cluster_value(measure, truth, prediction, weight, count)
-    classes_of = encode_binary(truth, positive, class_pair=labels)
-    repeats = RowRepeats.from_counts(count, len(classes_of.positive))
-    weights, truth = repeats.weights(weight), repeats(classes_of.positive)
+    binary_labels = encode_binary(truth, positive, class_pair=labels)
+    repeats = RowRepeats.from_counts(count, len(binary_labels.positive))
+    weights, truth = repeats.weights(weight), repeats(binary_labels.positive)
     if definition.statistic is ConfusionMatrix:
-        positives = repeats(encode_predictions(prediction, classes_of, "predicted"))
-        matrix = ConfusionMatrix.from_codes(truth, positives, classes_of.names, weights)
+        predicted = repeats(encode_predictions(prediction, binary_labels, "predicted"))
+        matrix = ConfusionMatrix.from_codes(truth, predicted, binary_labels.names, weights)
         return float(measure.apply(matrix))
     if definition.statistic is ScoreTable:
-        probable = definition.reads == "probabilities"
-        column_label = "probability" if probable else "score"
-        score = _one_column(prediction, classes_of, column_label, probable=probable)
-        check_length(score, len(classes_of.positive), column_label)
+        uses_probabilities = definition.reads == "probabilities"
+        column_label = "probability" if uses_probabilities else "score"
+        score = _one_column(prediction, binary_labels, column_label, probable=uses_probabilities)
+        check_length(score, len(binary_labels.positive), column_label)
         return float(measure.apply(ScoreTable.from_rows(truth, repeats(score), weights)))
-    probability = _one_column(prediction, classes_of, "probability", probable=True)
+    probability = _one_column(prediction, binary_labels, "probability", probable=True)
     probability = probability.astype(np.float64)
-    check_length(probability, len(classes_of.positive), "probability")
-    loss = repeats(measure.losses(classes_of.positive.astype(np.float64), probability))
+    check_length(probability, len(binary_labels.positive), "probability")
+    loss = repeats(measure.losses(binary_labels.positive.astype(np.float64), probability))
     return float(measure.apply(Moments.from_rows(loss, weights)))
 
 
@@ -168,11 +168,15 @@ def _topic_value(measure: Measure, truth: Any, prediction: Any, weight: Any, cou
             raise InputError(f"run: {measure} needs an order, which sets of documents do not have")
         statistic = JudgedRankings(**run.arrays)
     else:
-        sampled = definition.statistic is SampledRankings
-        groups = read_sampled_judgments(truth)[0] if sampled else read_groups(truth)
+        is_sampled = definition.statistic is SampledRankings
+        groups = read_sampled_judgments(truth)[0] if is_sampled else read_groups(truth)
         statistic = definition.statistic(**judge_groups("run", prediction, groups).arrays)
-    weigh = definition.weight
-    weights = None if weigh is None else np.asarray(weigh(statistic, measure.parameters))
+    weight_function = definition.weight
+    weights = (
+        None
+        if weight_function is None
+        else np.asarray(weight_function(statistic, measure.parameters))
+    )
     return Summary.from_measure(definition).value(measure.apply(statistic), weights)
 
 
@@ -181,12 +185,12 @@ def _rater_value(
 ) -> float:
     """Compute the agreement of two raters; ``labels`` are the ordered categories."""
     if labels is None:
-        unnamed = {"item": None, "rater": None, "rating": None}
+        no_columns = {"item": None, "rater": None, "rating": None}
         _check_order(
-            measure, read_ratings(ratings, {ALL_RATERS: None}, None, unnamed).categories.names
+            measure, read_ratings(ratings, {ALL_RATERS: None}, None, no_columns).categories.names
         )
-    of_items = {"weight": weight, "count": count, "order": labels}
-    evaluation = agreement(ratings, measures=[measure], interval="none", **of_items)
+    item_options = {"weight": weight, "count": count, "order": labels}
+    evaluation = agreement(ratings, measures=[measure], interval="none", **item_options)
     return evaluation.estimates[0].value
 
 

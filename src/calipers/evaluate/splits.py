@@ -130,7 +130,7 @@ def compare_splits(
                 "split=, repetition= and count= are known from cross-validation; leave them out"
             )
         fold_values = values.sources
-        read, better, pooled, notes = (
+        split_values, higher_is_better, pooled, notes = (
             fold_values.values,
             fold_values.higher_is_better,
             fold_values.pooled_values,
@@ -141,18 +141,22 @@ def compare_splits(
     elif isinstance(values, Evaluation):
         if repetition is None and design in FIVE_BY_TWO:
             raise InputError(f"design {design!r} needs repetition=, the repetition of each row")
-        read, better, pooled, notes = _split_values(values, split, repetition, count)
+        split_values, higher_is_better, pooled, notes = _split_values(
+            values, split, repetition, count
+        )
     else:
         if split is not None or count is not None:
             raise InputError(
                 "split= and count= apply to the rows of an evaluation; each value is a split"
             )
-        read, pooled = _values(values, measure, repetition), {}
-        directed, assumed = directions(read.measures, lower_is_better)
-        better = {name: higher for name, higher in directed.items() if higher is not None}
+        split_values, pooled = _values(values, measure, repetition), {}
+        known_directions, assumed = directions(split_values.measures, lower_is_better)
+        higher_is_better = {
+            name: higher for name, higher in known_directions.items() if higher is not None
+        }
         notes = assumed
     return compare_split_values(
-        read, better, pooled, notes, design, train, test,
+        split_values, higher_is_better, pooled, notes, design, train, test,
         baseline=baseline, alternative=alternative, adjust=adjust, level=level,
     )  # fmt: skip
 
@@ -289,20 +293,22 @@ class _SplitDesign:
         n_splits = len(read.units)
         if n_splits < 2:
             raise InputError(f"there is {n_splits} split, expected at least 2")
-        order, folds = _repetition_order(name, read)
+        order, n_folds = _repetition_order(name, read)
         sizes = _given_sizes(name, train, test)
         notes: tuple[str, ...] = ()
         if name == "k-fold" and sizes is None:
-            if folds < 2:
+            if n_folds < 2:
                 raise InputError("each repetition has one split, expected two or more folds")
             sizes, notes = (
-                (folds - 1, 1),
-                (_assumed_design_note(n_splits, folds, bool(read.repetition)),),
+                (n_folds - 1, 1),
+                (_assumed_design_note(n_splits, n_folds, bool(read.repetition)),),
             )
-        if name in FIVE_BY_TWO and (n_splits != 10 or (read.repetition and folds != 2)):
-            has = f"{n_splits // folds} times {folds}" if read.repetition else str(n_splits)
-            raise InputError(f"design {name!r}: there are {has} splits, expected 5 times 2")
-        return cls(name, order, n_splits // folds, sizes, notes)
+        if name in FIVE_BY_TWO and (n_splits != 10 or (read.repetition and n_folds != 2)):
+            description = (
+                f"{n_splits // n_folds} times {n_folds}" if read.repetition else str(n_splits)
+            )
+            raise InputError(f"design {name!r}: there are {description} splits, expected 5 times 2")
+        return cls(name, order, n_splits // n_folds, sizes, notes)
 
     def test_difference(
         self, read: ExternalValues, names: tuple[str, str, str], alternative: str, level: float
@@ -412,13 +418,16 @@ def _split_values(
             repeats.repeat_column(repetition, "repetition"),
         )
     codes, names, repetitions = _splits(max(e.n_total for e in evaluation), split, repetition)
-    plain = replace(source.settings, interval="none", methods=())
+    settings = replace(source.settings, interval="none", methods=())
     values: dict[str, dict[str, FloatArray]] = {system: {} for system in source.by_name}
-    better = {str(m): bool(m.definition.higher_is_better) for m in source.directed_measures}
+    higher_is_better = {
+        str(m): bool(m.definition.higher_is_better) for m in source.directed_measures
+    }
     notes = []
     for system, output in source.by_name.items():
         output_by_split = {
-            name: output.with_settings(plain).take_rows(codes == k) for k, name in enumerate(names)
+            name: output.with_settings(settings).take_rows(codes == k)
+            for k, name in enumerate(names)
         }
         for measure_index, measure in enumerate(source.directed_measures):
             try:
@@ -429,15 +438,20 @@ def _split_values(
             except InputError as error:
                 if measure_index == 0:
                     raise
-                if better.pop(str(measure), None) is not None:
+                if higher_is_better.pop(str(measure), None) is not None:
                     notes.append(f"Left out: {error}.")
             else:
                 values[system][str(measure)] = np.array(column)
-    for of_system in values.values():
-        for name in of_system.keys() - better.keys():
-            del of_system[name]
+    for system_values in values.values():
+        for name in system_values.keys() - higher_is_better.keys():
+            del system_values[name]
     pooled = {(e.system, e.measure): e.value for e in evaluation}
-    return ExternalValues(tuple(names), values, repetition=repetitions), better, pooled, notes
+    return (
+        ExternalValues(tuple(names), values, repetition=repetitions),
+        higher_is_better,
+        pooled,
+        notes,
+    )
 
 
 def _splits(
@@ -451,13 +465,13 @@ def _splits(
     encoded_repetitions = encode_labels(repetition, "repetition")
     check_length(encoded_repetitions.codes, rows, "repetition")
     n_splits = len(column.names)
-    occurs, codes = np.unique(
+    pair_codes, codes = np.unique(
         encoded_repetitions.codes * n_splits + column.codes, return_inverse=True
     )
-    repetitions = tuple(encoded_repetitions.names[pair // n_splits] for pair in occurs)
+    repetitions = tuple(encoded_repetitions.names[pair // n_splits] for pair in pair_codes)
     names = [
         f"{name}/{column.names[pair % n_splits]}"
-        for name, pair in zip(repetitions, occurs, strict=True)
+        for name, pair in zip(repetitions, pair_codes, strict=True)
     ]
     return codes, names, repetitions
 

@@ -127,8 +127,8 @@ def threshold_table(
         requested = [measures] if isinstance(measures, str | Measure) else list(measures)
     if prevalence is not None:
         requested = set_prevalence(requested, prevalence)
-    chosen = select_measures(requested, DEFAULT_MEASURES, "classification")
-    for measure in chosen:
+    selected_measures = select_measures(requested, DEFAULT_MEASURES, "classification")
+    for measure in selected_measures:
         if measure.definition.statistic is not ConfusionMatrix or measure.has_view:
             raise InputError(
                 f"{measure} is not a measure at a threshold; expected a measure of counts"
@@ -139,11 +139,13 @@ def threshold_table(
         _table(
             replace(output, settings=settings),
             _select_thresholds(output, thresholds, notes),
-            chosen,
+            selected_measures,
         )
         for output in selected.values()
     ]
-    return ThresholdTables(tuple(tables), settings.level, requested_names(chosen), tuple(notes))
+    return ThresholdTables(
+        tuple(tables), settings.level, requested_names(selected_measures), tuple(notes)
+    )
 
 
 def _systems(
@@ -184,8 +186,8 @@ def _select_thresholds(system: BinaryOutput, thresholds: Any, notes: list[str]) 
         if len(table.scores) <= MAX_THRESHOLDS:
             return np.asarray(table.scores, np.float64)
         weight = np.cumsum(table.positive + table.negative)
-        spread = np.searchsorted(weight, np.linspace(0, weight[-1], MAX_THRESHOLDS + 1)[1:])
-        indices = np.unique(spread.clip(max=len(table.scores) - 1))
+        positions = np.searchsorted(weight, np.linspace(0, weight[-1], MAX_THRESHOLDS + 1)[1:])
+        indices = np.unique(positions.clip(max=len(table.scores) - 1))
         notes.append(
             f"{system.name}: {len(indices)} of {len(table.scores):,} distinct scores are shown, "
             "with equal numbers of rows between them; give other thresholds with thresholds=."

@@ -297,9 +297,9 @@ def _unknown_message(function: str, name: str, argument_names: list[str]) -> str
     if reason is not None:
         return f"{function}() has no {name}={reason}"
     suggestions = [
-        f"{o}="
-        for o, others in FOREIGN_NAMES.items()
-        if name.lower() in others.split() and o in argument_names
+        f"{own_name}="
+        for own_name, others in FOREIGN_NAMES.items()
+        if name.lower() in others.split() and own_name in argument_names
     ]
     if suggestions:
         suggestion = _INSTEAD.get(name, " or ".join(suggestions))

@@ -150,9 +150,9 @@ class Table:
     ) -> Table:
         """Build the table of ``number`` rows from columns by role, as they were collected."""
         weight, cluster, time = map(columns.get, ("weight", "cluster", "time"))
-        checked = to_weights(weight, number)
-        frequencies = RowRepeats.from_counts(columns.get("count"), number, checked)
-        weights = frequencies.repeat_weights(checked)
+        checked_weight = to_weights(weight, number)
+        frequencies = RowRepeats.from_counts(columns.get("count"), number, checked_weight)
+        weights = frequencies.repeat_weights(checked_weight)
         batch = Batch(
             columns,
             frequencies,

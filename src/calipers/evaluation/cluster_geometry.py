@@ -153,13 +153,13 @@ class _Pass:
             centers = np.zeros((len(sizes), points.shape[1]))
             if self.centers is not None:
                 centers = self.centers[name]
-            leans = None if totals is None else totals.leans[name]
-            pulled = None if totals is None else totals.pulls[name]
+            direction_sums = None if totals is None else totals.leans[name]
+            center_gradients = None if totals is None else totals.pulls[name]
             dispersion = ClusterDispersion(
-                points, cluster, len(sizes), self.settings, centers, leans
+                points, cluster, len(sizes), self.settings, centers, direction_sums
             )
             silhouettes = SimplifiedSilhouettes(
-                cluster, sizes, points, self.settings, centers, pulled
+                cluster, sizes, points, self.settings, centers, center_gradients
             )
             samples_by_name[name] = dispersion, MeanSilhouette(silhouettes)
         return samples_by_name, truth, clusters_by_name
@@ -368,10 +368,10 @@ class StreamedClusterGeometry:
         known_values = {
             pair: differences.classes for pair, differences in products.differing.items()
         }
-        counted: InfluenceProducts = self._reduced(
+        exact_products: InfluenceProducts = self._reduced(
             replace(self._third, known_values=known_values), "counting points"
         )
-        return counted
+        return exact_products
 
     def _resampled_value(self, combination: FloatArray) -> float:
         norm: SquaredNorm = self._reduced(

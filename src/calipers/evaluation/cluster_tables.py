@@ -219,14 +219,14 @@ def point_silhouettes(
 
 def bisect_clusters(system: Clustering) -> Bisections:
     """Compute the gain of bisecting each cluster; large clusters are subsampled."""
-    number = len(system.names)
-    points, gains = np.zeros(number), np.zeros(number)
-    random = np.random.Generator(np.random.Philox(system.settings.seed))
+    n_clusters = len(system.names)
+    points, gains = np.zeros(n_clusters), np.zeros(n_clusters)
+    rng = np.random.Generator(np.random.Philox(system.settings.seed))
     assert system.points is not None
-    for k in range(number):
+    for k in range(n_clusters):
         rows = np.flatnonzero(system.cluster == k)
         if len(rows) > MAX_BISECTED_POINTS:
-            rows = rows[random.permutation(len(rows))[:MAX_BISECTED_POINTS]]
+            rows = rows[rng.permutation(len(rows))[:MAX_BISECTED_POINTS]]
         points[k] = len(rows)
         if len(rows) >= MIN_CLUSTER_SIZE:
             centered_points = system.points[rows] - system.points[rows].mean(axis=0)

@@ -148,7 +148,7 @@ def compare(
     check_option("test", test, TESTS)
     check_option("alternative", alternative, ALTERNATIVES)
     check_option("adjust", adjust, WAYS)
-    steps = _steps(test, horizon)
+    n_steps = _steps(test, horizon)
     primary = None if primary is None else evaluation.canonical_name(primary)
     if isinstance(margin, Mapping):
         margin = {evaluation.canonical_name(name): value for name, value in margin.items()}
@@ -169,11 +169,11 @@ def compare(
             requested_names=evaluation.requested_names,
             provenance={**evaluation.provenance, **comparison.provenance},
         )
-    question, existing_comparison = (
-        Hypothesis(test, alternative, horizon=steps),
+    hypothesis, existing_comparison = (
+        Hypothesis(test, alternative, horizon=n_steps),
         evaluation.comparison,
     )
-    is_default = (question, adjust, margin, settings) == (
+    is_default = (hypothesis, adjust, margin, settings) == (
         DEFAULT_HYPOTHESIS,
         MAX_T,
         None,
@@ -188,7 +188,7 @@ def compare(
         comparison = existing_comparison  # every pair has been computed already
     else:
         comparison = paired_comparison(
-            source, baseline, settings, question, primary=primary, adjust=adjust, margin=margin
+            source, baseline, settings, hypothesis, primary=primary, adjust=adjust, margin=margin
         )
     return replace(
         comparison,
@@ -232,31 +232,31 @@ def paired_comparison(
     """
     pairs = system_pairs(source.systems, baseline)
     # A named test is not the one whose maximum is known.
-    way = adjust if adjust != MAX_T or question.test == "auto" else "holm"
+    method = adjust if adjust != MAX_T or question.test == "auto" else "holm"
     options = ComparisonOptions(source, settings, question, margin)
     statistics_by_measure = options.statistics_by_measure(
-        pairs, primary, with_vectors=way not in ("none", TUKEY)
+        pairs, primary, with_vectors=method not in ("none", TUKEY)
     )
     _check_margins(margin, list(statistics_by_measure))
     if not statistics_by_measure:
         return Comparison((), settings.level, "none", baseline, error_rate="nothing")
-    first = str(_primary(primary, list(statistics_by_measure)))
+    primary_name = str(_primary(primary, list(statistics_by_measure)))
     families = [
         TestFamily(family_statistics, source, baseline, settings, options.repeat)
-        for family_statistics in make_families(statistics_by_measure, first)
+        for family_statistics in make_families(statistics_by_measure, primary_name)
     ]
     differences_by_measure: dict[Measure, list[Difference]] = {}
     for test_family in families:
-        differences_by_measure |= test_family.adjust(way)
+        differences_by_measure |= test_family.adjust(method)
     name, controls = WAYS[
-        way if any(len(test_family.all) > 1 for test_family in families) else "none"
+        method if any(len(test_family.all) > 1 for test_family in families) else "none"
     ]
     return Comparison(
         tuple(row for measure in statistics_by_measure for row in differences_by_measure[measure]),
         settings.level,
         name,
         baseline,
-        primary=first,
+        primary=primary_name,
         error_rate=controls,
         notes=(*source.notes, *(note for family in families for note in family.notes)),
         omnibus=LazyOmnibusTests(
@@ -329,28 +329,30 @@ class ComparisonOptions:
     ) -> dict[Measure, list[DifferenceStatistics]]:
         """Compute the statistics of each difference, by measure."""
         by_measure: dict[Measure, list[DifferenceStatistics]] = {}
-        applies, has_weights, has_separate_samples, is_reduced = False, False, False, False
+        is_applicable, has_weights, has_separate_samples, is_reduced = False, False, False, False
         # One after another: what a difference has drawn goes with it.
         total = len(pairs) * len(self.source.measures)
         differences = self.source.differences(pairs, self.settings)
-        for pair, measure, reading in track(differences, "comparing", total):
+        for pair, measure, estimate in track(differences, "comparing", total):
             hypothesis = replace(self.question, margin=_margin(self.margin, measure))
-            applies = applies or hypotheses.is_applicable(
-                reading, hypothesis.test, hypothesis.horizon
+            is_applicable = is_applicable or hypotheses.is_applicable(
+                estimate, hypothesis.test, hypothesis.horizon
             )
-            has_separate_samples = has_separate_samples or reading.procedure_by_method is not None
+            has_separate_samples = has_separate_samples or estimate.procedure_by_method is not None
             has_weights = has_weights or (
-                isinstance(reading.units, UnitValues) and not reading.units.is_unweighted
+                isinstance(estimate.units, UnitValues) and not estimate.units.is_unweighted
             )
-            is_reduced = is_reduced or reading.is_reduced
+            is_reduced = is_reduced or estimate.is_reduced
             # A difference that is a family by itself is adjusted for nothing.
-            leads = not by_measure if primary is None else primary == str(measure)
-            alone = len(pairs) == 1 and leads
-            fields, procedure = _fields(str(measure), *pair, reading, hypothesis)
-            tests = total if with_vectors and not alone else 0
-            statistics = DifferenceStatistics.from_estimate(reading, fields, procedure, tests=tests)
+            is_primary = not by_measure if primary is None else primary == str(measure)
+            is_single = len(pairs) == 1 and is_primary
+            fields, procedure = _fields(str(measure), *pair, estimate, hypothesis)
+            n_tests = total if with_vectors and not is_single else 0
+            statistics = DifferenceStatistics.from_estimate(
+                estimate, fields, procedure, tests=n_tests
+            )
             by_measure.setdefault(measure, []).append(statistics)
-        if by_measure and not applies:
+        if by_measure and not is_applicable:
             reason = (
                 "; it counts every unit alike, and these are weighted or in clusters" * has_weights
             )
@@ -375,13 +377,13 @@ class ComparisonOptions:
         settings = replace(self.settings, n_resamples=min(n_resamples, MOST_RESAMPLES))
         pairs = list(dict.fromkeys((system, baseline) for _, system, baseline in names))
         recomputed = {}
-        for pair, measure, reading in self.source.differences(pairs, settings):
+        for pair, measure, estimate in self.source.differences(pairs, settings):
             key = (str(measure), *pair)
             if key in names:
                 hypothesis = replace(self.question, margin=_margin(self.margin, measure))
-                fields, procedure = _fields(*key, reading, hypothesis)
+                fields, procedure = _fields(*key, estimate, hypothesis)
                 recomputed[key] = DifferenceStatistics.from_estimate(
-                    reading, fields, procedure, tests=0
+                    estimate, fields, procedure, tests=0
                 )
         return recomputed
 
@@ -397,9 +399,11 @@ def _fields(
     procedure = hypotheses.procedure(reading, question)
     interval = hypotheses.interval(reading, question)
     test = hypotheses.test(reading, question)
-    better = reading.higher_is_better
-    inferior = hypotheses.non_inferiority(procedure, question.margin, higher_is_better=better)
-    equivalent = hypotheses.equivalence_result(procedure, question.margin)
+    higher_is_better = reading.higher_is_better
+    noninferiority = hypotheses.non_inferiority(
+        procedure, question.margin, higher_is_better=higher_is_better
+    )
+    equivalence = hypotheses.equivalence_result(procedure, question.margin)
     fields = {
         "measure": measure,
         "system": system,
@@ -421,9 +425,9 @@ def _fields(
         "differing": procedure.differing,
         "standard_error": procedure.error.se,
         "margin": math.nan if question.margin is None else question.margin,
-        "p_noninferiority": math.nan if inferior is None else inferior.p,
-        "p_equivalence": math.nan if equivalent is None else equivalent.p,
-        "margin_test": None if inferior is None else inferior.name,
+        "p_noninferiority": math.nan if noninferiority is None else noninferiority.p,
+        "p_equivalence": math.nan if equivalence is None else equivalence.p,
+        "margin_test": None if noninferiority is None else noninferiority.name,
         **hypotheses.win_tie_loss(reading),
     }
     return fields, procedure
@@ -462,34 +466,37 @@ def _omnibus_tests(
     systems, out = tuple(source.systems), []
     if len(systems) < 3:
         return ()
-    for measure, like in units.items():
+    for measure, difference in units.items():
         if source.unit_weights(measure) is not None:  # which these tests do not know
             continue
-        values, better = source.unit_values(measure), like.higher_is_better is not False
+        values, higher_is_better = (
+            source.unit_values(measure),
+            difference.higher_is_better is not False,
+        )
         table = None if values is None else values[~np.isnan(values).any(axis=1)]
         if table is None or len(table) < 2:
             continue
-        ranked = omnibus.friedman(table, higher_is_better=better)
+        friedman = omnibus.friedman(table, higher_is_better=higher_is_better)
         critical = omnibus.critical_difference(len(systems), len(table), settings.level)
-        groups = omnibus.homogeneous_groups(ranked.mean_ranks, critical)
-        variance = omnibus.anova(table)
+        groups = omnibus.homogeneous_groups(friedman.mean_ranks, critical)
+        anova = omnibus.anova(table)
         out.append(
             OmnibusTest(
                 measure=str(measure),
                 systems=systems,
                 means=tuple(table.mean(axis=0).tolist()),
-                mean_ranks=tuple(ranked.mean_ranks.tolist()),
+                mean_ranks=tuple(friedman.mean_ranks.tolist()),
                 n=len(table),
-                unit=like.unit,
+                unit=difference.unit,
                 level=settings.level,
-                friedman_f=ranked.f,
-                friedman_p=ranked.p_f,
+                friedman_f=friedman.f,
+                friedman_p=friedman.p_f,
                 critical_difference=critical,
                 homogeneous_groups=tuple(tuple(systems[j] for j in group) for group in groups),
-                anova_f=variance.f,
-                anova_p=variance.p,
-                omega_squared=variance.omega_squared,
-                higher_is_better=like.higher_is_better,
+                anova_f=anova.f,
+                anova_p=anova.p,
+                omega_squared=anova.omega_squared,
+                higher_is_better=difference.higher_is_better,
             )
         )
     return tuple(out)

@@ -36,8 +36,8 @@ def confusion_result(system: str, matrix: ConfusionMatrix, settings: Settings) -
     The proportion of a cell in its true class has Wilson's interval; weighted rows enter it with
     Kish's effective sample size.
     """
-    each = matrix.one_vs_rest()
-    per_class = {name: parse(name, "counts").apply(each) for name in OF_CLASS}
+    one_vs_rest = matrix.one_vs_rest()
+    per_class = {name: parse(name, "counts").apply(one_vs_rest) for name in OF_CLASS}
     sizes = matrix.effective_size("truth")
 
     def limits(proportions: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -48,10 +48,18 @@ def confusion_result(system: str, matrix: ConfusionMatrix, settings: Settings) -
     if isinstance(matrix, SparseConfusionMatrix):
         truth, predicted, cells = matrix.occupied_cells()
         low, high = limits(cells / matrix.truth[truth], sizes[truth])
-        _, of_empty = limits(np.where(matrix.truth > 0, 0.0, np.nan), sizes)
+        _, empty_cell_high = limits(np.where(matrix.truth > 0, 0.0, np.nan), sizes)
         codes = (truth, predicted)
         return SparseConfusion(
-            system, matrix.labels, *codes, cells, low, high, of_empty, settings.level, per_class
+            system,
+            matrix.labels,
+            *codes,
+            cells,
+            low,
+            high,
+            empty_cell_high,
+            settings.level,
+            per_class,
         )
     with np.errstate(divide="ignore", invalid="ignore"):
         proportions = matrix.counts / matrix.truth[:, None]
@@ -112,8 +120,8 @@ def open_matrices(source: Any, data: Any = None) -> Any:
 
 
 def _is_openable(source: Any, data: Any) -> bool:
-    of_result = isinstance(source, ConfusionMatrices | Evaluation | ConfusionBase)
-    return of_result or hasattr(source, "__fspath__") or (isinstance(source, str) and data is None)
+    is_result = isinstance(source, ConfusionMatrices | Evaluation | ConfusionBase)
+    return is_result or hasattr(source, "__fspath__") or (isinstance(source, str) and data is None)
 
 
 def _single_matrix(name: Any, source: Any) -> Any:

@@ -45,8 +45,8 @@ def constant_losses(
     if columns.missing != "drop":
         columns = replace(columns, output_columns={}, cluster=None, slices={})
         read_batch = ReadBatch(columns, None)
-    work = _ConstantLosses(read_batch, tuple(constants), truth)
-    moments = columns.stream.reduce(work, columns.names, description="the best constant").moments
+    task = _ConstantLosses(read_batch, tuple(constants), truth)
+    moments = columns.stream.reduce(task, columns.names, description="the best constant").moments
     return list(moments)
 
 

@@ -48,7 +48,7 @@ class SystemCosts(Problem):
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, CostOutput]:
         """Return the systems on a batch of rows."""
-        counted, rows = batch.frequencies, batch.frequencies.rows
+        frequencies, rows = batch.frequencies, batch.frequencies.rows
 
         def spent(cost: str, name: str) -> FloatArray:
             values = batch[cost]  # of a system without a name the column itself
@@ -57,7 +57,7 @@ class SystemCosts(Problem):
                 cost_column_name(cost, name),
                 rows,
             )
-            return np.asarray(counted(column), np.float64)
+            return np.asarray(frequencies(column), np.float64)
 
         row_fields = batch.weights, settings, batch.clusters
         columns = {n: [spent(cost, n) for cost in self.costs] for n in self.system_names}
@@ -76,9 +76,10 @@ class SystemCosts(Problem):
         self, columns: StreamColumns, settings: Settings, sizes: FloatArray | None = None
     ) -> dict[str, CostOutput]:
         """Return systems on two rows of zero cost."""
-        none = [np.zeros(2) for _ in self.costs]
+        zero_columns = [np.zeros(2) for _ in self.costs]
         return {
-            name: self._system(name, none, (None, settings, None)) for name in self.system_names
+            name: self._system(name, zero_columns, (None, settings, None))
+            for name in self.system_names
         }
 
     def constant(self, sample: Any, system: str, measure: Any) -> float:
@@ -109,9 +110,9 @@ def add_costs(
     costs = costs.by_system(systems)
     shared = weight, settings, clusters, unit
     by_name = {name: _system(costs, name, *shared) for name in systems}
-    chosen = default_measures(costs)
+    measures = default_measures(costs)
     cost_slices = slice_definitions if costs.columns else ()
-    source = InMemorySample(by_name, chosen, settings, ids=None, slice_definitions=cost_slices)
+    source = InMemorySample(by_name, measures, settings, ids=None, slice_definitions=cost_slices)
     return _attach_costs(evaluation, costs, source, systems)
 
 
@@ -135,13 +136,15 @@ def add_streamed_costs(
     chosen = default_measures(costs)
     template = problem.template(cost_columns, settings)
     comparison = evaluation.comparison
-    compared = pairs_if_several(
+    compared_pairs = pairs_if_several(
         tuple(template),
         comparison.baseline if comparison is not None else None,
         settings,
         compare=True,
     )
-    source = StreamedSample(problem, cost_columns, settings, chosen, template, memory, compared)
+    source = StreamedSample(
+        problem, cost_columns, settings, chosen, template, memory, compared_pairs
+    )
     return _attach_costs(evaluation, costs, source, systems)
 
 
@@ -153,14 +156,14 @@ def _attach_costs(
     baseline = (
         comparison.baseline if comparison is not None and comparison.baseline in systems else None
     )
-    compared = default_comparison(source, baseline, settings) if costs.columns else None
+    cost_comparison = default_comparison(source, baseline, settings) if costs.columns else None
     cost_evaluation = Evaluation(
         task=TASK,
         level=settings.level,
         estimates=tuple(source.estimates()),
-        comparison=compared,
+        comparison=cost_comparison,
         definitions=glossary(source.measures),
-        slices=replace(source, measures=source.directed_measures).slices(compared),
+        slices=replace(source, measures=source.directed_measures).slices(cost_comparison),
         provenance=provenance(TASK, settings, evaluation.provenance.get("conventions", {})),
         sources=source,
     )
@@ -201,27 +204,31 @@ def _fronts(
     evaluation: Evaluation, cost_evaluation: Evaluation, costs: Costs
 ) -> Iterator[ParetoFront]:
     """Yield the Pareto front of the primary measure and each cost; none for a single system."""
-    compared = evaluation.comparison
+    comparison = evaluation.comparison
     directions = {str(m): m.definition.higher_is_better for m in evaluation.sources.measures}
-    judged = [name for name, higher in directions.items() if higher is not None]
-    primary = judged[0] if judged else None
-    if compared is not None and compared.primary is not None:
-        primary = compared.primary
+    directed = [
+        name for name, is_higher_better in directions.items() if is_higher_better is not None
+    ]
+    primary = directed[0] if directed else None
+    if comparison is not None and comparison.primary is not None:
+        primary = comparison.primary
     if primary is None or len(cost_evaluation.systems) < 2:
         return
-    higher = directions[primary] is True
+    is_higher_better = directions[primary] is True
     qualities = [evaluation.exact(name, primary) for name in cost_evaluation.systems]
     for cost in (*costs.columns, *costs.numbers):
         measure = next(m for m in cost_evaluation.sources.measures if m.label == cost)
         cost_estimates = [
             cost_evaluation.exact(name, str(measure)) for name in cost_evaluation.systems
         ]
-        better = _significant_pairs(compared, primary)
+        better = _significant_pairs(comparison, primary)
         cheaper = _significant_pairs(cost_evaluation.comparison, str(measure))
         if cost in costs.numbers:  # which do not vary
             by_system = costs.numbers[cost]
             cheaper = {(a, b) for a in by_system for b in by_system if by_system[a] <= by_system[b]}
-        yield _front(qualities, cost_estimates, better & cheaper, higher, evaluation.level)
+        yield _front(
+            qualities, cost_estimates, better & cheaper, is_higher_better, evaluation.level
+        )
 
 
 def _significant_pairs(compared: Comparison | None, measure: str) -> set[tuple[str, str]]:

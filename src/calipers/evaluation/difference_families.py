@@ -266,37 +266,39 @@ class TestFamily:
             source.permutation_values(measure, settings) for measure in self.statistics_by_measure
         ]
         oriented_tables = [
-            entry * sign
-            for entry, sign in zip(tables, orientations, strict=True)
-            if entry is not None
+            unit_table * sign
+            for unit_table, sign in zip(tables, orientations, strict=True)
+            if unit_table is not None
         ]
         if len(oriented_tables) < len(tables):
-            vectors = [entry.vector for entry in self.all]
+            vectors = [unit_table.vector for unit_table in self.all]
         else:
-            units, replicates = len(oriented_tables[0]), n_randomizations(settings)
+            n_units, n_replicates = len(oriented_tables[0]), n_randomizations(settings)
             if (
-                units <= MAX_RANDOMIZED_UNITS
-                and units * len(self.all) * replicates <= MAX_RANDOMIZATION_STEPS
+                n_units <= MAX_RANDOMIZED_UNITS
+                and n_units * len(self.all) * n_replicates <= MAX_RANDOMIZATION_STEPS
             ):
                 index = None if self.baseline is None else source.systems.index(self.baseline)
-                table, weight = np.stack(oriented_tables, axis=2), self._importance(units)
+                table, weight = np.stack(oriented_tables, axis=2), self._importance(n_units)
                 return max_statistic.permuted_maxima(
-                    table, index, replicates, settings.seed, weight
+                    table, index, n_replicates, settings.seed, weight
                 )
             weights = [source.unit_weights(measure) for measure in self.statistics_by_measure]
             vectors = [
                 max_statistic.sketch_vector(
-                    np.nan_to_num(entry[:, first] - entry[:, second] - statistics.value)
+                    np.nan_to_num(unit_table[:, first] - unit_table[:, second] - statistics.value)
                     * (1.0 if weight is None else weight),
                     len(self.all),
                 )
-                for entry, index, weight in zip(tables, self._measure_slices, weights, strict=True)
-                if entry is not None
+                for unit_table, index, weight in zip(
+                    tables, self._measure_slices, weights, strict=True
+                )
+                if unit_table is not None
                 for statistics, (first, second) in zip(
                     self.all[index], self._pairs(index), strict=True
                 )
             ]
-        slice_keys = [entry.slice_key for entry in self.all]
+        slice_keys = [unit_table.slice_key for unit_table in self.all]
         return max_statistic.gaussian_maxima(vectors, settings.seed, slice_keys, signs.tolist())
 
     def _importance(self, units: int) -> FloatArray | None:
@@ -326,12 +328,12 @@ class TestFamily:
         rows = adjusted_p(family.unadjusted, way)
         tails = _tails(np.array([row.p for row in rows]), way, self.settings.level)
         min_tail = tail_level(self.settings.level) / max(1, np.isfinite([r.p for r in rows]).sum())
-        family_wise = ADJUSTMENTS[way].controls == FAMILY_WISE
+        is_family_wise = ADJUSTMENTS[way].controls == FAMILY_WISE
         sizes = _minimum_detectable(family._procedures, tails)
         adjusted = []
         for row, procedure, tail, size in zip(rows, family._procedures, tails, sizes, strict=True):
             interval = procedure.interval(1 - 2 * tail)
-            if family_wise:
+            if is_family_wise:
                 simultaneous = procedure.interval(1 - 2 * min_tail)
                 interval = (
                     _stepdown_interval(interval, simultaneous)
@@ -341,7 +343,9 @@ class TestFamily:
             if not interval.reason:
                 interval = replace(
                     interval,
-                    method=_independent_method(BY_STEP[way] if family_wise else BY_RATE, procedure),
+                    method=_independent_method(
+                        BY_STEP[way] if is_family_wise else BY_RATE, procedure
+                    ),
                 )
             adjusted.append(self._replace_limits(replace(row, min_detectable=size), interval))
         return adjusted
@@ -353,11 +357,11 @@ class TestFamily:
         is recomputed from more replicates.
         """
         rows, alpha = self.unadjusted, significance_level(self.settings.level)
-        floor = 2 / (self.settings.n_resamples + 1)
+        min_p = 2 / (self.settings.n_resamples + 1)
         undecided = [
             row
             for row, after in zip(rows, adjusted_p(rows, way), strict=True)
-            if row.p <= floor and not after.p_adjusted <= alpha
+            if row.p <= min_p and not after.p_adjusted <= alpha
         ]
         if not undecided:
             return self
@@ -393,8 +397,10 @@ class TestFamily:
             table = None if values is None else values[~np.isnan(values).any(axis=1)]
             weight = self.source.unit_weights(measure)
             if table is not None and len(table) and values is not None and weight is not None:
-                current = weight[~np.isnan(values).any(axis=1)]
-                table = table * (current / current.mean())[:, None]  # whose means are weighted
+                defined_weight = weight[~np.isnan(values).any(axis=1)]
+                table = (
+                    table * (defined_weight / defined_weight.mean())[:, None]
+                )  # whose means are weighted
             if table is None or not 0 < len(table) <= MAX_PERMUTED_UNITS:
                 self.notes.append(
                     f"{measure} is adjusted by Holm: the randomized Tukey HSD takes values per "
@@ -432,9 +438,9 @@ class TestFamily:
             )
             adjusted += [
                 measure_family._replace_limits(
-                    row, _within_range(current, tukey.critical if is_mean else math.nan)
+                    row, _within_range(defined_weight, tukey.critical if is_mean else math.nan)
                 )
-                for row, current, is_mean in zip(
+                for row, defined_weight, is_mean in zip(
                     rows, measure_family._procedures, mean_mask, strict=True
                 )
             ]
@@ -471,16 +477,18 @@ def _tails(p: FloatArray, way: str, level: float) -> list[float]:
 
     It is half the largest p-value that would be significant given the p-values of the other tests.
     """
-    tail, defined = tail_level(level), np.isfinite(p)
-    number = max(1, int(defined.sum()))
+    tail, defined_mask = tail_level(level), np.isfinite(p)
+    n_tests = max(1, int(defined_mask.sum()))
     if way == "none":
         return [tail] * len(p)
     if way == "holm":
-        return [_step_tail(np.delete(p, j)[np.delete(defined, j)], tail) for j in range(len(p))]
+        return [
+            _step_tail(np.delete(p, j)[np.delete(defined_mask, j)], tail) for j in range(len(p))
+        ]
     if way == "benjamini-hochberg":
         adjusted = ADJUSTMENTS[way].adjust(p)
-        number = number / max(1, int(np.count_nonzero(adjusted <= significance_level(level))))  # type: ignore[assignment]
-    return [tail / number] * len(p)
+        n_tests = n_tests / max(1, int(np.count_nonzero(adjusted <= significance_level(level))))  # type: ignore[assignment]
+    return [tail / n_tests] * len(p)
 
 
 def _step_tail(others: FloatArray, tail: float) -> float:
@@ -515,8 +523,8 @@ def _minimum_detectable(procedures: Sequence[Procedure], tails: Sequence[float])
     widths = [procedure.half_width(tail) for procedure, tail in zip(procedures, tails, strict=True)]
     levels = []
     for error, width, tail in zip(errors, widths, tails, strict=True):
-        counts = error.se > 0 and math.isfinite(width)
-        t = width / error.se if counts else math.nan
+        has_error = error.se > 0 and math.isfinite(width)
+        t = width / error.se if has_error else math.nan
         level = float(1 - 2 * max_statistic.upper_tail(t, error.degrees))
         levels.append(level if level > 0 else 1 - 2 * tail)
     # A pair with a very small difference is limited by the others, which are all that counts.
@@ -530,9 +538,9 @@ def _minimum_detectable(procedures: Sequence[Procedure], tails: Sequence[float])
 
 def adjusted_p(rows: Sequence[Difference], adjust: str) -> list[Difference]:
     """Return the differences with p-values adjusted for multiplicity."""
-    way = ADJUSTMENTS[adjust].adjust
+    adjust_p = ADJUSTMENTS[adjust].adjust
     columns = (
-        way(np.array([getattr(row, name) for row in rows])).tolist()
+        adjust_p(np.array([getattr(row, name) for row in rows])).tolist()
         for name in ("p", "p_noninferiority", "p_equivalence")
     )
     return [

@@ -47,10 +47,10 @@ def estimate_measure(
     system: SystemOutput, measure: Measure, reading: PointEstimate | None = None
 ) -> Estimate:
     """Estimate one measure of one system, from its point estimate if that is given."""
-    point_estimate, default = (
+    point_estimate, no_skill = (
         reading or system.point_estimate(measure),
         system.constant_value(measure),
     )
     return to_estimate(
-        point_estimate, str(measure), system.name, default, **system.auxiliary_values(measure)
+        point_estimate, str(measure), system.name, no_skill, **system.auxiliary_values(measure)
     )

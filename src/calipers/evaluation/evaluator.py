@@ -122,14 +122,14 @@ def evaluate_stream(
     from calipers.evaluation.sums import StreamedSample
 
     check_costs(columns)
-    template = problem.template(columns, options.settings)
-    measures = problem.measures(template, options)
-    problem.check_stream(template, measures)
-    compared = pairs_if_several(
-        tuple(template), options.baseline, options.settings, compare=options.compare
+    template_systems = problem.template(columns, options.settings)
+    measures = problem.measures(template_systems, options)
+    problem.check_stream(template_systems, measures)
+    compared_pairs = pairs_if_several(
+        tuple(template_systems), options.baseline, options.settings, compare=options.compare
     )
     sample = StreamedSample(
-        problem, columns, options.settings, measures, template, memory, compared
+        problem, columns, options.settings, measures, template_systems, memory, compared_pairs
     )
     _check_stream(sample, options)
     evaluation = evaluate_sample(sample, options, options.baseline, inputs=sample.origins)
@@ -182,13 +182,15 @@ def evaluate_sample(
     if len(shown_measures) < len(sample.measures):
         sample = sample.omit_measures(shown_measures)
     estimates = (*problem.leading(sample), *sample.estimates())
-    comparison, missed = None, []
+    comparison, skipped_notes = None, []
     if sample.is_rereadable or not options.compare:
         comparison = default_comparison(
             sample, baseline_name, settings, options.primary, compare=options.compare
         )
     elif len(sample.systems) > 1:
-        missed = ["Systems are not compared: a comparison requires a second pass over the input."]
+        skipped_notes = [
+            "Systems are not compared: a comparison requires a second pass over the input."
+        ]
     slices = sample.slices(comparison)
     results = (estimates, comparison, slices)
     findings = problem.findings(sample, results)
@@ -218,7 +220,7 @@ def evaluate_sample(
             *sample.row_notes(),
             *(() if slices is None else problem.slice_notes(sample)),
             *sample.slice_notes(slices, comparison),
-            *missed,
+            *skipped_notes,
         ),
         slices=slices,
         findings=from_systems(sample, results) if findings is None else findings,

@@ -80,15 +80,18 @@ def from_binary(sample: Sample, results: EvaluationResults) -> tuple[Finding, ..
         table, matrix = sample.statistic(name, ScoreTable), sample.statistic(name, ConfusionMatrix)
         system = rows.get(name)
         cells = None if matrix is None else _cells(sample, matrix, name, system)
-        chosen = None if system is None else system.chosen_threshold
-        tuned = (
+        chosen_threshold = None if system is None else system.chosen_threshold
+        optimized_threshold = (
             None
-            if chosen is None
+            if chosen_threshold is None
             else OptimizedThreshold(
-                chosen.threshold, chosen.rule.measure, chosen.out_of_bag, chosen.note
+                chosen_threshold.threshold,
+                chosen_threshold.rule.measure,
+                chosen_threshold.out_of_bag,
+                chosen_threshold.note,
             )
         )
-        data_by_system[name] = cells, table, tuned
+        data_by_system[name] = cells, table, optimized_threshold
     cells, table, _ = next(iter(data_by_system.values()))
     if cells is None and table is not None:
         names = next(iter(sample.template_systems.values())).labels.names
@@ -169,7 +172,7 @@ def from_multiclass(sample: Sample, results: EvaluationResults) -> tuple[Finding
 
 def _cells(sample: Sample, matrix: ConfusionMatrix, name: str, system: Any) -> ConfusionCells:
     """Return the counts of a system, with cluster-robust errors where rows come in clusters."""
-    k, number = matrix.classes, sample.n_clusters or 0
+    k, n_clusters = matrix.classes, sample.n_clusters or 0
 
     @cache
     def cells() -> FloatArray | None:
@@ -188,7 +191,7 @@ def _cells(sample: Sample, matrix: ConfusionMatrix, name: str, system: Any) -> C
     def error(influence: Callable[[], FloatArray]) -> tuple[float, float]:
         from calipers.inference.clusters import cr2
 
-        if k > MOST_CLASSES or number < 2:
+        if k > MOST_CLASSES or n_clusters < 2:
             return UNKNOWN
         by_cell, by_cluster = influence().ravel(), cells()
         if by_cluster is not None:
@@ -202,7 +205,7 @@ def _cells(sample: Sample, matrix: ConfusionMatrix, name: str, system: Any) -> C
             )
         )
 
-    return (BinaryCells if k == 2 else MulticlassCells)(matrix, number, error)
+    return (BinaryCells if k == 2 else MulticlassCells)(matrix, n_clusters, error)
 
 
 def from_multilabel(sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
@@ -211,26 +214,32 @@ def from_multilabel(sample: Sample, results: EvaluationResults) -> tuple[Finding
     if visible is None:
         return from_systems(sample, results)
     rows = visible.systems
-    s = next(iter(rows.values()))
-    counted = (lambda: s.usual_set), (lambda: s.n_sets)
+    first_system = next(iter(rows.values()))
+    set_functions = (lambda: first_system.usual_set), (lambda: first_system.n_sets)
     labels = MultilabelRows(
-        s.labels, s.truth, s.weight, s.clusters, s.label_proportions, *counted, visible.is_complete
+        first_system.labels,
+        first_system.truth,
+        first_system.weight,
+        first_system.clusters,
+        first_system.label_proportions,
+        *set_functions,
+        visible.is_complete,
     )
-    predictions = {name: s.predicted for name, s in rows.items()}
+    predictions = {name: first_system.predicted for name, first_system in rows.items()}
     data_by_system = {
         n: () if sets is None else (MultilabelPredictions(labels, sets),)
         for n, sets in predictions.items()
     }
     columns = {n: _present(system.score, system.predicted) for n, system in rows.items()}
     errors = {
-        n: (system.predicted != s.truth).any(axis=1)
+        n: (system.predicted != first_system.truth).any(axis=1)
         for n, system in rows.items()
         if system.score is None
     }
     return _collect_findings(
         sample,
         data_by_system,
-        (labels, *_outputs(sample, visible, s.truth, columns, errors)),
+        (labels, *_outputs(sample, visible, first_system.truth, columns, errors)),
         results,
         visible,
     )
@@ -287,7 +296,7 @@ def from_multioutput(
     if visible is None:
         return from_systems(sample, results)
     rows = visible.systems
-    each = {
+    outputs_by_system = {
         name: {
             o: (
                 NumericPredictions(
@@ -302,7 +311,9 @@ def from_multioutput(
     errors = {n: (s.predicted != system.truth).any(axis=1) for n, s in rows.items()}
     predictions = {n: [s.predicted] for n, s in rows.items()}
     row_outputs = _outputs(sample, visible, system.truth, predictions, errors)
-    return _collect_findings(sample, dict.fromkeys(rows, ()), row_outputs, results, visible, each)
+    return _collect_findings(
+        sample, dict.fromkeys(rows, ()), row_outputs, results, visible, outputs_by_system
+    )
 
 
 def from_quantiles(sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
@@ -387,10 +398,14 @@ def from_raters(
         proportion = (
             float(ratings.category_weights[category_index] / ratings.total) if len(ratings) else 0.0
         )
-        common = ratings.categories[category_index] if ratings.categories else ""
+        most_frequent = ratings.categories[category_index] if ratings.categories else ""
         data_by_system[name] = (
             RaterPanel(
-                system.raters, str(alpha), partial(_without_each, system, alpha), common, proportion
+                system.raters,
+                str(alpha),
+                partial(_without_each, system, alpha),
+                most_frequent,
+                proportion,
             ),
         )
     return _collect_findings(sample, data_by_system, (), results)
@@ -398,14 +413,14 @@ def from_raters(
 
 def _without_each(system: Any, measure: Measure, level: float) -> list[IntervalNumber]:
     """Return the increase of a measure if each rater in turn is removed."""
-    full_estimate, everyone, increases = (
+    full_estimate, rater_indices, increases = (
         system.point_estimate(measure),
         range(len(system.raters)),
         [],
     )
-    for rater in everyone:
+    for rater in rater_indices:
         difference = (
-            system.select_raters([k for k in everyone if k != rater]).point_estimate(measure)
+            system.select_raters([k for k in rater_indices if k != rater]).point_estimate(measure)
             - full_estimate
         )
         increases.append(
@@ -480,7 +495,7 @@ def _run_statistics(
 ) -> RunStatistics:
     """Return the statistics of the rankings of a system that findings use."""
     ordered_measures = [m for m in scores.measures if m.needs_order]
-    by_id = bool(ordered_measures) and all(
+    is_ordered_by_id = bool(ordered_measures) and all(
         m.parameters.get("ties", "id") == "id" for m in ordered_measures
     )
     return RunStatistics(
@@ -488,7 +503,7 @@ def _run_statistics(
         unjudged,
         spelling,
         partial(_tie_range, _leading_measure(scores), ranking, scores),
-        by_id,
+        is_ordered_by_id,
     )
 
 
@@ -507,25 +522,32 @@ def _topic_findings(
     (estimates, comparison, slices), settings = results, scores.settings
     measures, inference = tuple(scores.measures), settings.interval != "none"
     importance = scores.importance
-    size = math.inf if importance is None else effective_size_of(importance)
+    effective_size = math.inf if importance is None else effective_size_of(importance)
     unit = scores.unit
     data: list[object] = [
-        TopicEstimates(tuple(estimates), size, unit),
+        TopicEstimates(tuple(estimates), effective_size, unit),
         ComparisonResults(comparison, slices),
     ]
-    leading = _leading_measure(scores)
-    if leading is not None:
-        values = dict(zip(scores.systems, scores.value_table(leading).T, strict=True))
+    leading_measure = _leading_measure(scores)
+    if leading_measure is not None:
+        values = dict(zip(scores.systems, scores.value_table(leading_measure).T, strict=True))
         # A topic decides by Student's t of independent ones.
         independent_comparison = comparison if scores.clusters is None else None
         data.append(
             TopicValues(
-                str(leading), scores.topics, values, independent_comparison, importance, unit
+                str(leading_measure),
+                scores.topics,
+                values,
+                independent_comparison,
+                importance,
+                unit,
             )
         )
     subjects = [Subject(n, settings.level, (r,), measures) for n, r in ranked.items()]
-    of_all = Subject(None, settings.level, (*data, *ranking_data), measures, inference=inference)
-    return findings.find_all([*subjects, of_all])
+    overall_subject = Subject(
+        None, settings.level, (*data, *ranking_data), measures, inference=inference
+    )
+    return findings.find_all([*subjects, overall_subject])
 
 
 def _is_mean(measure: Measure) -> bool:
@@ -571,7 +593,7 @@ def _collect_findings(
     and ``visible`` the visible rows if these are not all rows.
     """
     (estimates, comparison, slices), settings = results, sample.settings
-    looked_at = "" if visible is None else visible.sample_note
+    sample_note = "" if visible is None else visible.sample_note
     families = TASKS[sample.problem.task]
 
     def subject(system: str) -> Subject:
@@ -580,10 +602,10 @@ def _collect_findings(
         def estimate(name: str) -> Estimate:
             return by_measure.get(name) or sample.estimate(system, parse(name, families))
 
-        readings = cache(lambda name: sample.point_estimate(system, parse(name, families)))
+        get_estimate = cache(lambda name: sample.point_estimate(system, parse(name, families)))
 
         def at_level(name: str, level: float) -> IntervalNumber:
-            reading = readings(name)
+            reading = get_estimate(name)
             return IntervalNumber.within(reading.value, method_selection.interval(reading, level))
 
         measures, inference = tuple(sample.measures), settings.interval != "none"
@@ -595,7 +617,7 @@ def _collect_findings(
             cache(estimate),
             inference,
             at_level=at_level,
-            looked_at=looked_at,
+            looked_at=sample_note,
         )
 
     def of_output(system: str, output: str, subject_data: tuple[Any, ...]) -> Subject:
@@ -642,11 +664,11 @@ def _unordered_influence(sample: Sample, system: str) -> tuple[UnorderedInfluenc
         return ()
     subset = s if s.n_rows <= MAX_NEIGHBOR_ROWS else s.take_rows(np.arange(MAX_NEIGHBOR_ROWS))
     for measure in sample.measures:
-        reading = subset.point_estimate(measure)
-        if reading.influence is not None and math.isfinite(reading.value):
+        estimate = subset.point_estimate(measure)
+        if estimate.influence is not None and math.isfinite(estimate.value):
             return (
                 UnorderedInfluence(
-                    str(measure), partial(_finite_influence, reading, subset.n_rows), s.n_rows
+                    str(measure), partial(_finite_influence, estimate, subset.n_rows), s.n_rows
                 ),
             )
     return ()

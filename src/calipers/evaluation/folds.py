@@ -52,12 +52,12 @@ class FoldValues:
             (str(m), bool(m.definition.higher_is_better)) for m in directed_measures
         ):
             table = np.array([by_measure[name] for by_measure in values.values.values()])
-            absent = np.isnan(table).any(axis=0)
-            if absent.any():
-                first = values.units[int(np.argmax(absent))]
+            missing_mask = np.isnan(table).any(axis=0)
+            if missing_mask.any():
+                first = values.units[int(np.argmax(missing_mask))]
                 notes.append(
-                    f"{name} is not compared: it has no value on {int(absent.sum())} of "
-                    f"{len(absent)} folds, {first!r} first."
+                    f"{name} is not compared: it has no value on {int(missing_mask.sum())} of "
+                    f"{len(missing_mask)} folds, {first!r} first."
                 )
             else:
                 higher_is_better[name] = higher

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 def has_tie_formula(measure: Measure) -> bool:
     """Return whether the value under all scores tied is cheap to compute and has a direction."""
     d, ties = measure.definition, measure.parameters.get("ties")
-    exact = d.ties is not None if ties in ("id", "average") else d.monotone
-    return exact and d.higher_is_better is not None and d.weight is None
+    has_formula = d.ties is not None if ties in ("id", "average") else d.monotone
+    return has_formula and d.higher_is_better is not None and d.weight is None
 
 
 def score_groups(
@@ -67,13 +67,13 @@ def score_groups(
         "": {JudgedRankings: next(iter(systems.values())).tie_all()}
     }
     measure_indices = [j for j, m in enumerate(chosen) if has_tie_formula(m)]
-    constant = np.full((len(groups), len(chosen)), np.nan)
+    no_skill_values = np.full((len(groups), len(chosen)), np.nan)
     if measure_indices:
         tied_scores = TopicScores.from_systems(
             groups, tied_statistics, [chosen[j] for j in measure_indices], settings, zero=zero
         )
-        constant[:, measure_indices] = tied_scores.values[""]
-    return replace(scores, constant=constant)
+        no_skill_values[:, measure_indices] = tied_scores.values[""]
+    return replace(scores, constant=no_skill_values)
 
 
 def select_curve_measure(measures: Sequence[Measure]) -> Measure | None:
@@ -83,8 +83,8 @@ def select_curve_measure(measures: Sequence[Measure]) -> Measure | None:
     ties.
     """
     for measure in measures:
-        cut = measure.parameters.get("cutoff") is not None
-        if cut and measure.definition.summary == "mean" and has_tie_formula(measure):
+        has_cutoff = measure.parameters.get("cutoff") is not None
+        if has_cutoff and measure.definition.summary == "mean" and has_tie_formula(measure):
             return measure
     return None
 
@@ -200,7 +200,7 @@ class _GroupScores(Mergeable):
 
     def scores(self, measures: list[Measure], settings: Settings) -> TopicScores:
         """Return the values of the first measures, with the groups in order."""
-        order, number = self.order, len(measures)
+        order, n_measures = self.order, len(measures)
         sorted_indices = np.empty(len(order), np.intp)
         sorted_indices[order] = np.arange(len(order))
         reasons = {
@@ -209,22 +209,22 @@ class _GroupScores(Mergeable):
                     reason: np.sort(sorted_indices[groups]).tolist()
                     for reason, groups in groups_by_reason.items()
                 }
-                for groups_by_reason in per_measure[:number]
+                for groups_by_reason in per_measure[:n_measures]
             ]
             for name, per_measure in self.reasons.items()
         }
         return TopicScores(
             tuple(self.groups[k] for k in order),
             measures,
-            {name: per_measure[order, :number] for name, per_measure in self.values.items()},
+            {name: per_measure[order, :n_measures] for name, per_measure in self.values.items()},
             reasons,
             {
-                name: {j: w[order] for j, w in per_measure.items() if j < number}
+                name: {j: w[order] for j, w in per_measure.items() if j < n_measures}
                 for name, per_measure in self.weights.items()
             },
             settings,
             "groups",
-            constant=self.constant[order, :number],
+            constant=self.constant[order, :n_measures],
         )
 
 
@@ -305,11 +305,11 @@ class _MeasureGroups:
                 for label in (cost_column_name(cost, name),)
             },
         }
-        of_groups = {
+        group_columns = {
             key: rows.of_groups(column, label) for key, (column, label) in auxiliary.items()
         }
         relevant = next(iter(ranked.values())).relevant(self.rel).astype(np.float64)
-        auxiliary_table = RowTable.from_columns({"group": rows.groups, **of_groups})
+        auxiliary_table = RowTable.from_columns({"group": rows.groups, **group_columns})
         return _GroupScores(
             scored.topics,
             scored.values,
@@ -324,28 +324,28 @@ class _MeasureGroups:
     def _complete(self, batch: Batch) -> tuple[dict[str, Any], MissingCounts]:
         """Return the columns by role without incomplete rows, and the counts of missing values."""
         columns = {name: _decode_dictionary(column) for name, column in batch.columns.items()}
-        of_systems = {name: columns[column] for name, column in self.score.items()}
+        score_columns = {name: columns[column] for name, column in self.score.items()}
         by_role = {
             "group": columns[self.group],
             "truth": columns[self.truth],
-            "score": of_systems[UNNAMED] if list(of_systems) == [UNNAMED] else of_systems,
+            "score": score_columns[UNNAMED] if list(score_columns) == [UNNAMED] else score_columns,
             **{role: columns[name] for role, name in self.column_by_role.items()},
             "slices": {name: columns[name] for name in self.slices},
             "cost": {
-                cost: {name: columns[column] for name, column in by_system.items()}
-                for cost, by_system in self.costs.items()
+                cost: {name: columns[column] for name, column in missing_by_column.items()}
+                for cost, missing_by_column in self.costs.items()
             },
         }
         if not self.drops_undefined:
             return by_role, MissingCounts(batch.rows, 0, {})
-        incomplete_mask, by_system = incomplete_rows(by_role)
+        incomplete_mask, missing_by_column = incomplete_rows(by_role)
         assert incomplete_mask is not None
         complete_indices = np.flatnonzero(~incomplete_mask)
         complete_columns = {
             role: take_rows(values, complete_indices) for role, values in by_role.items()
         }
         return complete_columns, MissingCounts(
-            batch.rows, batch.rows - len(complete_indices), by_system
+            batch.rows, batch.rows - len(complete_indices), missing_by_column
         )
 
 
@@ -377,7 +377,7 @@ def rank_distributed(
     columns, columns_by_role, costs = _columns(data, column_names, options)
     assert isinstance(columns.truth, str)
     group, score = columns_by_role["group"][UNNAMED], columns_by_role["score"]
-    curve_measure, number = (
+    curve_measure, n_measures = (
         select_curve_measure(measures) if options.curves else None,
         len(measures),
     )
@@ -439,7 +439,9 @@ def rank_distributed(
         slices=slice_topics(source, slice_definitions),
         costs=Costs(cost_values, costs.numbers),
         cut_by=slice_definitions,
-        curves=make_curves(source, curve_measure, partial(_rank_values, result, number), zero=zero),
+        curves=make_curves(
+            source, curve_measure, partial(_rank_values, result, n_measures), zero=zero
+        ),
     )
 
 

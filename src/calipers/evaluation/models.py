@@ -113,12 +113,12 @@ class ModelOutputs(NamedTuple):
         They are needed if models know classes that occur in no row.
         """
         if positive is not None:
-            needed = len(self.known_labels) == 2 > len(truth.labels)
+            is_needed = len(self.known_labels) == 2 > len(truth.labels)
         else:
-            needed = len(self.known_labels) > 2 >= len(truth.labels)
+            is_needed = len(self.known_labels) > 2 >= len(truth.labels)
         index_by_label = label_index(self.known_labels)
         all_known = all(find_label(index_by_label, name) is not None for name in truth.names)
-        return self.known_labels if needed and all_known else None
+        return self.known_labels if is_needed and all_known else None
 
 
 def predict_classes(
@@ -139,13 +139,13 @@ def predict_classes(
     if target is None and not has_estimators(truth):
         return ModelOutputs(truth, predicted, score, probability)
     check_inputs(truth, predicted, target, {"score": score, "probability": probability})
-    estimators, features, cut = truth, predicted, threshold is not None
+    estimators, features, has_threshold = truth, predicted, threshold is not None
     outputs: dict[str, dict[str, Any]] = {"predicted": {}, "score": {}, "probability": {}}
     label_names: dict[str, None] = {}
     for name, model in named_estimators(estimators).items():
         names = class_names(model)
         label_names |= dict.fromkeys(names)
-        labels = None if cut else _labels(model, features)
+        labels = None if has_threshold else _labels(model, features)
         table = _table(model, "predict_proba", features)
         if table is not None:
             # Of several classes by name: a dict of plain columns would be one of classes.
@@ -190,8 +190,8 @@ def positive_column(table: Any, names: Sequence[str], positive: Any) -> Any:
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim == 1:
-        second = positive is None or len(names) != 2 or _positive_index(names, positive) == 1
-        return values if second else -values
+        is_second = positive is None or len(names) != 2 or _positive_index(names, positive) == 1
+        return values if is_second else -values
     if positive is not None and names:
         return values[:, _positive_index(names, positive)]
     if len(names) == 2 and (index := find_positive_class(names)) is not None:
@@ -204,8 +204,8 @@ def positive_column(table: Any, names: Sequence[str], positive: Any) -> Any:
 def _positive_index(names: Sequence[str], positive: Any) -> int:
     index = find_label(label_index(names), label_name(positive))
     if index is None:
-        plain = isinstance(positive, str | int | float | np.generic)
-        positive_name = repr(label_name(positive)) if plain else format_value(positive)
+        is_scalar = isinstance(positive, str | int | float | np.generic)
+        positive_name = repr(label_name(positive)) if is_scalar else format_value(positive)
         raise InputError(
             f"positive: {positive_name} is not a class of the model; "
             + did_you_mean(label_name(positive), names)
@@ -215,13 +215,13 @@ def _positive_index(names: Sequence[str], positive: Any) -> int:
 
 def _table(model: Any, method: str, features: Any) -> Any:
     """Return the output of a method, or None if the model does not have it."""
-    ask = getattr(model, method, None)
-    return None if ask is None else np.asarray(ask(features))
+    predict_method = getattr(model, method, None)
+    return None if predict_method is None else np.asarray(predict_method(features))
 
 
 def _labels(model: Any, features: Any) -> Any:
-    ask = getattr(model, "predict", None)
-    return None if ask is None else ask(features)
+    predict_method = getattr(model, "predict", None)
+    return None if predict_method is None else predict_method(features)
 
 
 def _is_argmax(table: Any, model: Any, labels: Any) -> bool:
@@ -279,10 +279,10 @@ def _label_probabilities(model: Any, features: Any) -> Any:
     probability that the label is present. A label that was constant in training has probability 1
     or 0 in all rows.
     """
-    ask = getattr(model, "predict_proba", None)
-    if ask is None:
+    predict_method = getattr(model, "predict_proba", None)
+    if predict_method is None:
         return None
-    output = ask(features)
+    output = predict_method(features)
     if not isinstance(output, list):
         return to_matrix(output, "predict_proba")
     label_classes = getattr(model, "classes_", None)
@@ -301,8 +301,10 @@ def _label_probabilities(model: Any, features: Any) -> Any:
 
 
 def _scores(model: Any, features: Any) -> Any:
-    ask = getattr(model, "decision_function", None)
-    return None if ask is None else to_matrix(ask(features), "decision_function")
+    predict_method = getattr(model, "decision_function", None)
+    return (
+        None if predict_method is None else to_matrix(predict_method(features), "decision_function")
+    )
 
 
 def _to_dense(labels: Any) -> Any:

@@ -65,16 +65,18 @@ class LazyClassTables(LazySequence[LabelTable]):
         sample, sample_settings = self.sample, self.sample.settings
         is_resampled = self.kind == "class" and sample.n_rows * len(self.names) <= MOST_RESAMPLED
         measures = measures_of_each(sample, name, self.names)
-        each = evaluate_classes(sample, name, self.names)
+        class_sample = evaluate_classes(sample, name, self.names)
         settings = (
             sample_settings
             if is_resampled or sample_settings.interval == "none"
             else replace(sample_settings, interval="analytic")
         )
-        sums = (sample.n_clusters or 0) * len(each.systems) * len(self.names) * len(measures)
-        if not sample.in_memory_systems and sums > MOST_SUMS:
+        n_sums = (
+            (sample.n_clusters or 0) * len(class_sample.systems) * len(self.names) * len(measures)
+        )
+        if not sample.in_memory_systems and n_sums > MOST_SUMS:
             settings = replace(sample_settings, interval="none")
-        plain = each.with_settings(settings)
+        used_sample = class_sample.with_settings(settings)
         counts, matrices = {}, self.matrices(name)
         if matrices is not None:
             (tn, fp), (fn, tp) = np.moveaxis(matrices, 0, -1)
@@ -82,8 +84,10 @@ class LazyClassTables(LazySequence[LabelTable]):
         values: tuple[dict[str, FloatArray], ...] = ({}, {}, {})
         value, low, high = values
         for m in measures:
-            readings = (plain.point_estimate(name, replace(m, label=label)) for label in self.names)
-            estimates = [to_estimate(reading, str(m), "") for reading in readings]
+            point_estimates = (
+                used_sample.point_estimate(name, replace(m, label=label)) for label in self.names
+            )
+            estimates = [to_estimate(reading, str(m), "") for reading in point_estimates]
             for column_by_measure, field in zip(values, ("value", "low", "high"), strict=True):
                 column_by_measure[str(m)] = np.array(
                     [getattr(estimate, field) for estimate in estimates]

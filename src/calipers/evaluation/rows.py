@@ -108,14 +108,14 @@ class InMemorySample(Sample):
         """
         pairs = [(name, measure) for name in self.by_name for measure in self.measures]
         for name, measure in track(pairs, "measuring"):
-            reading = self.point_estimate(name, measure)
-            if reading.order is not None:
+            estimate = self.point_estimate(name, measure)
+            if estimate.order is not None:
                 from calipers.inference import serial
 
                 self._serial.append(
-                    serial.DependenceResult.from_estimate(name, str(measure), reading)
+                    serial.DependenceResult.from_estimate(name, str(measure), estimate)
                 )
-            yield self.estimate(name, measure, reading)
+            yield self.estimate(name, measure, estimate)
 
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings

@@ -476,9 +476,9 @@ class Sample(ABC):
     ) -> Estimate:
         """Return the estimate of one measure of one system."""
         point_estimate = reading or self.point_estimate(system, measure)
-        default = self.constant_baseline(system, measure)
+        no_skill = self.constant_baseline(system, measure)
         auxiliary = self.auxiliary_fields(system, measure, point_estimate)
-        return to_estimate(point_estimate, str(measure), system, default, **auxiliary)
+        return to_estimate(point_estimate, str(measure), system, no_skill, **auxiliary)
 
     @abstractmethod
     def estimates(self) -> Iterator[Estimate]:

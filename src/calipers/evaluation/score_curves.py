@@ -41,29 +41,29 @@ def curves_of_sums(
         sample.is_rereadable,
         sample.template_systems.items(),
     )
-    having = [name for name, system in systems if system.score is not None]
+    scored_names = [name for name, system in systems if system.score is not None]
     pairs = [
         (name, label)
-        for name in having
+        for name in scored_names
         for label in labels
         if is_rereadable or sample.table(name, label) is not None
     ]
-    of_labels = (
+    label_systems = (
         _LabelOnlySystem(sample, name, shown_labels)
         for name, system in systems
         if system.score is None
     )
-    bare = [
+    label_only_systems = [
         system
-        for system in of_labels
+        for system in label_systems
         if is_rereadable or sample.is_available(system.name, roc_rates(labels[0])[0])
     ]
-    if not (pairs or bare):
+    if not (pairs or label_only_systems):
         return ()
     series = {series_name(label): proportion for label, proportion in proportion_by_label.items()}
     return ScoreCurves(
         lambda: _score_data(sample, pairs, shown_labels, proportion_by_label),
-        points_of_labels((system, labels) for system in bare),
+        points_of_labels((system, labels) for system in label_only_systems),
         {} if proportions is None else series,
     )
 
@@ -95,8 +95,10 @@ def _score_data(
     from calipers.curves.score_data import ScoreData
 
     tables = {pair: sample.table(*pair) for pair in pairs if pair[1] in shown_labels}
-    lacking = [name for name, _ in (pair for pair, table in tables.items() if table is None)]
-    for name in dict.fromkeys(lacking):
+    names_without_table = [
+        name for name, _ in (pair for pair, table in tables.items() if table is None)
+    ]
+    for name in dict.fromkeys(names_without_table):
         if None in proportion_by_label or len(proportion_by_label) > MOST_CLASSES:
             area = parse("AUC", "scores")
             score_sample = sample.with_measures(
@@ -107,14 +109,14 @@ def _score_data(
                 sample, name, [label for label in proportion_by_label if label is not None]
             )
         tables |= {(name, label): score_sample.table(name, label) for label in shown_labels}
-    weighted = sample.has_weights or sample.n_clusters is not None
+    has_dependent_rows = sample.has_weights or sample.n_clusters is not None
     # Rows with unequal weights or in clusters cannot be resampled from a table.
-    settings = replace(sample.settings, interval="none") if weighted else sample.settings
+    settings = replace(sample.settings, interval="none") if has_dependent_rows else sample.settings
 
     def make_data(name: str, label: str | None) -> ScoreData:
-        like = sample.template_systems[name].delegate(replace(parse("AUC", "scores"), label=label))[
-            0
-        ]
+        template = sample.template_systems[name].delegate(
+            replace(parse("AUC", "scores"), label=label)
+        )[0]
         table: ScoreTable | None = tables.get((name, label))
         is_short = table is not None and len(table.scores) <= MAX_CURVE_SCORES and not table.shift
 
@@ -126,13 +128,13 @@ def _score_data(
             name,
             read,
             settings,
-            threshold=like.threshold,
+            threshold=template.threshold,
             # Of scores taken together nobody knows which probability a row has.
-            probabilities=is_short and like.probability is not None,
-            names=like.labels.names,
+            probabilities=is_short and template.probability is not None,
+            names=template.labels.names,
             series=series_name(label),
             proportion=proportion_by_label[label],
-            independent=not weighted,
+            independent=not has_dependent_rows,
         )
 
     return [make_data(*pair) for pair in pairs]

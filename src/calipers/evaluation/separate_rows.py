@@ -123,11 +123,11 @@ def add_baseline_matrix(
             f"{stored_system.location}: has stored rows, but the new system is a confusion matrix, "
             "which has none; evaluate the rows of both, or the matrices"
         )
-    like = next(iter(systems.values()))
+    template = next(iter(systems.values()))
     return {
         **systems,
         stored_system.name: restore_system(
-            stored_system.name, stored_system.outputs, stored_system.stored, like
+            stored_system.name, stored_system.outputs, stored_system.stored, template
         ),
     }, stored_system.name
 
@@ -169,17 +169,17 @@ def restore_systems(
 
     [(_, _, first), *_] = stored_systems
     names = tuple(map(str, first.common.get("classes") or ()))
-    like: Any
+    template: Any
     if positive is None:
-        nobody = ClassLabels(names, np.zeros(0, np.intp))
-        like = MulticlassOutput("", MulticlassRows(nobody, None, None, settings))
+        no_rows = ClassLabels(names, np.zeros(0, np.intp))
+        template = MulticlassOutput("", MulticlassRows(no_rows, None, None, settings))
     else:
         if len(names) != 2:
             raise FileError("stored predictions are damaged; expected two classes")
-        like = BinaryOutput(
+        template = BinaryOutput(
             "", BinaryLabels((names[0], names[1]), np.zeros(0, bool)), None, settings
         )
     return {
-        name: restore_system(name, outputs, stored, like)
+        name: restore_system(name, outputs, stored, template)
         for name, outputs, stored in stored_systems
     }

@@ -96,9 +96,9 @@ def to_time_order(values: Any, repeats: RowRepeats) -> TimeOrder | None:
     from calipers.data.times import time_codes
     from calipers.inference.time_order import TimeOrder
 
-    codes, size = time_codes(values)
+    codes, n_times = time_codes(values)
     check_length(codes, repeats.rows, "time")
-    return TimeOrder(repeats(codes), size)
+    return TimeOrder(repeats(codes), n_times)
 
 
 #: Name that stands for the default measures among requested ones.
@@ -178,21 +178,22 @@ def select_measures(
     """
     check_undefined(undefined)
     families = TASKS[task]
-    chosen = [
+    measures = [
         name if isinstance(name, Measure) else parse(name, families, parameters)
         for name in expand_defaults(requested, default)
     ]
-    for measure in chosen:
+    for measure in measures:
         if measure.definition.task != task:
             raise InputError(
                 f"{measure} is a measure of {measure.definition.family}, not of {task}"
             )
-    written = [requested] if isinstance(requested, str | Measure) else [*(requested or ())]
+    user_measures = [requested] if isinstance(requested, str | Measure) else [*(requested or ())]
     names = expand_defaults(requested, default)
-    chosen = [
-        m if n in written else replace(m, note="") for m, n in zip(chosen, names, strict=True)
+    measures = [
+        m if n in user_measures else replace(m, note="")
+        for m, n in zip(measures, names, strict=True)
     ]
-    return [measure.where_undefined(undefined, stated=stated) for measure in deduplicate(chosen)]
+    return [measure.where_undefined(undefined, stated=stated) for measure in deduplicate(measures)]
 
 
 def full_name(primary: str | None, defaults: Mapping[str, Any]) -> str | None:

@@ -76,17 +76,17 @@ def define_slices(
     for name, columns in slices.items():
         factor_definitions = []
         for factor, column in columns.items():
-            cut, note = _slice_column(factor, column, rows, bins.get(factor), unit)
-            factor_definitions.append(cut)
+            definition, note = _slice_column(factor, column, rows, bins.get(factor), unit)
+            factor_definitions.append(definition)
             notes += note
-        cut = (
+        definition = (
             _cross_columns(name, factor_definitions)
             if len(factor_definitions) > 1
             else factor_definitions[0]
         )
-        if len(cut.names) > MOST_SLICES:
-            raise InputError(too_many(name, len(cut.names)))
-        definitions.append(cut)
+        if len(definition.names) > MOST_SLICES:
+            raise InputError(too_many(name, len(definition.names)))
+        definitions.append(definition)
     return definitions, list(dict.fromkeys(notes))
 
 
@@ -137,49 +137,49 @@ def _slice_column(
     name: str, column: Any, rows: int, bins: Sequence[float] | None, unit: str
 ) -> tuple[SliceDefinition, list[str]]:
     """Return the slices of one column, including that of missing values, and notes on binning."""
-    display_name, absent = f"slice {name!r}", None
+    display_name, missing_rows = f"slice {name!r}", None
     try:
         values = encode_labels(column, display_name)
     except InputError:
-        absent = missing_mask(column, display_name)
-        if not absent.any():
+        missing_rows = missing_mask(column, display_name)
+        if not missing_rows.any():
             raise
-        check_length(absent, rows, display_name)
-        if absent.all():
+        check_length(missing_rows, rows, display_name)
+        if missing_rows.all():
             return SliceDefinition(name, (NO_VALUE,), np.zeros(rows, np.intp)), []
-        values = encode_labels(take_rows(column, np.flatnonzero(~absent)), display_name)
-    if absent is None:
+        values = encode_labels(take_rows(column, np.flatnonzero(~missing_rows)), display_name)
+    if missing_rows is None:
         check_length(values.codes, rows, display_name)
         return _bin_column(name, values, bins, unit)
-    cut, note = _bin_column(name, values, bins, unit)
-    if NO_VALUE in cut.names:
+    definition, note = _bin_column(name, values, bins, unit)
+    if NO_VALUE in definition.names:
         raise InputError(
             f"{display_name}: some {unit} have no value and some have {NO_VALUE!r}; expected "
             "another name"
         )
-    codes = np.full(rows, len(cut.names), np.intp)
-    codes[~absent] = cut.codes
-    return SliceDefinition(name, (*cut.names, NO_VALUE), codes), note
+    codes = np.full(rows, len(definition.names), np.intp)
+    codes[~missing_rows] = definition.codes
+    return SliceDefinition(name, (*definition.names, NO_VALUE), codes), note
 
 
 def _bin_column(
     name: str, values: EncodedLabels, bins: Sequence[float] | None, unit: str
 ) -> tuple[SliceDefinition, list[str]]:
     """Return the slices of a column without missing values, and notes on binning."""
-    numeric = all(
+    is_numeric = all(
         isinstance(label, int | float | np.number) and not isinstance(label, bool)
         for label in values.labels
     )
     if bins is not None:
         edges = check_edges(name, bins)
-        if not numeric:
+        if not is_numeric:
             raise InputError(
                 f"slice {name!r}: has the value {values.labels[0]!r}, but bins need numbers"
             )
         return _slice_at_edges(name, values, edges), [
             f"{name} is cut at the requested edges: {format_numbers(edges)}."
         ]
-    if not numeric or values.ordered or len(values.labels) <= MOST_VALUES:
+    if not is_numeric or values.ordered or len(values.labels) <= MOST_VALUES:
         return SliceDefinition(name, values.names, values.codes), []
     counts = np.bincount(values.codes)
     mode_code = int(counts.argmax())
@@ -198,26 +198,31 @@ def _slice_around_mode(
 
     These bins are at quartiles.
     """
-    others = values.codes != mode_code
+    other_mask = values.codes != mode_code
     labels = tuple(x for k, x in enumerate(values.labels) if k != mode_code)
-    codes = values.codes[others]
+    codes = values.codes[other_mask]
     other_labels = EncodedLabels(labels, codes - (codes > mode_code))
     number = float(values.labels[mode_code])
     mode_name = _format_number(number)
     description = (
-        f"{name} is {mode_name} in {1 - others.mean():.0%} of the {unit}, which form a slice"
+        f"{name} is {mode_name} in {1 - other_mask.mean():.0%} of the {unit}, which form a slice"
     )
     if len(labels) <= MOST_VALUES:
-        cut, note = SliceDefinition(name, other_labels.names, other_labels.codes), f"{description}."
+        definition, note = (
+            SliceDefinition(name, other_labels.names, other_labels.codes),
+            f"{description}.",
+        )
     else:
         edges = _quartiles(other_labels)
-        cut = _slice_at_edges(name, other_labels, edges)
+        definition = _slice_at_edges(name, other_labels, edges)
         note = f"{description}; the others are cut at their quartiles: {format_numbers(edges)}."
         name_by_bin = dict(zip(interval_label(edges), interval_names(edges, number), strict=True))
-        cut = SliceDefinition(name, tuple(name_by_bin[x] for x in cut.names), cut.codes)
+        definition = SliceDefinition(
+            name, tuple(name_by_bin[x] for x in definition.names), definition.codes
+        )
     all_codes = np.zeros(len(values.codes), np.intp)
-    all_codes[others] = cut.codes + 1
-    return SliceDefinition(name, (mode_name, *cut.names), all_codes), [note]
+    all_codes[other_mask] = definition.codes + 1
+    return SliceDefinition(name, (mode_name, *definition.names), all_codes), [note]
 
 
 def interval_names(edges: Sequence[float], number: float) -> tuple[str, ...]:
@@ -225,9 +230,9 @@ def interval_names(edges: Sequence[float], number: float) -> tuple[str, ...]:
 
     The name of the bin that contains the number states that it is excluded.
     """
-    around = int(np.searchsorted(np.array(edges), number, side="right"))
+    bin_index = int(np.searchsorted(np.array(edges), number, side="right"))
     names = enumerate(interval_label(edges))
-    return tuple(f"{x}, not {_format_number(number)}" if k == around else x for k, x in names)
+    return tuple(f"{x}, not {_format_number(number)}" if k == bin_index else x for k, x in names)
 
 
 def _quartiles(values: EncodedLabels) -> list[float]:
@@ -245,10 +250,10 @@ def _slice_at_edges(name: str, values: EncodedLabels, edges: list[float]) -> Sli
     bin_indices = np.searchsorted(
         np.array(edges), np.asarray(values.labels, np.float64), side="right"
     )
-    occurs = np.unique(bin_indices)
+    occupied = np.unique(bin_indices)
     names = interval_label(edges)
-    codes = np.searchsorted(occurs, bin_indices)[values.codes]
-    return SliceDefinition(name, tuple(names[k] for k in occurs), codes)
+    codes = np.searchsorted(occupied, bin_indices)[values.codes]
+    return SliceDefinition(name, tuple(names[k] for k in occupied), codes)
 
 
 def check_edges(name: str, bins: Sequence[float]) -> list[float]:
@@ -281,8 +286,8 @@ def _cross_columns(name: str, definitions: Sequence[SliceDefinition]) -> SliceDe
     """Return the combinations of slices that occur, sorted by the first column, then the next."""
     shape = tuple(len(cut.names) for cut in definitions)
     flat = np.ravel_multi_index(tuple(cut.codes for cut in definitions), shape)
-    occurs, codes = np.unique(flat, return_inverse=True)
-    indices_by_column = np.unravel_index(occurs, shape)
+    combinations, codes = np.unique(flat, return_inverse=True)
+    indices_by_column = np.unravel_index(combinations, shape)
     names = tuple(
         ", ".join(cut.names[k] for cut, k in zip(definitions, combination, strict=True))
         for combination in zip(*indices_by_column, strict=True)

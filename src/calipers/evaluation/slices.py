@@ -86,8 +86,8 @@ class ComplementReplicates:
     def draw_weights(self) -> Iterator[FloatArray]:
         """Yield the weights of rows in the replicates, in blocks of shape (b, n_rows)."""
         k = len(self.labels)
-        near = NEAR // max(len(self.subset_index), 4 * k)
-        step = max(1, min(near, _AT_ONCE // (self.n_subsets * k)))
+        n_near = NEAR // max(len(self.subset_index), 4 * k)
+        step = max(1, min(n_near, _AT_ONCE // (self.n_subsets * k)))
         for begin in range(0, self.settings.n_resamples, step):
             end = min(begin + step, self.settings.n_resamples)
             yield np.stack(
@@ -225,8 +225,8 @@ class Subsets:
         first = self.subset(0).statistic(measure)
         if first is None or isinstance(first, ScoreTable):
             return None
-        numbers = sum(np.size(value) for value in vars(first).values())
-        if numbers * len(self) > MOST_NUMBERS:
+        n_values = sum(np.size(value) for value in vars(first).values())
+        if n_values * len(self) > MOST_NUMBERS:
             return None
         statistics = [first, *(self.subset(k).statistic(measure) for k in range(1, len(self)))]
         return None if isinstance(first, Moments) and self._has_gaps(statistics) else statistics
@@ -260,15 +260,16 @@ class Subsets:
         replicates_by_key = cached(self, ("drawn", settings), dict)
         if (measure, subset_index) not in replicates_by_key:
             counts: Any = self.system.sample_for(measure)
-            others = ComplementReplicates(
+            complement_sampler = ComplementReplicates(
                 counts.cells, counts.matrix.labels, self.cut.codes, len(self), settings
             )
-            todo = dict.fromkeys((measure, *self.count_measures))
+            all_measures = dict.fromkeys((measure, *self.count_measures))
             # With two subsets one difference suffices: the other is its negative.
-            which = range(len(self)) if len(self) > 2 else [subset_index]
+            drawn_indices = range(len(self)) if len(self) > 2 else [subset_index]
             replicates_by_key.update(
-                others.replicates(
-                    [m for m in todo if (m, subset_index) not in replicates_by_key], which
+                complement_sampler.replicates(
+                    [m for m in all_measures if (m, subset_index) not in replicates_by_key],
+                    drawn_indices,
                 )
             )
         replicates: FloatArray = replicates_by_key[measure, subset_index]
@@ -317,10 +318,10 @@ class Subsets:
             return None
         delta, fits_slope = measure.parameters["delta"], measure.parameters.get("slope") != "one"
         sums = cached(self, ("sums", id(problem), delta), lambda: self._sums(problem, delta))
-        mixed = cached(
+        unseparated = cached(
             self, ("mixed", id(problem), delta), lambda: self._unseparated_subsets(measure, delta)
         )
-        if sums is None or not any(index != subset_index for index in mixed):
+        if sums is None or not any(index != subset_index for index in unseparated):
             return None
         levels = ProbabilityLevels.from_table(problem.table).clip(delta)
         return sums[subset_index].fit(
@@ -365,8 +366,8 @@ class Complement:
     def rows(self) -> SystemOutput:
         """System on these rows."""
         system = self.subsets.system
-        outside: SystemOutput = system.take_rows(self.subsets.cut.small != self.which)
-        return outside.with_settings(self.settings)
+        complement_system: SystemOutput = system.take_rows(self.subsets.cut.small != self.which)
+        return complement_system.with_settings(self.settings)
 
     @cached_property
     def without_intervals(self) -> SystemOutput:
@@ -394,9 +395,9 @@ class Complement:
 
     def statistic(self, measure: Measure) -> Statistic | None:
         """Return the statistic that the measure is a formula over."""
-        added = self.subsets.complement_statistics(measure)
-        if added is not None:
-            return added[self.which]  # type: ignore[no-any-return]
+        complement_statistics = self.subsets.complement_statistics(measure)
+        if complement_statistics is not None:
+            return complement_statistics[self.which]  # type: ignore[no-any-return]
         problem = score_problem(self.subsets.system, measure)
         if problem is None:
             return self.without_intervals.statistic(measure)
@@ -417,8 +418,8 @@ class Complement:
         size, is_reversed = min(n_inside, rows - n_inside), n_inside > rows - n_inside
         if subsets.system.clusters is not None or not 0 < size <= max_size:
             return None
-        deck = subsets.deck(measure)
-        if deck is None:
+        pool = subsets.deck(measure)
+        if pool is None:
             return None
         value = self.point_estimate(measure).value if is_reversed else value
         smaller_rows = (
@@ -427,7 +428,7 @@ class Complement:
         settings = replace(self.settings, n_resamples=subsets.n_permutations)
         sampled_subsets = cached(self, "lots", lambda: decks.draw_subsets(rows, size, settings))
         delegated_measure = subsets.system.delegate(measure)[1]
-        result = deck.permute(
+        result = pool.permute(
             delegated_measure, decks.SubsetRows(smaller_rows, value), sampled_subsets
         )
         return result.negated if result is not None and is_reversed else result
@@ -454,13 +455,13 @@ class Complement:
         return None if influence is None else influence()
 
     def _statistic_estimate(self, measure: Measure) -> PointEstimate | None:
-        line = self.line(measure)
-        if line is not None:
-            return self._recalibration_estimate(measure, line)
+        fit = self.line(measure)
+        if fit is not None:
+            return self._recalibration_estimate(measure, fit)
         if measure.definition.coefficient is not None:
             return None  # its variance requires the rows
-        added = self.subsets.complement_statistics(measure) is not None
-        if not added and score_problem(self.subsets.system, measure) is None:
+        is_additive = self.subsets.complement_statistics(measure) is not None
+        if not is_additive and score_problem(self.subsets.system, measure) is None:
             return None
         statistic, rows = self.statistic(measure), self._n_rows
         counts = self._counts(measure)
@@ -474,14 +475,14 @@ class Complement:
         """Return the point estimate of a coefficient of the additive recalibration fit."""
         coefficient = measure.definition.coefficient
         assert coefficient is not None
-        sandwich = self.subsets.system.weight is not None or len(line.variance) == 1
+        is_sandwich = self.subsets.system.weight is not None or len(line.variance) == 1
         return PointEstimate(
             value=(line.intercept, line.slope)[coefficient],
             kind="recalibration",
             settings=self.settings,
             n=self._n_rows,
             higher_is_better=measure.definition.higher_is_better,
-            error=lambda: StandardError(line.error(coefficient, sandwich=sandwich), "Wald"),
+            error=lambda: StandardError(line.error(coefficient, sandwich=is_sandwich), "Wald"),
         )
 
     def replicates(self, measure: Measure) -> FloatArray | None:
@@ -580,12 +581,12 @@ def slice_systems(
 ) -> Slices:
     """Estimate every measure on every slice of all systems, and compare it with the complement."""
     n_slices = sum(len(cut.names) for cut in cuts)
-    all_parts = track(
+    all_subsets = track(
         (Subsets(system, cut, measures, questions=n_slices) for cut in cuts for system in systems),
         "slicing",
         len(cuts) * len(systems),
     )
-    return slice_estimates(all_parts, measures, settings)
+    return slice_estimates(all_subsets, measures, settings)
 
 
 def slice_estimates(
@@ -622,13 +623,13 @@ def _estimate_slices(subsets: SubsetPair, measures: Sequence[Measure]) -> list[S
     for k, name in enumerate(cut.names):
         complement = subsets.complement(k)
         for j, measure in enumerate(measures):
-            reading = subsets.subset(k).point_estimate(measure)
-            estimate = subsets.estimate(k, measure, reading)
+            point_estimate = subsets.subset(k).point_estimate(measure)
+            estimate = subsets.estimate(k, measure, point_estimate)
             if len(cut.names) == 2 and k == 1 and np.isfinite(rows[j].vs_rest.value):
                 # The complement of the second slice is the first, so their tests are the same.
                 difference = _negate(rows[j])
             else:
-                difference = _compare_complement(measure, reading, complement, estimate)
+                difference = _compare_complement(measure, point_estimate, complement, estimate)
             rows.append(SliceEstimate(cut.column, name, estimate, difference))
         subsets.forget(k)
     return rows
@@ -644,16 +645,16 @@ def _adjust(rows: Sequence[SliceEstimate]) -> tuple[SliceEstimate, ...]:
 
     The two slices of a column with two values are one hypothesis.
     """
-    questions: dict[tuple[str, str], dict[tuple[str, str], list[int]]] = {}
-    slices_of: dict[str, set[str]] = {}
+    families: dict[tuple[str, str], dict[tuple[str, str], list[int]]] = {}
+    slices_by_column: dict[str, set[str]] = {}
     for row in rows:
-        slices_of.setdefault(row.column, set()).add(row.slice)
+        slices_by_column.setdefault(row.column, set()).add(row.slice)
     for index, row in enumerate(rows):
-        family = questions.setdefault((row.estimate.system, row.estimate.measure), {})
-        which = row.slice if len(slices_of[row.column]) > 2 else ""
-        family.setdefault((row.column, which), []).append(index)
+        family = families.setdefault((row.estimate.system, row.estimate.measure), {})
+        slice_key = row.slice if len(slices_by_column[row.column]) > 2 else ""
+        family.setdefault((row.column, slice_key), []).append(index)
     out = list(rows)
-    for family in questions.values():
+    for family in families.values():
         p = HOLM.adjust(np.array([rows[index[0]].vs_rest.p for index in family.values()]))
         for adjusted, indices in zip(p, family.values(), strict=True):
             for index in indices:

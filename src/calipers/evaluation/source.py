@@ -125,14 +125,14 @@ def open_source(
             stream=StreamColumns.from_arguments(data, columns, {**arguments, **rows}, options),
         )
     options = replace(options, inputs=add_files(options.inputs, data, columns))
-    instead = dict(in_memory())
-    data = instead.pop("data", data)
-    gathered = collect_columns(
-        {**columns, **instead, **rows},
+    replacements = dict(in_memory())
+    data = replacements.pop("data", data)
+    input_columns = collect_columns(
+        {**columns, **replacements, **rows},
         data=data,
         id_column=options.id,
         missing=options.missing,
         wide=wide,
         cost=options.cost,
     )
-    return Source(options, gathered)
+    return Source(options, input_columns)

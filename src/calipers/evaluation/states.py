@@ -166,9 +166,9 @@ def merge_checked(
     location_by_batch: dict[str, str] = {}
     origins: list[InputOrigin] = []
     plan: dict[str, Any] = {}
-    number = 0
+    n_states = 0
     for state in states:
-        number += 1
+        n_states += 1
         if first is None:
             first, plan = state, dict(state.plan)
         else:
@@ -182,13 +182,13 @@ def merge_checked(
         origins += state.origins
         statistics_by_number = state.first_pass.statistics
         statistics = {
-            number: statistics_by_number[state.request_numbers[request]]
-            for request, number in first.request_numbers.items()
+            n_states: statistics_by_number[state.request_numbers[request]]
+            for request, n_states in first.request_numbers.items()
         }
         sums.add(replace(state.first_pass, statistics=statistics))
     if first is None:
         raise InputError("states: expected at least one")
-    location = first.location if number == 1 else f"{first.location} and {number - 1} more"
+    location = first.location if n_states == 1 else f"{first.location} and {n_states - 1} more"
     return EvaluationState(
         plan,
         first.request_numbers,
@@ -196,7 +196,7 @@ def merge_checked(
         origins,
         tuple(location_by_batch),
         location,
-        number > 1,
+        n_states > 1,
     )
 
 
@@ -225,10 +225,10 @@ def _check_mergeable(
             f"{second.location}: measures differ from those of {first.location}: "
             f"{', '.join(unshared_measures)} in one of them only"
         )
-    positive_by_name = {**plan.get("known", {})}
+    is_positive_by_class = {**plan.get("known", {})}
     for name, positive in second.plan.get("known", {}).items():
-        if positive_by_name.setdefault(name, positive) != positive:
+        if is_positive_by_class.setdefault(name, positive) != positive:
             raise InputError(
                 f"{second.location}: {name!r} is positive in one state and not in another"
             )
-    return positive_by_name
+    return is_positive_by_class

@@ -89,12 +89,12 @@ def keep_predictions(evaluation: Evaluation) -> Evaluation:
         return evaluation
     predictions = None if evaluation.sources is None else evaluation.sources.to_stored_predictions()
     if predictions is None:
-        read = evaluation.sources is None and evaluation.task != TASK
+        was_read = evaluation.sources is None and evaluation.task != TASK
         raise InputError(
             "evaluation: there are no predictions to store, because it "
             + (
                 "was read from a file"
-                if read
+                if was_read
                 else "has no rows or topics, or rows of unequal weight"
             )
         )
@@ -160,14 +160,16 @@ class StoredSystem:
                 "calipers.keep_predictions(evaluation).to_json()"
             )
         system_names = tuple(stored.systems)
-        before = None if evaluation.comparison is None else evaluation.comparison.baseline
-        new = [system_name for system_name in system_names if system_name != before]
-        if name is None and len(new) != 1:
-            which = f"say which, as in {location}:{system_names[0] if system_names else 'NAME'}"
-            hint = "give one of a single system" if location == "baseline" else which
+        former_baseline = None if evaluation.comparison is None else evaluation.comparison.baseline
+        candidates = [system_name for system_name in system_names if system_name != former_baseline]
+        if name is None and len(candidates) != 1:
+            instruction = (
+                f"say which, as in {location}:{system_names[0] if system_names else 'NAME'}"
+            )
+            hint = "give one of a single system" if location == "baseline" else instruction
             raise FileError(f"{location}: has the systems {', '.join(system_names)}; {hint}")
         display_name = display_name if name is None else f"{display_name}:{name}"
-        name = new[0] if name is None else name
+        name = candidates[0] if name is None else name
         if name not in stored.systems:
             raise FileError(
                 f"{location}: has no system {name!r}; {did_you_mean(name, system_names)}"
@@ -204,16 +206,16 @@ class StoredSystem:
     def check_common(self, now: Mapping[str, Any]) -> None:
         """Check that the common properties of both evaluations are equal."""
         for name in {**now, **self.stored.common}:
-            value, then = now.get(name), self.stored.common.get(name)
+            value, stored_value = now.get(name), self.stored.common.get(name)
             if name in DIGESTS:
-                if then and value and then != value:
+                if stored_value and value and stored_value != value:
                     raise FileError(
                         f"{self.location}: the {name} differ from the new ones, and systems are "
                         f"compared on the same {name}"
                     )
-            elif then != value:
+            elif stored_value != value:
                 raise FileError(
-                    f"{self.location}: the {name} were {format_value(then)}, now "
+                    f"{self.location}: the {name} were {format_value(stored_value)}, now "
                     f"{format_value(value)}"
                 )
 
@@ -239,8 +241,8 @@ class StoredSystem:
             when = "then" if truth is None else "now"
             raise FileError(f"{self.location}: the truth is known {when} alone")
         if truth is not None:
-            then = self._column(self.stored.truth, None, np.shape(truth)[1:])
-            self._check_truth(np.asarray(truth), then[order], ids)
+            stored_truth = self._column(self.stored.truth, None, np.shape(truth)[1:])
+            self._check_truth(np.asarray(truth), stored_truth[order], ids)
         outputs: dict[str, Any] = {}
         for name, kind in like.output_fields.items():
             value = self.outputs.get(name)

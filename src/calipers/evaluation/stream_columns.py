@@ -57,8 +57,8 @@ class MemoryLimit:
         if isinstance(statistic, ClassTables):
             return statistic.with_tables(MemoryLimit(self.memory // max(1, len(statistic.tables))))
         if isinstance(statistic, StatisticVector):
-            each = MemoryLimit(self.memory // max(len(statistic.components), 1))
-            return statistic.map_components(each)
+            component_limit = MemoryLimit(self.memory // max(len(statistic.components), 1))
+            return statistic.map_components(component_limit)
         if isinstance(statistic, ScoreBuffer):
             fits_memory = statistic.rows * _A_ROW <= self.memory * _OF_ROWS
             return statistic if fits_memory else self(statistic.finalize())
@@ -114,9 +114,9 @@ class FrequencyWeightedRows(Engine):
         """Reduce all batches, as the protocol of engines defines."""
         if self.count not in columns:
             return self.inner.reduce(work, columns, limit, description)
-        written = _RepeatRows(work, self.count, self.drop)
+        repeat_rows = _RepeatRows(work, self.count, self.drop)
         result: P | None = self.inner.reduce(
-            written, columns, _BoundedResult(limit), description
+            repeat_rows, columns, _BoundedResult(limit), description
         ).result
         if result is None:
             raise InputError(f"{self.name}: count: all counts are 0")
@@ -403,9 +403,17 @@ class StreamColumns:
             if (column := _find_column(requested, cost_column_name(name, system), stream))
             is not None
         )
-        cut_by = cuts, bins_by_factor(cuts, options.slice_bins)
+        slice_options = cuts, bins_by_factor(cuts, options.slice_bins)
         return cls(
-            stream, truth_columns, columns, weight, cluster, missing, *cut_by, count, extra_columns
+            stream,
+            truth_columns,
+            columns,
+            weight,
+            cluster,
+            missing,
+            *slice_options,
+            count,
+            extra_columns,
         )
 
     @property
@@ -417,7 +425,9 @@ class StreamColumns:
     def slice_columns(self) -> list[str]:
         """Names of the columns that define slices."""
         return list(
-            dict.fromkeys(column for by_part in self.slices.values() for column in by_part.values())
+            dict.fromkeys(
+                column for by_factor in self.slices.values() for column in by_factor.values()
+            )
         )
 
     @property

@@ -42,13 +42,14 @@ def assign_roles(columns: StreamColumns, separator: str | None) -> StreamColumns
     Types tell the columns of one system from those of several systems. An empty field of a text
     column is a row without labels.
     """
-    kinds = {field.name: str(field.type) for field in columns.stream.schema}
+    types_by_name = {field.name: str(field.type) for field in columns.stream.schema}
     output_columns = {}
     for kind, by_system in columns.output_columns.items():
-        numbers = all(
-            kinds[name].startswith(_NUMBERS) for name in flatten_names(list(by_system.values()))
+        is_numeric = all(
+            types_by_name[name].startswith(_NUMBERS)
+            for name in flatten_names(list(by_system.values()))
         )
-        output_columns[kind] = wrap_unnamed(by_system) if numbers else by_system
+        output_columns[kind] = wrap_unnamed(by_system) if is_numeric else by_system
     columns = replace(columns, output_columns=output_columns)
     if separator is None or not _is_csv(columns.stream):
         return columns
@@ -105,11 +106,11 @@ def labels_of_stream(
         if isinstance(column, Mapping)
     }
     types = [_type(columns, name) for name in list_columns.values()]
-    bits = any(
+    has_indicators = any(
         is_list(column_type) and str(column_type.value_type).startswith(_NUMBERS)
         for column_type in types
     )
-    if not list_columns or (stated and not bits):
+    if not list_columns or (stated and not has_indicators):
         return label_rows
     rows = columns.stream
     if not rows.is_rereadable:
@@ -176,14 +177,16 @@ class _LabelPass:
         for display_name, name in self.columns.items():
             column = columns[name]
             try:
-                each, values = flatten_labels(column, display_name, self.separator)
+                row_lengths, values = flatten_labels(column, display_name, self.separator)
             except InputError as error:
                 raise batch.locate_error(error) from None
             values = values if hasattr(values, "type") else pa.array(list(values))
             labels[display_name] = DistinctValues.from_array(values)
-            has_equal_lengths = is_list(column.type) and bool((each == each[:1]).all())
+            has_equal_lengths = is_list(column.type) and bool(
+                (row_lengths == row_lengths[:1]).all()
+            )
             lengths[display_name] = (
-                (int(each[0]) or -1 if has_equal_lengths else -1) if len(each) else 0
+                (int(row_lengths[0]) or -1 if has_equal_lengths else -1) if len(row_lengths) else 0
             )
         return _LabelSummary(labels, lengths)
 

@@ -37,14 +37,19 @@ class ReadBatch:
 
     def __call__(self, batch: streams.Batch) -> Batch:
         """Return the rows of a batch by role."""
-        c = self.columns
+        stream_columns = self.columns
         columns, row_mask = self.complete(batch)
-        rows, truth = len(next(iter(columns.values()))), _select_column(columns, c.truth)
+        rows, truth = (
+            len(next(iter(columns.values()))),
+            _select_column(columns, stream_columns.truth),
+        )
         outputs = {
             k: {n: _select_column(columns, name) for n, name in by_system.items()}
-            for k, by_system in c.output_columns.items()
+            for k, by_system in stream_columns.output_columns.items()
         }
-        weight, indices = batch_weights(None if c.weight is None else columns[c.weight], rows)
+        weight, indices = batch_weights(
+            None if stream_columns.weight is None else columns[stream_columns.weight], rows
+        )
         frequencies = RowRepeats(rows, indices)
         weights = None if weight is None else np.asarray(frequencies(weight))
         return Batch(
@@ -54,8 +59,10 @@ class ReadBatch:
             },
             frequencies,
             weights,
-            None if c.cluster is None else self._clusters(columns[c.cluster], indices, weights),
-            slices={name: columns[name] for name in c.slice_columns},
+            None
+            if stream_columns.cluster is None
+            else self._clusters(columns[stream_columns.cluster], indices, weights),
+            slices={name: columns[name] for name in stream_columns.slice_columns},
             numbers=lambda: frequencies(_row_numbers(batch, row_mask)),
         )
 
@@ -79,8 +86,12 @@ class ReadBatch:
 
         incomplete_mask = np.zeros(len(next(iter(columns.values()))), bool)
         for name in self.columns.required_columns:
-            listed = missing_lists(columns[name])
-            incomplete_mask |= missing_mask(columns[name], name) if listed is None else listed
+            missing_lists_mask = missing_lists(columns[name])
+            incomplete_mask |= (
+                missing_mask(columns[name], name)
+                if missing_lists_mask is None
+                else missing_lists_mask
+            )
         return pa.array(~incomplete_mask) if incomplete_mask.any() else None
 
     def _clusters(self, column: Any, indices: Any, weights: FloatArray | None) -> ClusterIndex:
@@ -124,8 +135,8 @@ class BuildSystems:
 
 def _row_numbers(batch: streams.Batch, row_mask: Any) -> IntArray:
     """Return the numbers of the remaining rows in the whole stream."""
-    every = batch.first + np.arange(batch.rows) if batch.numbers is None else batch.numbers
-    return every if row_mask is None else every[np.asarray(row_mask)]
+    all_numbers = batch.first + np.arange(batch.rows) if batch.numbers is None else batch.numbers
+    return all_numbers if row_mask is None else all_numbers[np.asarray(row_mask)]
 
 
 def _fill_nulls(column: Any) -> Any:

@@ -245,14 +245,14 @@ def _summarize_columns(
             f"{rows.name}: can be read only once, but slices require a first pass over their "
             "columns, except with slice_bins="
         )
-    numbers = tuple(name for name in columns if _numeric_type(rows, name) is not None)
-    others = tuple(name for name in columns if name not in numbers)
+    numeric_names = tuple(name for name in columns if _numeric_type(rows, name) is not None)
+    others = tuple(name for name in columns if name not in numeric_names)
     limit = MemoryLimit(memory // (2 * len(columns)))
-    needed = tuple(c.required_columns) if c.missing == "drop" else ()
-    counted = [name for name in (c.weight, c.count) if name is not None]
-    read = list(dict.fromkeys([*columns, *needed, *counted]))
-    look = _SummaryTask(numbers, others, c.weight, needed)
-    summary = rows.reduce(look, read, _SummaryLimit(limit), "finding slices")
+    required_names = tuple(c.required_columns) if c.missing == "drop" else ()
+    weight_names = [name for name in (c.weight, c.count) if name is not None]
+    read_names = list(dict.fromkeys([*columns, *required_names, *weight_names]))
+    task = _SummaryTask(numeric_names, others, c.weight, required_names)
+    summary = rows.reduce(task, read_names, _SummaryLimit(limit), "finding slices")
     slices_by_column: dict[str, CategoricalSlices | BinnedSlices] = {}
     notes = []
     for name in columns:
@@ -372,15 +372,19 @@ class SubsetSystems:
             definition.codes(rows.slices)[rows.counted_rows]
             for definition in self.slice_definitions
         ]
-        insides = [
+        slice_masks = [
             code == k
             for definition, code in zip(self.slice_definitions, codes, strict=True)
             for k in range(len(definition.names))
         ]
-        pieces = [*insides, *(~inside for inside in insides)] if self.has_complements else insides
+        subset_masks = (
+            [*slice_masks, *(~inside for inside in slice_masks)]
+            if self.has_complements
+            else slice_masks
+        )
         return [
             all_systems,
-            *(self._take_rows(all_systems, np.flatnonzero(mask)) for mask in pieces),
+            *(self._take_rows(all_systems, np.flatnonzero(mask)) for mask in subset_masks),
         ]
 
     @staticmethod

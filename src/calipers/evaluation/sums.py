@@ -156,9 +156,9 @@ class StreamedSample(Sample):
         self, system: str, measure: Measure, settings: Settings | None = None
     ) -> PointEstimate:
         """Return the point estimate of a measure, from the accumulated statistics."""
-        under = settings or self.settings
-        estimate = self.passes.point_estimate(system, measure, under) or self._derived(
-            system, measure, under
+        used_settings = settings or self.settings
+        estimate = self.passes.point_estimate(system, measure, used_settings) or self._derived(
+            system, measure, used_settings
         )
         if estimate is None and self.problem.task == "costs":  # one number, which no row has
             estimate = self.template_systems[system].point_estimate(measure)
@@ -228,8 +228,8 @@ class StreamedSample(Sample):
 
         The result is None unless some measure has accumulated it.
         """
-        like = self.template_systems[system]
-        delegate = like.delegate(replace(parse("AUC", "scores"), label=label))[0]
+        template = self.template_systems[system]
+        delegate = template.delegate(replace(parse("AUC", "scores"), label=label))[0]
         for (name, measure), statistic in self.passes.all_statistics.items():
             tables_by_label: Mapping[Any, ScoreTable] = {}
             if name != system:
@@ -237,10 +237,10 @@ class StreamedSample(Sample):
             if isinstance(statistic, ClassTables):
                 tables_by_label = dict(zip(statistic.labels, statistic.tables, strict=True))
             elif isinstance(statistic, StatisticVector) and label is not None:
-                terms = like.terms(measure)
+                terms = template.terms(measure)
                 if isinstance(terms, AveragedScores) and not terms.is_pooled:
                     tables_by_label = dict(zip(terms.labels, statistic.components, strict=True))
-            elif isinstance(statistic, ScoreTable) and like.delegate(measure)[0] is delegate:
+            elif isinstance(statistic, ScoreTable) and template.delegate(measure)[0] is delegate:
                 return statistic
             if label in tables_by_label:
                 return tables_by_label[label]
@@ -461,11 +461,18 @@ class StreamedSample(Sample):
     @cached_property
     def state(self) -> EvaluationState:
         """State of the first pass, to be stored in a file."""
-        c, stream, passes = self.columns, self.engine, self.passes
+        columns, stream, passes = self.columns, self.engine, self.passes
         if isinstance(stream, SummedRows):
             return stream.state
-        output_columns = {kind: dict(by_system) for kind, by_system in c.output_columns.items()}
-        plan = {"truth": c.truth, "said": output_columns, "weight": c.weight, "cluster": c.cluster}
+        output_columns = {
+            kind: dict(by_system) for kind, by_system in columns.output_columns.items()
+        }
+        plan = {
+            "truth": columns.truth,
+            "said": output_columns,
+            "weight": columns.weight,
+            "cluster": columns.cluster,
+        }
         plan |= {"task": self.problem.kind, **self.problem.plan}
         request_numbers = {(name, str(m)): number for (name, m), number in passes.numbers.items()}
         first_pass = replace(passes.first_result, inspected_rows=0)  # rows stay where they are
@@ -498,12 +505,12 @@ class StreamedSample(Sample):
         if self.group is None:
             return None
         indices = [indices for _, _, indices in self.group.iterate_definitions()]
-        halves = (
+        stream_subsets = (
             _SubsetPair(self, system, definition, slice_indices)
             for definition, slice_indices in zip(self.slice_definitions, indices, strict=True)
             for system in self.systems
         )
-        slices = slice_estimates(halves, self.measures, self.settings)
+        slices = slice_estimates(stream_subsets, self.measures, self.settings)
         if comparison is None:
             return slices
         from calipers.evaluation.within_slices import compare_within_slices

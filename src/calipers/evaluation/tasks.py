@@ -333,8 +333,8 @@ def sets_of_raters(definitions: tuple[str, ...]) -> Any:
     """Parse sets of raters by name, the raters of a single set, or None for all."""
     sets: dict[str, list[str]] = {}
     for definition in definitions:
-        name, mark, names = definition.rpartition("=")
-        if not mark and len(definitions) > 1:
+        name, equals_sign, names = definition.rpartition("=")
+        if not equals_sign and len(definitions) > 1:
             raise ValueError(
                 f"{definition!r}: of several sets each needs a name, as in experts=ann,ben"
             )

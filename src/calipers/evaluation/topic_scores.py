@@ -108,9 +108,9 @@ class TopicScores:
         values, reasons, weights = {}, {}, {}
         for name, statistics in systems.items():
             measure_statistics = [statistics[measure.definition.statistic] for measure in measures]
-            filled = [m.where_undefined("zero" if zero else "nan") for m in measures]
+            conventional_measures = [m.where_undefined("zero" if zero else "nan") for m in measures]
             values[name] = np.column_stack(
-                [m.apply(s) for m, s in zip(filled, measure_statistics, strict=True)]
+                [m.apply(s) for m, s in zip(conventional_measures, measure_statistics, strict=True)]
             )
             reasons[name] = [
                 {
@@ -217,14 +217,16 @@ class TopicScores:
         """Return the estimate of each measure over topics, such as its mean, with its interval."""
         out = []
         for system in track(self.values, "measuring"):
-            each = range(len(self.measures))
-            readings = estimate_over_topics(
-                [self.topic_rows(system, j, self.settings) for j in each]
+            measure_indices = range(len(self.measures))
+            point_estimates = estimate_over_topics(
+                [self.topic_rows(system, j, self.settings) for j in measure_indices]
             )
-            self._look(system, readings)
+            self._look(system, point_estimates)
             out += [
                 to_estimate(reading, str(measure), system, self.default(j))
-                for j, (measure, reading) in enumerate(zip(self.measures, readings, strict=True))
+                for j, (measure, reading) in enumerate(
+                    zip(self.measures, point_estimates, strict=True)
+                )
             ]
         return tuple(out)
 
@@ -382,26 +384,32 @@ class TopicScores:
         self, pairs: Sequence[tuple[str, str]], settings: Settings
     ) -> Iterator[tuple[tuple[str, str], Measure, PointEstimate]]:
         """Yield the paired difference of each pair of systems on every measure with a direction."""
-        judged = [
+        directed_indices = [
             j for j, m in enumerate(self.measures) if m.definition.higher_is_better is not None
         ]
-        if not judged:
+        if not directed_indices:
             return
-        readings = {
+        point_estimates = {
             system: dict(
                 zip(
-                    judged,
-                    estimate_over_topics([self.topic_rows(system, j, settings) for j in judged]),
+                    directed_indices,
+                    estimate_over_topics(
+                        [self.topic_rows(system, j, settings) for j in directed_indices]
+                    ),
                     strict=True,
                 )
             )
             for system in self.values
         }
-        width = 4 if self.importance is None else 8
-        step = max(1, _AT_ONCE // (width * len(judged) * settings.n_resamples))
+        values_per_replicate = 4 if self.importance is None else 8
+        step = max(
+            1, _AT_ONCE // (values_per_replicate * len(directed_indices) * settings.n_resamples)
+        )
         for begin in range(0, len(pairs), step):
-            requests = [(pair, j) for pair in pairs[begin : begin + step] for j in judged]
-            estimate_pairs = [(readings[a][j], readings[b][j]) for (a, b), j in requests]
+            requests = [(pair, j) for pair in pairs[begin : begin + step] for j in directed_indices]
+            estimate_pairs = [
+                (point_estimates[a][j], point_estimates[b][j]) for (a, b), j in requests
+            ]
             for (pair, j), difference in zip(
                 requests, paired_differences(estimate_pairs, settings), strict=True
             ):
@@ -426,10 +434,10 @@ class TopicScores:
             return self.clusters is not None
         from calipers.inference import serial
 
-        defined = np.flatnonzero(~np.isnan(table).any(axis=1))
+        defined_indices = np.flatnonzero(~np.isnan(table).any(axis=1))
         deviations, order = (
-            table[defined] - table[defined].mean(axis=1, keepdims=True),
-            self.order.take_rows(defined),
+            table[defined_indices] - table[defined_indices].mean(axis=1, keepdims=True),
+            self.order.take_rows(defined_indices),
         )
         return any(serial.row_dependence(order, x - x.mean()) is not None for x in deviations.T)
 
@@ -447,14 +455,14 @@ class TopicScores:
         j = self.measures.index(measure)
         columns = []
         for system, table in self.values.items():
-            topics = self.topic_rows(system, j, settings)
-            [reading] = estimate_over_topics([topics])
-            assert reading.influence is not None
-            influence = reading.influence()
+            topic_rows = self.topic_rows(system, j, settings)
+            [estimate] = estimate_over_topics([topic_rows])
+            assert estimate.influence is not None
+            influence = estimate.influence()
             assert influence is not None
             column = np.full(len(table), np.nan)
-            column[topics.defined_mask] = (
-                reading.value + influence.column[topics.defined_mask] / topics.steps
+            column[topic_rows.defined_mask] = (
+                estimate.value + influence.column[topic_rows.defined_mask] / topic_rows.steps
             )
             columns.append(column)
         return np.column_stack(columns)

@@ -122,10 +122,10 @@ class _TopicSubsets:
 
     def estimate(self, subset_index: int, measure: Measure, reading: PointEstimate) -> Estimate:
         """Return the estimate on a subset."""
-        default = self.source.default(
+        no_skill = self.source.default(
             self.source.measures.index(measure), self.cut.rows[subset_index]
         )
-        return to_estimate(reading, str(measure), self.system, default)
+        return to_estimate(reading, str(measure), self.system, no_skill)
 
     def complement(self, subset_index: int) -> _TopicSubset | None:
         """Return all other topics, resampled independently, or None if there are none."""
@@ -193,18 +193,20 @@ class _TopicSubset:
         all_topics = subsets.source.topic_rows(subsets.system, j, self.settings)
         if all_topics.summary.formula is not None:
             return None
-        pooled = all_topics.summary.kind == "pooled"
-        weight = all_topics.weight if pooled else None
+        is_pooled = all_topics.summary.kind == "pooled"
+        weight = all_topics.weight if is_pooled else None
         if all_topics.importance is not None:
             weight = all_topics.importance * (1.0 if weight is None else weight)
-        values = all_topics.values if pooled else all_topics.summary.columns(all_topics.values)[0]
-        deck = decks.permutation_pool(RowLosses(values, weight, None, self.settings))
-        if deck is None:
+        values = (
+            all_topics.values if is_pooled else all_topics.summary.columns(all_topics.values)[0]
+        )
+        pool = decks.permutation_pool(RowLosses(values, weight, None, self.settings))
+        if pool is None:
             return None
         value = self.point_estimate(measure).value if is_reversed else value
-        lots = self._lots(len(values), len(smaller_topics))
-        result = deck.permute(
-            _mean(all_topics.summary.kind), decks.SubsetRows(smaller_topics, value), lots
+        random_subsets = self._lots(len(values), len(smaller_topics))
+        result = pool.permute(
+            _mean(all_topics.summary.kind), decks.SubsetRows(smaller_topics, value), random_subsets
         )
         if result is None:
             return None
@@ -217,10 +219,10 @@ class _TopicSubset:
         There are enough for the smallest p-value to be significant.
         """
         if not self._permutation_cache:
-            often = replace(
+            settings = replace(
                 self.settings, n_resamples=n_for_adjusted_p(self.subsets.n_requested, self.settings)
             )
-            self._permutation_cache.append(decks.draw_subsets(topics, size, often))
+            self._permutation_cache.append(decks.draw_subsets(topics, size, settings))
         return self._permutation_cache[0]
 
 

@@ -102,16 +102,16 @@ def _rebuild_systems(sample: Any, sampled: SampledRows, *largest: LargestResidua
         name: replace(system, truth=truth, weight=weight, clusters=clusters, **outputs[name])
         for name, system in template.items()
     }
-    counted = sample.columns.count is not None
+    has_counts = sample.columns.count is not None
     if sampled.is_complete:
-        return VisibleRows(systems, lambda row: f"row {sampled.number[row]}", has_counts=counted)
-    of_all = dict(zip(systems, largest, strict=True)) if largest else {}
+        return VisibleRows(systems, lambda row: f"row {sampled.number[row]}", has_counts=has_counts)
+    residuals_by_system = dict(zip(systems, largest, strict=True)) if largest else {}
     return VisibleRows(
         systems,
         None,
         is_complete=False,
-        has_counts=counted,
-        largest=of_all,
+        has_counts=has_counts,
+        largest=residuals_by_system,
         sample_note=_sample_note(sampled),
     )
 
@@ -127,8 +127,8 @@ def _sample_note(sampled: SampledRows) -> str:
 def note_of_rows(sample: Any) -> tuple[str, ...]:
     """Return a note on the number of rows of findings and curves, if these are a sample."""
     samples = kept_rows(sample)
-    number = "" if samples is None else _sample_note(samples[0])
-    return (f"Findings and curves that need rows use {number}.",) if number else ()
+    sample_note = "" if samples is None else _sample_note(samples[0])
+    return (f"Findings and curves that need rows use {sample_note}.",) if sample_note else ()
 
 
 def kept_rows(sample: Any) -> tuple[Any, ...] | None:
@@ -154,7 +154,7 @@ class _Columns:
 
     def next(self, like: Any) -> Any:
         """Return the next columns, with the shape and type of another array."""
-        wide = int(np.prod(like.shape[1:]))
-        block = self._table[:, self._offset : self._offset + wide]
-        self._offset += wide
+        width = int(np.prod(like.shape[1:]))
+        block = self._table[:, self._offset : self._offset + width]
+        self._offset += width
         return np.ascontiguousarray(block.reshape(len(block), *like.shape[1:]), like.dtype)

@@ -59,8 +59,8 @@ def _drop_degenerate_test(statistics: DifferenceStatistics) -> DifferenceStatist
     This happens with very few rows; the proportion of replicates on one side of 0 means nothing
     then.
     """
-    spread = statistics.procedure.error.se > 0 or statistics.value == 0
-    if spread or statistics.fields["test"] not in BY_REPLICATES:
+    has_spread = statistics.procedure.error.se > 0 or statistics.value == 0
+    if has_spread or statistics.fields["test"] not in BY_REPLICATES:
         return statistics
     none = {"p": math.nan, "test": "none", "low": math.nan, "high": math.nan}
     reason = statistics.fields["interval_reason"] or "no_spread"
@@ -75,12 +75,12 @@ def _adjust_family(
 ) -> Iterable[tuple[DifferenceStatistics, Difference]]:
     """Adjust the differences of a family; those without a test are not counted."""
     difference_by_id: dict[int, Difference] = {}
-    for way, defined in ((MAX_T, True), ("none", False)):
+    for method, is_tested in ((MAX_T, True), ("none", False)):
         statistics_by_measure = {
             measure: [
                 statistics
                 for statistics in measure_statistics
-                if math.isfinite(statistics.fields["p"]) is defined
+                if math.isfinite(statistics.fields["p"]) is is_tested
             ]
             for measure, measure_statistics in family.items()
         }
@@ -90,12 +90,12 @@ def _adjust_family(
             if measure_statistics
         }
         if statistics_by_measure:
-            rows = TestFamily(
+            differences = TestFamily(
                 statistics_by_measure, sample, baseline, sample.settings, lambda *_: {}
-            ).adjust(way)
+            ).adjust(method)
             for measure, measure_statistics in statistics_by_measure.items():
                 difference_by_id.update(
-                    zip(map(id, measure_statistics), rows[measure], strict=True)
+                    zip(map(id, measure_statistics), differences[measure], strict=True)
                 )
     return [
         (statistics, difference_by_id[id(statistics)])

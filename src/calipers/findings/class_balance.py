@@ -76,15 +76,15 @@ def _imbalance(
     else:
         claim = f"{len(rare)} of {len(weight)} classes are rare, {of_rows(rare.items())}"
     frequent = int(weight.argmax())
-    constant = float(weight[frequent] / float(weight.sum()))
-    read = subject.shown_among(*READ_WHEN_UNBALANCED)
-    advice = f"; report {join_words(read)} rather than accuracy" if read else ""
+    constant_accuracy = float(weight[frequent] / float(weight.sum()))
+    reported = subject.shown_among(*READ_WHEN_UNBALANCED)
+    advice = f"; report {join_words(reported)} rather than accuracy" if reported else ""
     return FindingDraft(
         f"Class imbalance: {claim}. Always predicting {cells.label(frequent)} has an accuracy of "
-        f"{format_number(constant)}{advice}.",
+        f"{format_number(constant_accuracy)}{advice}.",
         {
             **{f"proportion of {label}": proportion for label, proportion in rare.items()},
-            "accuracy of the best constant prediction": constant,
+            "accuracy of the best constant prediction": constant_accuracy,
         },
         subject.shown_among("accuracy", *READ_WHEN_UNBALANCED),
     )
@@ -115,15 +115,15 @@ def few_rows(subject: Subject, classes: ClassSizes) -> Iterator[FindingDraft]:
 @rule("few-topics", "caution", TopicEstimates, cost="results", counts=True)
 def few_topics(_: Subject, topics: TopicEstimates) -> Iterator[FindingDraft]:
     """There are fewer than {FEW_TOPICS} topics (effective topics if topics are weighted)."""
-    resting = [e for e in topics.estimates if e.interval_reason != "exact_count"]
-    unit, n = topics.unit, max((e.n for e in resting), default=0)
+    topic_estimates = [e for e in topics.estimates if e.interval_reason != "exact_count"]
+    unit, n = topics.unit, max((e.n for e in topic_estimates), default=0)
     if 0 < min(n, topics.size) < FEW_TOPICS:
         effective = f" (effective number {topics.size:.3g})" if topics.size < n else ""
-        has_multiple_systems = len({e.system for e in resting}) > 1
+        has_multiple_systems = len({e.system for e in topic_estimates}) > 1
         yield FindingDraft(
             f"The means are based on {format_count(n, unit)}{effective}; "
             f"{'the ranking of systems' if has_multiple_systems else 'they'} may not generalise to "
             f"other {unit}.",
             {unit: n, **({f"effective {unit}": topics.size} if topics.size < n else {})},
-            tuple(dict.fromkeys(e.measure for e in resting)),
+            tuple(dict.fromkeys(e.measure for e in topic_estimates)),
         )

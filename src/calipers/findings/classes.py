@@ -34,8 +34,10 @@ def low_recall_class(subject: Subject, cells: MulticlassCells) -> Iterator[Claim
             cells.proportion(hit, rows)
             for hit, rows in ((counts.hit, counts.true), (counts.right_elsewhere, counts.others))
         )
-        says = partial(_weak_class, subject, cells, code, recall, other_recall)
-        yield Claim(p_of_level(is_below(subtract(recall, other_recall), 0.0), subject.level), says)
+        make_message = partial(_weak_class, subject, cells, code, recall, other_recall)
+        yield Claim(
+            p_of_level(is_below(subtract(recall, other_recall), 0.0), subject.level), make_message
+        )
 
 
 def _weak_class(
@@ -49,19 +51,20 @@ def _weak_class(
     recall, other_recall = class_recall(subject.level), complement_recall(subject.level)
     (tn, fp), (_, tp) = m.one_vs_rest().counts[code].tolist()
     accuracy = (tp + tn) / float(m.total)
-    owed = tn / (tp + tn)
+    other_class_proportion = tn / (tp + tn)
     precision = {"precision": tp / (fp + tp)} if fp + tp else {}
-    also = "".join(f" (precision {format_number(value)})" for value in precision.values())
+    precision_text = "".join(f" (precision {format_number(value)})" for value in precision.values())
     return FindingDraft(
-        f"{subject.title} has low recall on {cells.label(code)}: {recall}{also}, against "
+        f"{subject.title} has low recall on {cells.label(code)}: {recall}{precision_text}, against "
         f"{other_recall} on all other rows. Of the correct one-vs-rest decisions (accuracy "
-        f"{format_number(accuracy)}), {format_number(owed)} are on rows of other classes.",
+        f"{format_number(accuracy)}), {format_number(other_class_proportion)} are on rows of "
+        "other classes.",
         {
             "recall": recall,
             "recall on all other rows": other_recall,
             "difference": recall - other_recall,
             "one-vs-rest accuracy": accuracy,
-            "proportion of correct decisions on other classes": owed,
+            "proportion of correct decisions on other classes": other_class_proportion,
             **precision,
         },
         subject.shown_among(f"recall[{label}]", f"precision[{label}]"),
@@ -86,19 +89,27 @@ def confused_class(subject: Subject, cells: MulticlassCells) -> Iterator[Claim]:
             yield Claim(1.0)
             continue
 
-        of_errors, of_rows = (
+        error_proportion, row_proportion = (
             cells.proportion(single_cell(code, predicted_code), denominator, exact=True)
             for denominator in (ClassCellCounts(code).missed, ClassCellCounts(code).true)
         )
 
         # At most two classes can be predicted for half of the errors on a class.
         p = max(
-            p_of_level(is_above(of_errors, 0.5), subject.level),
-            p_of_level(is_above(of_rows, CONFUSED), subject.level),
+            p_of_level(is_above(error_proportion, 0.5), subject.level),
+            p_of_level(is_above(row_proportion, CONFUSED), subject.level),
         )
         yield Claim(
             min(1.0, 2 * p),
-            partial(_confused_class, subject, cells, code, predicted_code, of_errors, of_rows),
+            partial(
+                _confused_class,
+                subject,
+                cells,
+                code,
+                predicted_code,
+                error_proportion,
+                row_proportion,
+            ),
         )
 
 
@@ -115,15 +126,18 @@ def _confused_class(
         "proportion of the rows": of_rows(subject.level),
         "proportion of the errors": of_errors(subject.level),
     }
-    also = ""
+    converse_note = ""
     if m.truth[predicted_code]:
-        back = float(m.cell(predicted_code, code)) / float(m.truth[predicted_code])
-        values["converse proportion"] = back
-        also = f" Conversely, it predicts {label} for {format_number(back)} of the {confused} rows."
+        converse = float(m.cell(predicted_code, code)) / float(m.truth[predicted_code])
+        values["converse proportion"] = converse
+        converse_note = (
+            f" Conversely, it predicts {label} for {format_number(converse)} of the "
+            f"{confused} rows."
+        )
     return FindingDraft(
         f"{subject.title} predicts {confused} for {values['proportion of the rows']} of the "
         f"{label} rows, which is {values['proportion of the errors']} of the errors on "
-        f"{label}.{also}",
+        f"{label}.{converse_note}",
         values,
         subject.shown_among(f"recall[{m.labels[code]}]", f"precision[{m.labels[predicted_code]}]"),
         aspect=f"{m.labels[code]}, {m.labels[predicted_code]}",

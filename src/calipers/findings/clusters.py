@@ -119,12 +119,12 @@ def not_above_chance(subject: Subject, independence: PermutationTest) -> Iterato
     In addition, the p-value of a permutation test that keeps the sizes of the clusters exceeds one
     minus the level.
     """
-    rand = subject.estimate_of("ARI")
-    if rand.low <= 0 <= rand.high and (p := independence.p()) > 1 - subject.level:
+    ari = subject.estimate_of("ARI")
+    if ari.low <= 0 <= ari.high and (p := independence.p()) > 1 - subject.level:
         yield FindingDraft(
             f"{subject.title}: the clusters do not agree significantly better than chance with the "
-            f"classes (ARI {rand}, permutation {format_p(p)}).",
-            {"ARI": rand, "p": p},
+            f"classes (ARI {ari}, permutation {format_p(p)}).",
+            {"ARI": ari, "p": p},
             subject.shown_among("ARI"),
         )
 
@@ -187,10 +187,10 @@ def singleton_clusters(subject: Subject, clustering: PointSilhouettes) -> Iterat
 def disagreement_on_k(subject: Subject, numbers: ClusterCounts) -> Iterator[FindingDraft]:
     """Clusterings with different numbers of clusters are best by different internal measures."""
     best: dict[str, list[str]] = {}
-    for measure, (higher, values) in numbers.values.items():
+    for measure, (higher_is_better, values) in numbers.values.items():
         defined = {name: x for name, x in values.items() if np.isfinite(x)}
         if len(defined) > 1:
-            best_name = (max if higher else min)(defined, key=lambda name: defined[name])
+            best_name = (max if higher_is_better else min)(defined, key=lambda name: defined[name])
             best.setdefault(best_name, []).append(measure)
     if len({numbers.clusters[name] for name in best}) > 1:
         listed = "; ".join(
@@ -262,8 +262,8 @@ def bisection_gain(along: FloatArray) -> float:
     x, n = np.sort(along - along.mean()), len(along)
     below = np.arange(1, n)
     between = np.square(np.cumsum(x)[:-1]) * (1 / below + 1 / (n - below))
-    total, inner = float(x @ x), (below >= n / 5) & (n - below >= n / 5)
-    return float(between[inner].max() / total) if total > 0 and inner.any() else 0.0
+    total, is_allowed = float(x @ x), (below >= n / 5) & (n - below >= n / 5)
+    return float(between[is_allowed].max() / total) if total > 0 and is_allowed.any() else 0.0
 
 
 @rule("unstable-clusters", "caution", Stability, cost="results", counts=True)

@@ -109,17 +109,17 @@ def slices_reverse(_: Subject, compared: ComparisonResults) -> Iterator[Claim]:
     """
     if compared.comparison is None or not compared.slices:
         return
-    within: dict[str, dict[str, dict[str, Estimate]]] = {}
+    estimates_by_column: dict[str, dict[str, dict[str, Estimate]]] = {}
     leading = next(iter(compared.comparison)).measure
     for slice_estimate in compared.slices:
         if slice_estimate.estimate.measure == leading and slice_estimate.estimate.has_interval:
-            of_slice = within.setdefault(slice_estimate.column, {}).setdefault(
-                slice_estimate.slice, {}
-            )
-            of_slice[slice_estimate.estimate.system] = slice_estimate.estimate
+            estimate_by_system = estimates_by_column.setdefault(
+                slice_estimate.column, {}
+            ).setdefault(slice_estimate.slice, {})
+            estimate_by_system[slice_estimate.estimate.system] = slice_estimate.estimate
     for difference in compared.comparison:
         if difference.measure == leading:
-            for column, by_slice in within.items():
+            for column, by_slice in estimates_by_column.items():
                 pairs = [
                     (name, by_system[difference.system], by_system[difference.baseline])
                     for name, by_system in by_slice.items()
@@ -207,25 +207,25 @@ def no_significant_difference(_: Subject, compared: ComparisonResults) -> Iterat
     comparison = compared.comparison
     if comparison is None:
         return
-    undecided = [
+    nonsignificant = [
         difference
         for difference in primary_differences(comparison)
         if outcome(difference) is Outcome.NOT_TOLD_APART
         and difference.has_interval
         and difference.min_detectable > 0
     ]
-    if len(list_systems(comparison)) > MANY_SYSTEMS and len(undecided) > MOST_PAIRS:
+    if len(list_systems(comparison)) > MANY_SYSTEMS and len(nonsignificant) > MOST_PAIRS:
         return  # a few pairs do not represent all; the ranking shows which are similar
-    for difference in undecided[:MOST_PAIRS]:
+    for difference in nonsignificant[:MOST_PAIRS]:
         yield _no_difference_message(difference)
-    if len(undecided) > MOST_PAIRS:
-        n_others, measure = len(undecided) - MOST_PAIRS, undecided[0].measure
+    if len(nonsignificant) > MOST_PAIRS:
+        n_others, measure = len(nonsignificant) - MOST_PAIRS, nonsignificant[0].measure
         yield FindingDraft(
             f"For {format_count(n_others, 'further pairs')} of systems the difference in "
             f"{shorten_name(measure)} is not significant either.",
             {"pairs": n_others},
             (measure,),
-            undecided[0].level,
+            nonsignificant[0].level,
         )
 
 
@@ -241,14 +241,14 @@ def _no_difference_message(difference: Difference) -> FindingDraft:
         difference.unit: difference.n,
         "detectable difference (80% power)": detectable,
     }
-    needed = (
+    required_n = (
         difference.n * (detectable / abs(difference.value)) ** 2 if difference.value else math.inf
     )
     size_note = ""
-    if difference.n < needed < MOST_NEEDED:
-        values[f"{difference.unit} needed"] = float(math.ceil(needed))
+    if difference.n < required_n < MOST_NEEDED:
+        values[f"{difference.unit} needed"] = float(math.ceil(required_n))
         size_note = (
-            f"; about {round_count(needed)} {difference.unit} would be needed to detect the "
+            f"; about {round_count(required_n)} {difference.unit} would be needed to detect the "
             "observed one"
         )
     return FindingDraft(

@@ -121,8 +121,10 @@ class ConfusionCells:
             return lambda level: IntervalNumber.within(proportion, method(proportion, size, level))
         if not 0 < proportion < 1:
             # Clusters without any variation count as one row each.
-            fewer = min(size, self.clusters)
-            return lambda level: IntervalNumber.within(proportion, method(proportion, fewer, level))
+            effective_n = min(size, self.clusters)
+            return lambda level: IntervalNumber.within(
+                proportion, method(proportion, effective_n, level)
+            )
         se, df = self.error(
             lambda: (self._inside(numerator) - proportion * self._inside(denominator)) / rows
         )
@@ -223,8 +225,8 @@ class ConfusionCells:
 
 
 def _student(value: float, se: float, df: float, level: float) -> IntervalNumber:
-    half = intervals.t_quantile(level, df) * se if df > 0 else math.nan
-    return IntervalNumber(value, value - half, value + half)
+    half_width = intervals.t_quantile(level, df) * se if df > 0 else math.nan
+    return IntervalNumber(value, value - half_width, value + half_width)
 
 
 class BinaryCells(ConfusionCells):

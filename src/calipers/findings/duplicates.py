@@ -200,23 +200,26 @@ def duplicated_rows(subject: Subject, outputs: RowOutputs) -> Iterator[Claim]:
     )
     if ordered_rows is None or ordered_rows[2].all():
         return
-    examined, order, new = ordered_rows
+    examined, order, is_first = ordered_rows
     truth, columns = outputs.truth[examined], [x[examined] for x in columns]
-    n, indices, edges = len(new), np.flatnonzero(~new), np.flatnonzero(new)
-    rows, before = order[indices], order[indices - 1]
-    tied = np.logical_and.reduce([_agreement_mask(x[rows], x[before]) for x in columns])
-    same = _agreement_mask(truth[rows], truth[before])
+    n, indices, edges = len(is_first), np.flatnonzero(~is_first), np.flatnonzero(is_first)
+    rows, previous_rows = order[indices], order[indices - 1]
+    tied = np.logical_and.reduce([_agreement_mask(x[rows], x[previous_rows]) for x in columns])
+    agrees = _agreement_mask(truth[rows], truth[previous_rows])
     # Compare with the row of the next larger score, or of the next smaller one at the end.
-    after = np.append(edges, n)[np.searchsorted(edges, indices, "right")]
-    neighbors = order[np.where(after < n, after, edges[-1] - 1)]
-    like = _agreement_mask(truth[rows], truth[neighbors])
-    first_repeat_mask = tied & new[indices - 1]
-    repeats = int((tied & same).sum())
-    if repeats < REPEATED * n or same[first_repeat_mask].sum() <= like[first_repeat_mask].sum():
+    next_edges = np.append(edges, n)[np.searchsorted(edges, indices, "right")]
+    neighbors = order[np.where(next_edges < n, next_edges, edges[-1] - 1)]
+    neighbor_agrees = _agreement_mask(truth[rows], truth[neighbors])
+    first_repeat_mask = tied & is_first[indices - 1]
+    repeats = int((tied & agrees).sum())
+    if (
+        repeats < REPEATED * n
+        or agrees[first_repeat_mask].sum() <= neighbor_agrees[first_repeat_mask].sum()
+    ):
         yield Claim(1.0)
         return
     test = paired_tests.sign_test(
-        same[first_repeat_mask].astype(np.float64) - like[first_repeat_mask], "greater"
+        agrees[first_repeat_mask].astype(np.float64) - neighbor_agrees[first_repeat_mask], "greater"
     )
     yield Claim(test.p, partial(_duplicates_message, subject, repeats, n))
 
@@ -244,8 +247,8 @@ def _find_repeats(
     key = key[examined]
     order = np.argsort(key)
     ordered = key[order]
-    new = np.append(np.ones(min(1, len(key)), bool), ordered[1:] != ordered[:-1])
-    return (examined, order, new) if new.sum() >= max(1, DISTINCT * len(key)) else None
+    is_first = np.append(np.ones(min(1, len(key)), bool), ordered[1:] != ordered[:-1])
+    return (examined, order, is_first) if is_first.sum() >= max(1, DISTINCT * len(key)) else None
 
 
 def _sample_by_value(key: Column) -> npt.NDArray[np.bool_]:

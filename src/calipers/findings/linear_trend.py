@@ -62,32 +62,34 @@ def fit_line(
     residuals that are x times a lognormal variable with σ = 1 (MacKinnon and White 1985).
     """
     total = float(len(x) if weight is None else weight.sum())
-    number = float(len(x) if weight is None else np.count_nonzero(weight))
+    n = float(len(x) if weight is None else np.count_nonzero(weight))
     if clusters is not None:
-        number = clusters.n_clusters
+        n = clusters.n_clusters
 
     def by_weight(values: FloatArray) -> FloatArray:
         return values if weight is None else weight * values
 
     x = x - by_weight(x).sum() / total
-    weighed = by_weight(x)
-    squares = dot(weighed, x)
-    if number < 3 or not squares > 0:
+    weighted_x = by_weight(x)
+    squares = dot(weighted_x, x)
+    if n < 3 or not squares > 0:
         return None
     deviations = y - by_weight(y).sum() / total
-    slope = dot(weighed, deviations) / squares
+    slope = dot(weighted_x, deviations) / squares
     residuals = deviations - slope * x
-    of_y = dot(by_weight(deviations), deviations)
-    explained = 1 - dot(by_weight(residuals), residuals) / of_y if of_y > 0 else 0.0
+    total_squares = dot(by_weight(deviations), deviations)
+    explained = (
+        1 - dot(by_weight(residuals), residuals) / total_squares if total_squares > 0 else 0.0
+    )
     del deviations
 
     def influence(rows: slice) -> FloatArray:
         """Compute the influence of rows on the slope, times their weight."""
-        leverage = weighed[rows] * x[rows] / squares
+        leverage = weighted_x[rows] * x[rows] / squares
         leverage += (1.0 if weight is None else weight[rows]) / total
         with np.errstate(divide="ignore", invalid="ignore"):  # a row alone at its end: leverage 1
-            slope_influence = weighed[rows] * residuals[rows] / ((1 - leverage) * squares)
-        slope_influence[weighed[rows] == 0] = 0.0
+            slope_influence = weighted_x[rows] * residuals[rows] / ((1 - leverage) * squares)
+        slope_influence[weighted_x[rows] == 0] = 0.0
         return np.asarray(slope_influence)
 
     def error() -> tuple[float, float]:
@@ -96,18 +98,21 @@ def fit_line(
         for begin in range(0, len(x), BLOCK):
             rows = slice(begin, begin + BLOCK)
             if clusters is None:
-                of_each = np.square(influence(rows))
-                variance, fourth = variance + of_each.sum(), fourth + dot(of_each, of_each)
+                squared_influence = np.square(influence(rows))
+                variance, fourth = (
+                    variance + squared_influence.sum(),
+                    fourth + dot(squared_influence, squared_influence),
+                )
             else:
                 sums += np.bincount(clusters.code[rows], influence(rows), clusters.size)
         if clusters is not None:
-            of_each = np.square(sums) * (number / (number - 1))
-            variance, fourth = of_each.sum(), dot(of_each, of_each)
+            squared_influence = np.square(sums) * (n / (n - 1))
+            variance, fourth = squared_influence.sum(), dot(squared_influence, squared_influence)
         if not math.isfinite(fourth):
             return math.nan, math.nan
-        max_df = number - (2 if clusters is None else 1)
-        beyond = fourth - variance**2 / number
-        df = min(max_df, 2 * variance**2 / beyond) if beyond > 0 else max_df
+        max_df = n - (2 if clusters is None else 1)
+        excess = fourth - variance**2 / n
+        df = min(max_df, 2 * variance**2 / excess) if excess > 0 else max_df
         return math.sqrt(variance), float(df)
 
     return LinearTrend(slope, residuals, explained, error)

@@ -78,16 +78,20 @@ class MultilabelRows:
         Its interval is exact; for clustered rows it has an effective sample size.
         """
         denominator = np.ones(len(numerator), bool) if denominator is None else denominator
-        weight, inside = self.weights[denominator], numerator[denominator].astype(np.float64)
+        weight, in_numerator = self.weights[denominator], numerator[denominator].astype(np.float64)
         total = float(weight.sum())
         if not total > 0:
             return lambda level: UNDEFINED
-        proportion = float(np.dot(inside, weight)) / total
+        proportion = float(np.dot(in_numerator, weight)) / total
         size = effective_size_of(weight)
         if self.clusters is not None:
             clusters = self.clusters.take_rows(denominator)
             # The number of independent rows with the same variance.
-            error, n, cluster_weights = clusters.mean_error(inside), size, clusters.cluster_weights
+            error, n, cluster_weights = (
+                clusters.mean_error(in_numerator),
+                size,
+                clusters.cluster_weights,
+            )
             return lambda level: IntervalNumber.within(
                 proportion,
                 proportions.clopper_pearson(
@@ -117,10 +121,10 @@ class MultilabelRows:
             # Clusters without any variation count as one row each.
             n = effective_size_of(clusters.cluster_weights)
         else:
-            either = (first | second) & (weight > 0)
-            either = either if either.any() else weight > 0
-            either_weight = float(weight[either].sum())
-            n = effective_size_of(weight[either]) * total / either_weight
+            discordant = (first | second) & (weight > 0)
+            discordant = discordant if discordant.any() else weight > 0
+            either_weight = float(weight[discordant].sum())
+            n = effective_size_of(weight[discordant]) * total / either_weight
         return lambda level: IntervalNumber.within(
             value, proportions.paired_proportions(high, low, n, level)
         )
@@ -192,22 +196,23 @@ def rare_labels(subject: Subject, rows: MultilabelRows) -> Iterator[Claim]:
 def _rare_labels(
     subject: Subject, rows: MultilabelRows, rare: Sequence[tuple[str, IntervalNumber]]
 ) -> FindingDraft:
-    blind = [
+    insensitive_measures = [
         str(m)
         for m in subject.measures
         if m.counts_true_negatives or m.average in ("micro", "weighted")
     ]
     advice = ""
-    if blind:
+    if insensitive_measures:
         advice = (
-            f" {join_words(blind)} would hardly change if such a label were never predicted; "
+            f" {join_words(insensitive_measures)} would hardly change if such a label were never "
+            "predicted; "
             "report macro averages, or measures by label."
         )
     return FindingDraft(
         f"{rows.format_n_labels(len(rare))} {'is' if len(rare) == 1 else 'are'} rare: "
         f"{of_rows(rare)}.{advice}",
         rows.listed(rare, "proportion", "rare labels"),
-        tuple(blind),
+        tuple(insensitive_measures),
     )
 
 
@@ -217,17 +222,20 @@ def unpredicted_labels(
 ) -> Iterator[FindingDraft]:
     """At least one label that has rows is predicted for no row."""
     rows = predictions.rows
-    ever = predictions.predicted if rows.weight is None else predictions.predicted[rows.weight > 0]
-    codes = np.flatnonzero((rows.label_proportions > 0) & ~ever.any(axis=0))
+    predicted = (
+        predictions.predicted if rows.weight is None else predictions.predicted[rows.weight > 0]
+    )
+    codes = np.flatnonzero((rows.label_proportions > 0) & ~predicted.any(axis=0))
     sizes = rows.label_proportions[codes] * float(rows.weights.sum())
     order = np.argsort(-rows.label_proportions[codes], kind="stable")
-    have = [(rows.label(codes[index]), float(sizes[index])) for index in order]
-    if have and rows.is_complete:
-        listed = format_first(f"{label} (n = {format_number(n)})" for label, n in have)
+    never_predicted = [(rows.label(codes[index]), float(sizes[index])) for index in order]
+    if never_predicted and rows.is_complete:
+        listed = format_first(f"{label} (n = {format_number(n)})" for label, n in never_predicted)
         yield FindingDraft(
-            f"{subject.title} never predicts {rows.format_n_labels(len(have))}: {listed}. The "
+            f"{subject.title} never predicts {rows.format_n_labels(len(never_predicted))}: "
+            f"{listed}. The "
             "recall of such a label is 0, and its precision is undefined; check its threshold.",
-            rows.listed(have, "rows", "labels never predicted"),
+            rows.listed(never_predicted, "rows", "labels never predicted"),
             tuple(str(m) for m in subject.measures if m.average == "macro"),
         )
 
@@ -286,11 +294,11 @@ def confused_labels(subject: Subject, predictions: MultilabelPredictions) -> Ite
     rows, truth, predicted = predictions.rows, predictions.rows.truth, predictions.predicted
     missed, false_positives = truth & ~predicted, predicted & ~truth
     # Single precision is twice as fast, and exact for counts; weights may exceed its range.
-    kind = np.float32 if rows.weight is None else np.float64
-    weighted = missed.astype(kind)
+    dtype = np.float32 if rows.weight is None else np.float64
+    weighted = missed.astype(dtype)
     if rows.weight is not None:
         weighted *= rows.weight[:, None]
-    confusions = weighted.T @ false_positives.astype(kind)
+    confusions = weighted.T @ false_positives.astype(dtype)
     min_weights = np.maximum(
         weighted.sum(axis=0) / 2, rows.label_proportions * float(rows.weights.sum()) * CONFUSED
     )
@@ -299,9 +307,9 @@ def confused_labels(subject: Subject, predictions: MultilabelPredictions) -> Ite
         if not confusions[code, predicted_code] > min_weights[code]:
             yield Claim(1.0)
             continue
-        instead = missed[:, code] & false_positives[:, predicted_code]
-        of_errors = rows.proportion(instead, missed[:, code])
-        of_all = rows.proportion(instead, truth[:, code])
+        is_replaced = missed[:, code] & false_positives[:, predicted_code]
+        of_errors = rows.proportion(is_replaced, missed[:, code])
+        of_all = rows.proportion(is_replaced, truth[:, code])
         # A label that is predicted everywhere does not replace this one in particular.
         lacks_predicted = ~truth[:, predicted_code]
         missed_rate = rows.proportion(

@@ -42,9 +42,9 @@ def auc_below_chance(subject: Subject, table: ScoreTable) -> Iterator[Claim]:
         # With fewer than four positive rows the interval is too narrow.
         positive = effective_size(table.total_positive, table.positive_squares.sum())
         negative = effective_size(table.total_negative, table.negative_squares.sum())
-        by_chance = math.sqrt((positive + negative + 1) / (12 * positive * negative))
-        by_ranks = math.erfc((0.5 - area.value) / by_chance / math.sqrt(2))
-        p = max(subject.p("AUC", 0.5), by_ranks) / 2
+        null_sd = math.sqrt((positive + negative + 1) / (12 * positive * negative))
+        rank_sum_p = math.erfc((0.5 - area.value) / null_sd / math.sqrt(2))
+        p = max(subject.p("AUC", 0.5), rank_sum_p) / 2
     yield Claim(p, partial(_ranks_wrongly, subject, area))
 
 
@@ -73,18 +73,19 @@ def j_below_chance(subject: Subject, cells: BinaryCells) -> Iterator[Claim]:
 
 
 def _answers_wrongly(subject: Subject, recall: IntervalNumber, fpr: IntervalNumber) -> FindingDraft:
-    j, hits, alarms = recall - fpr, 1 - recall.value, 1 - fpr.value
+    j, opposite_recall, opposite_fpr = recall - fpr, 1 - recall.value, 1 - fpr.value
     return FindingDraft(
         f"{subject.title} predicts below chance: recall {format_number(recall.value)} at a false "
         f"positive rate of {format_number(fpr.value)} (difference {j:+}). The opposite predictions "
-        f"have a recall of {format_number(hits)} at {format_number(alarms)}; check which class is "
+        f"have a recall of {format_number(opposite_recall)} at {format_number(opposite_fpr)}; "
+        "check which class is "
         "positive.",
         {
             "recall": recall.value,
             "FPR": fpr.value,
             "J": j,
-            "recall of the opposite predictions": hits,
-            "FPR of the opposite predictions": alarms,
+            "recall of the opposite predictions": opposite_recall,
+            "FPR of the opposite predictions": opposite_fpr,
         },
         subject.shown_among("recall", "specificity", "FPR", "J"),
     )
@@ -122,8 +123,10 @@ def compare_with_constant(
     if math.isnan(gain.low):
         return
     p = min(1.0, n_constants * p_of_level(is_below(difference, 0.0), subject.level))
-    like = partial(make_draft, "not-above", "is not significantly above")
-    yield Claim(p, partial(make_draft, "below", "is below"), None if gain.low > 0 else like)
+    make_not_above = partial(make_draft, "not-above", "is not significantly above")
+    yield Claim(
+        p, partial(make_draft, "below", "is below"), None if gain.low > 0 else make_not_above
+    )
 
 
 #: The correction of the interval for the choice of the constant.
@@ -213,12 +216,12 @@ def error_and_constant(subject: Subject, predictions: NumericPredictions) -> Ite
         )
 
     # A system that predicts the constant has the same losses, and so no interval.
-    same = bool((losses[0] == losses[1]).all())
-    verb = "equals" if same else "is not significantly below"
+    is_constant = bool((losses[0] == losses[1]).all())
+    verb = "equals" if is_constant else "is not significantly below"
     yield Claim(
         p_of_mean(value, se, n - 1) / 2 if difference.low > 0 else 1.0,
         partial(make_draft, "above", "is above"),
-        partial(make_draft, "not-below", verb) if interval.high >= 0 or same else None,
+        partial(make_draft, "not-below", verb) if interval.high >= 0 or is_constant else None,
     )
 
 

@@ -47,16 +47,17 @@ def _neighbor_message(
     from calipers.inference import serial
 
     dependence = serial.dependence(influence)
-    count = data.rows * dependence.effective / dependence.periods
+    effective_size = data.rows * dependence.effective / dependence.periods
     return FindingDraft(
         f"{subject.title}: neighbouring rows are correlated; the lag-1 autocorrelation of their "
         f"influence on {data.measure} is {dependence.lag_one:.2f}. If rows are in temporal order, "
-        f"the effective sample size is about {count:,.0f} instead of {data.rows:,}, and intervals "
+        f"the effective sample size is about {effective_size:,.0f} instead of {data.rows:,}, and "
+        "intervals "
         "are too narrow. Pass time= or cluster=.",
         {
             "lag-1 autocorrelation": dependence.lag_one,
             "rows": data.rows,
-            "effective sample size": count,
+            "effective sample size": effective_size,
         },
         (data.measure,),
     )

@@ -78,10 +78,10 @@ def _miscalibration_message(
         if math.isnan(estimate.value):
             continue
         side = higher if estimate.value > ideal else lower
-        off = p.get(name, 1.0) <= 1 - subject.level
-        aspects += [side] if off else []
-        which = "above" if estimate.value > ideal else "below"
-        meaning = f" ({which} {ideal:g}: predictions {side})" if off else ""
+        is_off = p.get(name, 1.0) <= 1 - subject.level
+        aspects += [side] if is_off else []
+        relation = "above" if estimate.value > ideal else "below"
+        meaning = f" ({relation} {ideal:g}: predictions {side})" if is_off else ""
         clauses.append(f"{name.replace('-', ' ')} {estimate:{'+' if ideal == 0 else ''}}{meaning}")
     if p.get("chance of separation", 1.0) <= 1 - subject.level:
         chance = values["chance of separation"] = p["chance of separation"] / (2 * len(p))
@@ -129,21 +129,21 @@ def one_sided_rule(subject: Subject, cells: BinaryCells) -> Iterator[Claim]:
     """
     ppv, npv = (cells.proportion(single_cell(code, code), predicted_as(code)) for code in (1, 0))
     recall, fpr = (cells.proportion(single_cell(code, 1), class_cells(code)) for code in (1, 0))
-    informed = p_of_level(is_above(subtract(recall, fpr), 0.0), subject.level)
+    informedness_p = p_of_level(is_above(subtract(recall, fpr), 0.0), subject.level)
     # Only one of the two can be larger, and the tests are one-sided, so both directions together
     # have the error rate of an interval.
     strongest = Claim(1.0)
-    for (firm, sure), (loose, unsure), does in (
+    for (reliable, sure), (unreliable, unsure), actions in (
         ((npv, 0), (ppv, 1), ("out", "in")),
         ((ppv, 1), (npv, 0), ("in", "out")),
     ):
         # The limit of the less reliable one is not adjusted for other tests.
-        if not loose(subject.level).low > RELIABLE:
-            says = partial(_one_sided_message, subject, cells, (ppv, npv), (sure, unsure), does)
+        if not unreliable(subject.level).low > RELIABLE:
+            says = partial(_one_sided_message, subject, cells, (ppv, npv), (sure, unsure), actions)
             p = max(
-                informed,
-                p_of_level(is_above(firm, RELIABLE), subject.level),
-                p_of_level(is_above(subtract(firm, loose), 0.0), subject.level),
+                informedness_p,
+                p_of_level(is_above(reliable, RELIABLE), subject.level),
+                p_of_level(is_above(subtract(reliable, unreliable), 0.0), subject.level),
             )
             strongest = min(strongest, Claim(p, says), key=lambda claim: claim.p)
     yield strongest
@@ -160,13 +160,16 @@ def _one_sided_message(
     values["precision"], values["NPV"] = (estimate(subject.level) for estimate in estimates)
     # Use the intervals of the table where the measure is reported.
     for name, code in (("LR+", 1), ("LR-", 0)):
-        over, under = [single_cell(1, code), class_cells(0)], [single_cell(0, code), class_cells(1)]
-        values[name] = cells.ratio(over, under)(subject.level)
+        numerators, denominators = (
+            [single_cell(1, code), class_cells(0)],
+            [single_cell(0, code), class_cells(1)],
+        )
+        values[name] = cells.ratio(numerators, denominators)(subject.level)
     values |= {name: subject.estimate_of(name) for name in subject.shown_among(*values)}
     sure, unsure = codes
     names = ("NPV", "precision") if sure == 0 else ("precision", "NPV")
     predictive = " and ".join(f"{name} {values[name]}" for name in names)
-    weight = ", ".join(
+    ratio_text = ", ".join(
         f"{name} {values[name]}" for name in ("LR+", "LR-") if not math.isnan(values[name].value)
     )
     prevalence = float(m.truth[1] / m.total)
@@ -174,7 +177,7 @@ def _one_sided_message(
     return FindingDraft(
         f"{subject.title} predicts {cells.label(sure)} reliably but not {cells.label(unsure)}: "
         f"{predictive} at a prevalence of "
-        f"{format_number(prevalence)}{f' ({weight})' if weight else ''}.{note}",
+        f"{format_number(prevalence)}{f' ({ratio_text})' if ratio_text else ''}.{note}",
         {
             "precision": values["precision"],
             "NPV": values["NPV"],
@@ -215,7 +218,9 @@ def overpredicted_class(subject: Subject, cells: BinaryCells) -> Iterator[Claim]
     proportions = [float(margin[1] / m.total) for margin in (m.truth, m.prediction)]
     strongest = Claim(1.0)
     for code in range(2):  # at most one of which is over-predicted
-        occurs, answered = proportions if code else (1 - proportion for proportion in proportions)
+        prevalence, predicted_proportion = (
+            proportions if code else (1 - proportion for proportion in proportions)
+        )
         ratio = cells.prediction_ratio(code)
         p = p_of_level(is_above(ratio, LEANING), subject.level)
         says = partial(
@@ -223,8 +228,8 @@ def overpredicted_class(subject: Subject, cells: BinaryCells) -> Iterator[Claim]
             subject,
             cells.label(code),
             ratio(subject.level),
-            occurs,
-            answered,
+            prevalence,
+            predicted_proportion,
         )
         strongest = min(strongest, Claim(p, says), key=lambda claim: claim.p)
     yield strongest
@@ -268,9 +273,9 @@ def tuned_threshold(
     values, measure = {"threshold": tuned.threshold}, tuned.measure
     if measure.statistic is ConfusionMatrix:
         values[f"{measure}"] = float(measure.apply(table.to_confusion_matrix(tuned.threshold)))
-        outside = tuned.out_of_bag(measure)
-        if not math.isnan(outside):
-            values[f"{measure} out of bag"] = outside
+        out_of_bag = tuned.out_of_bag(measure)
+        if not math.isnan(out_of_bag):
+            values[f"{measure} out of bag"] = out_of_bag
     yield FindingDraft(tuned.note(table), values, subject.shown_among(str(measure)))
 
 

@@ -51,14 +51,14 @@ def miscoverage(subject: Subject, predictions: QuantilePredictions) -> Iterator[
 
 def _miscoverage_message(subject: Subject, name: str, nominal: float) -> FindingDraft:
     coverage = subject.estimate_of(name)
-    side, mend = ("more", "narrower") if coverage.value > nominal else ("less", "wider")
+    side, remedy = ("more", "narrower") if coverage.value > nominal else ("less", "wider")
     return FindingDraft(
         f"{subject.title}: the {format_percent(nominal)} prediction intervals cover {coverage} of "
         f"the rows, {side} than nominal. Recalibrate them on held-out rows, for example by "
         "conformal prediction.",
         {"coverage": coverage, "nominal coverage": nominal},
         subject.shown_among(name, f"interval-score@{nominal:.10g}", f"mean-width@{nominal:.10g}"),
-        aspect=f"{nominal:.10g}, {mend}",
+        aspect=f"{nominal:.10g}, {remedy}",
     )
 
 
@@ -71,23 +71,25 @@ def conditional_miscoverage(subject: Subject, predictions: QuantilePredictions) 
     (linear trend, HC3).
     """
     for nominal in interval_levels(predictions.quantiles.levels)[:1]:
-        used = slice(None) if predictions.weight is None else predictions.weight > 0
-        weight = None if predictions.weight is None else predictions.weight[used]
-        rows = np.arange(len(predictions.truth))[used]
+        has_weight = slice(None) if predictions.weight is None else predictions.weight > 0
+        weight = None if predictions.weight is None else predictions.weight[has_weight]
+        rows = np.arange(len(predictions.truth))[has_weight]
         clusters = None if predictions.clusters is None else predictions.clusters.take_rows(rows)
         w = np.ones(len(rows)) if weight is None else weight
         size = Moments.from_rows(np.zeros(len(rows)), weight).effective_size
         if min(size, np.inf if clusters is None else clusters.effective_number) < MIN_ROWS:
             return
-        hits = covered_rows(predictions.truth, predictions.quantiles, nominal)[used]
-        ranks = midranks(np.mean(predictions.quantiles.interval_limits(nominal), axis=0)[used], w)
-        trend = fit_line(ranks, hits, weight, clusters)
+        is_covered = covered_rows(predictions.truth, predictions.quantiles, nominal)[has_weight]
+        ranks = midranks(
+            np.mean(predictions.quantiles.interval_limits(nominal), axis=0)[has_weight], w
+        )
+        trend = fit_line(ranks, is_covered, weight, clusters)
         if trend is None or math.isnan(trend.p):
             return
-        extreme_means = quintile_means(hits, ranks, weight, clusters, subject.level, (0, 1))
-        notable = abs(extreme_means[1].value - extreme_means[0].value) >= MIN_DIFFERENCE
+        extreme_means = quintile_means(is_covered, ranks, weight, clusters, subject.level, (0, 1))
+        is_notable = abs(extreme_means[1].value - extreme_means[0].value) >= MIN_DIFFERENCE
         yield Claim(
-            trend.p if notable else 1.0,
+            trend.p if is_notable else 1.0,
             partial(_conditional_miscoverage_message, subject, nominal, extreme_means, trend.p),
         )
 
@@ -116,19 +118,20 @@ def crossing_quantiles(
     subject: Subject, predictions: QuantilePredictions
 ) -> Iterator[FindingDraft]:
     """At least one quantile of a higher level is below one of a lower level in the same row."""
-    cross = (np.diff(predictions.quantiles.values, axis=1) < 0).any(axis=1)
+    is_crossing = (np.diff(predictions.quantiles.values, axis=1) < 0).any(axis=1)
     if predictions.weight is not None:
-        cross &= predictions.weight > 0
-    rows = np.flatnonzero(cross)
+        is_crossing &= predictions.weight > 0
+    rows = np.flatnonzero(is_crossing)
     if len(rows):
         first = (
             ""
             if predictions.row_name is None
             else f", first in {predictions.row_name(int(rows[0]))}"
         )
-        of_rows = format_count(len(predictions.truth), "rows" if first else "examined rows")
+        rows_text = format_count(len(predictions.truth), "rows" if first else "examined rows")
         yield FindingDraft(
-            f"{subject.title}: the predicted quantiles cross in {len(rows):,} of {of_rows}{first}. "
+            f"{subject.title}: the predicted quantiles cross in {len(rows):,} of "
+            f"{rows_text}{first}. "
             "Sort the quantiles of each row; this never increases the mean pinball loss.",
             {"rows that cross": len(rows)},
             subject.shown_measures,

@@ -100,12 +100,13 @@ def no_judged_documents(subject: Subject, run: RunStatistics) -> Iterator[Findin
     """No document that a run retrieves for judged topics is judged."""
     if not run.is_unjudged:
         return
-    retrieved = int(run.rankings.retrieved.sum())
+    n_retrieved = int(run.rankings.retrieved.sum())
     advice = run.spelling("documents") or "Compare the document ids of the run and the judgments."
     yield FindingDraft(
-        f"{subject.title} retrieves {format_count(retrieved, 'documents')} for judged topics, but "
+        f"{subject.title} retrieves {format_count(n_retrieved, 'documents')} for judged topics, "
+        "but "
         f"no judged one, so every measure is 0. {advice}",
-        {"documents retrieved": retrieved, "judged": 0},
+        {"documents retrieved": n_retrieved, "judged": 0},
         subject.shown_measures,
     )
 
@@ -114,17 +115,18 @@ def no_judged_documents(subject: Subject, run: RunStatistics) -> Iterator[Findin
 def topics_missing(subject: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
     """At least {MISSING:g} of the judged topics have no retrieved documents in a run."""
     retrieved = run.rankings.retrieved
-    missing, topics = int((retrieved == 0).sum()), len(retrieved)
-    if missing < MISSING * topics:
+    n_missing, topics = int((retrieved == 0).sum()), len(retrieved)
+    if n_missing < MISSING * topics:
         return
-    others = ""
+    unjudged_note = ""
     if run.unjudged_topics:
-        others = f" It has {format_count(run.unjudged_topics, 'topics')} without judgments."
+        unjudged_note = f" It has {format_count(run.unjudged_topics, 'topics')} without judgments."
     advice = run.spelling("topics") or 'Use topics="both" to exclude topics that the run lacks.'
     yield FindingDraft(
-        f"{subject.title} retrieves nothing for {missing} of {topics} judged topics; its measures "
-        f"are 0 there.{others} {advice}",
-        {"topics missing": missing, "topics": topics, "unjudged topics": run.unjudged_topics},
+        f"{subject.title} retrieves nothing for {n_missing} of {topics} judged topics; its "
+        "measures "
+        f"are 0 there.{unjudged_note} {advice}",
+        {"topics missing": n_missing, "topics": topics, "unjudged topics": run.unjudged_topics},
         subject.shown_measures,
     )
 
@@ -139,8 +141,8 @@ def low_judged_fraction(subject: Subject, runs: RunStatisticsByName) -> Iterator
     for name, run in runs.by_name.items():
         if not run.is_unjudged:
             nonempty_rankings = run.rankings.take(np.flatnonzero(run.rankings.retrieved))
-            judged = runs.judged.apply(nonempty_rankings)
-            fraction = float(judged.mean()) if len(judged) else 1.0
+            fractions = runs.judged.apply(nonempty_rankings)
+            fraction = float(fractions.mean()) if len(fractions) else 1.0
             if fraction < FEW_JUDGED:
                 low_fractions[name] = fraction
     if low_fractions:
@@ -169,18 +171,18 @@ def tied_scores(subject: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
     tied = float(np.mean(rankings.tied_to > rankings.tied_from)) if len(rankings.rank) else 0.0
     if tied < MIN_TIED or not run.by_id:
         return
-    values, also = {"tied proportion": tied}, ""
+    values, tie_note = {"tied proportion": tied}, ""
     if (bounds := run.bounds()) is not None:
         name, low, high = bounds
         values |= {f"{name} at worst": low, f"{name} at best": high}
-        also = f" Their order does not change {shorten_name(name)} ({format_number(low)})."
+        tie_note = f" Their order does not change {shorten_name(name)} ({format_number(low)})."
         if format_number(low) != format_number(high):
-            also = (
+            tie_note = (
                 f" Depending on their order, {shorten_name(name)} is between {format_number(low)} "
                 f"and {format_number(high)}."
             )
         elif low != high:
-            also = f" Their order changes {shorten_name(name)} by at most {high - low:.2g}."
+            tie_note = f" Their order changes {shorten_name(name)} by at most {high - low:.2g}."
     if rankings.averaged:
         item_name, order = "rows", "group. Measures are means over all orders of tied rows."
     else:
@@ -188,7 +190,7 @@ def tied_scores(subject: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
         order = 'topic. Ties are ordered by id; use ties="average" for the mean over all orders.'
     yield FindingDraft(
         f"{subject.title}: {tied:.0%} of the {item_name} have the same score as others of the "
-        f"{order}{also}",
+        f"{order}{tie_note}",
         values,
         subject.shown_measures,
     )
@@ -198,13 +200,14 @@ def tied_scores(subject: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
 def nothing_to_order(subject: Subject, graded: GradedGroups) -> Iterator[FindingDraft]:
     """In at least {NOTHING_TO_ORDER:g} of the groups all rows have the same grade."""
     levels = np.diff(graded.rankings.judged_offsets)
-    same, groups = int((levels == 1).sum()), len(levels)
-    if same >= NOTHING_TO_ORDER * groups:
+    n_single_grade, groups = int((levels == 1).sum()), len(levels)
+    if n_single_grade >= NOTHING_TO_ORDER * groups:
         yield FindingDraft(
-            f"In {same} of {format_count(groups, 'groups')} all rows have the same grade. There, "
+            f"In {n_single_grade} of {format_count(groups, 'groups')} all rows have the same "
+            "grade. There, "
             "measures are constant or undefined for any order, so these groups do not separate "
             "systems.",
-            {"groups with a single grade": same, "groups": groups},
+            {"groups with a single grade": n_single_grade, "groups": groups},
             subject.shown_measures,
         )
 
@@ -350,13 +353,15 @@ def few_topics_differ(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
     values = values[np.isfinite(values).all(axis=1)]
     if values.shape[1] < 2 or not len(values):
         return
-    n, differ = len(values), int((np.ptp(values, axis=1) > 0).sum())
-    if 0 < differ <= (1 - MIN_TIED_TOPICS) * n:
-        them = "the two systems" if values.shape[1] == 2 else f"all {values.shape[1]} systems"
+    n, n_different = len(values), int((np.ptp(values, axis=1) > 0).sum())
+    if 0 < n_different <= (1 - MIN_TIED_TOPICS) * n:
+        systems_text = (
+            "the two systems" if values.shape[1] == 2 else f"all {values.shape[1]} systems"
+        )
         yield FindingDraft(
-            f"On {n - differ} of {n} {table.unit}, {them} have the same "
-            f"{shorten_name(table.measure)}; comparisons are based on the other {differ}. A "
+            f"On {n - n_different} of {n} {table.unit}, {systems_text} have the same "
+            f"{shorten_name(table.measure)}; comparisons are based on the other {n_different}. A "
             "measure with a deeper cutoff or graded gains may separate them on more.",
-            {f"{table.unit} with differences": differ, table.unit: n},
+            {f"{table.unit} with differences": n_different, table.unit: n},
             (table.measure,),
         )

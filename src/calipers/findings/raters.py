@@ -66,8 +66,8 @@ def outlying_rater(subject: Subject, panel: RaterPanel) -> Iterator[Claim]:
     if len(panel.raters) < 3:
         return
     for name, gain in zip(panel.raters, panel.leave_one_out_gains(subject.level), strict=True):
-        notable = gain.value >= MIN_GAIN and gain.low > 0
-        p = p_of_limits(gain, 0.0, subject.level) / 2 if notable else 1.0
+        is_notable = gain.value >= MIN_GAIN and gain.low > 0
+        p = p_of_limits(gain, 0.0, subject.level) / 2 if is_notable else 1.0
         if not math.isnan(gain.low):
             yield Claim(p, partial(_outlying_rater_message, subject, panel, name, gain))
 
@@ -92,12 +92,13 @@ def dominant_category(subject: Subject, panel: RaterPanel) -> Iterator[FindingDr
     {COMMON:.0%} or more of the pairs of ratings agree, but Krippendorff's alpha is below
     {MIN_ALPHA:g}.
     """
-    alpha, agree = subject.estimate_of(panel.measure), subject.estimate_of("percent-agreement")
-    if panel.proportion >= COMMON and agree.value >= COMMON and alpha.value < MIN_ALPHA:
+    alpha, agreement = subject.estimate_of(panel.measure), subject.estimate_of("percent-agreement")
+    if panel.proportion >= COMMON and agreement.value >= COMMON and alpha.value < MIN_ALPHA:
         yield FindingDraft(
-            f"{subject.title}: {agree} of the pairs of ratings agree, but alpha is only {alpha}. "
+            f"{subject.title}: {agreement} of the pairs of ratings agree, but alpha is only "
+            f"{alpha}. "
             f"As {format_percent(panel.proportion)} of the ratings are {quote(panel.commonest)}, "
             "most pairs are expected to agree by chance; rate more items of the other categories.",
-            {"agreement": agree, "alpha": alpha, "proportion": panel.proportion},
+            {"agreement": agreement, "alpha": alpha, "proportion": panel.proportion},
             subject.shown_among(panel.measure, "percent-agreement"),
         )

@@ -50,11 +50,14 @@ def heavy_tails(subject: Subject, predictions: NumericPredictions) -> Iterator[C
     residuals = predictions.residuals
     if not residuals.is_usable:
         return
-    size = np.abs(residuals.centered)
-    ratio = residuals.mean(size) / residuals.deviation
+    magnitudes = np.abs(residuals.centered)
+    ratio = residuals.mean(magnitudes) / residuals.deviation
     se = _OF_NORMAL / math.sqrt(residuals.size)
     if residuals.clusters is not None:
-        influence = size / residuals.deviation - ratio * np.square(size / residuals.deviation) / 2
+        influence = (
+            magnitudes / residuals.deviation
+            - ratio * np.square(magnitudes / residuals.deviation) / 2
+        )
         se = max(se, residuals.error(influence))
     # One-sided: light tails are not a fault.
     p = math.erfc((1 / _NORMAL - ratio) / se / math.sqrt(2)) / 2
@@ -62,11 +65,12 @@ def heavy_tails(subject: Subject, predictions: NumericPredictions) -> Iterator[C
 
 
 def _heavy_tails(subject: Subject, ratio: float) -> FindingDraft:
-    read = subject.shown_among("MAE", "MedAE")
+    robust_measures = subject.shown_among("MAE", "MedAE")
     return FindingDraft(
         f"{subject.title}: the residuals are heavy-tailed; their standard deviation is {ratio:.2f} "
         f"times their mean absolute deviation ({_NORMAL:.2f} if normal). RMSE, MSE and R² depend "
-        f"mostly on few rows; report {' and '.join(read) or 'MAE or MedAE'} as well. The "
+        f"mostly on few rows; report {' and '.join(robust_measures) or 'MAE or MedAE'} as well. "
+        "The "
         "chi-square interval of the RMSE assumes normal residuals and is too narrow here.",
         {"standard over mean absolute deviation": ratio, "ratio of normal residuals": _NORMAL},
         subject.shown_among("RMSE", "MSE", "R2", "MAE", "MedAE"),
@@ -85,8 +89,8 @@ def skewed_residuals(subject: Subject, predictions: NumericPredictions) -> Itera
         return
     below = (residuals.centered < 0).astype(np.float64)
     proportion_below = residuals.mean(below)
-    beyond = abs(proportion_below - 0.5) - UNEVEN
-    if beyond <= 0:
+    excess = abs(proportion_below - 0.5) - UNEVEN
+    if excess <= 0:
         yield Claim(1.0)
         return
     first, third = residuals.quartiles
@@ -99,13 +103,13 @@ def skewed_residuals(subject: Subject, predictions: NumericPredictions) -> Itera
     limits = intervals.student(proportion_below, se, residuals.size, subject.level)
     interval = IntervalNumber(proportion_below, max(limits.low, 0.0), min(limits.high, 1.0))
     is_skewed = interval.low > 0.5 + UNEVEN or interval.high < 0.5 - UNEVEN
-    p = p_of_mean(beyond, se, residuals.size - 1) / 2 if is_skewed else 1.0
+    p = p_of_mean(excess, se, residuals.size - 1) / 2 if is_skewed else 1.0
     yield Claim(p, partial(_skewness_message, subject, interval))
 
 
 def _skewness_message(subject: Subject, interval: IntervalNumber) -> FindingDraft:
     proportion_below = interval.value
-    which = "below" if proportion_below > 0.5 else "above"
+    direction = "below" if proportion_below > 0.5 else "above"
     proportion = (
         interval
         if proportion_below > 0.5
@@ -113,13 +117,14 @@ def _skewness_message(subject: Subject, interval: IntervalNumber) -> FindingDraf
     )
     side = "high" if proportion_below > 0.5 else "low"
     return FindingDraft(
-        f"{subject.title}: the residuals are skewed; {proportion} of them are {which} their mean, "
+        f"{subject.title}: the residuals are skewed; {proportion} of them are {direction} their "
+        "mean, "
         f"and the largest are of predictions that are too {side}. RMSE rewards predicting the "
         "mean, MAE the median, and here the two differ: choose the measure accordingly. Symmetric "
         "intervals (normal, Student) are less accurate; the default ones allow for skewness.",
-        {f"proportion {which} the mean": proportion},
+        {f"proportion {direction} the mean": proportion},
         subject.shown_among("RMSE", "MSE", "MAE", "mean-error"),
-        aspect=which,
+        aspect=direction,
     )
 
 
@@ -136,27 +141,27 @@ def residual_trend(subject: Subject, predictions: NumericPredictions) -> Iterato
     if trend is None or math.isnan(trend.p):
         return
     # With few degrees of freedom a few rows in the tail determine the slope.
-    notable = trend.explained >= NOTABLE and trend.degrees >= min(MIN_ROWS, residuals.size / 2)
-    yield Claim(trend.p if notable else 1.0, partial(_trend_message, subject, residuals, trend))
+    is_notable = trend.explained >= NOTABLE and trend.degrees >= min(MIN_ROWS, residuals.size / 2)
+    yield Claim(trend.p if is_notable else 1.0, partial(_trend_message, subject, residuals, trend))
 
 
 def _trend_message(subject: Subject, residuals: Residuals, trend: LinearTrend) -> FindingDraft:
     low, high = residuals.at_ends(residuals.values, subject.level)
     mse = residuals.mean(np.square(residuals.values))
-    now, then = (
+    rmse, corrected_rmse = (
         residuals.unit * math.sqrt(x) for x in (mse, residuals.mean(np.square(trend.residuals)))
     )
     tendency = "too extreme" if trend.slope > 0 else "too moderate"
     return FindingDraft(
         f"{subject.title}: the predictions are {tendency}; the mean residual is {low:+} in the "
         f"lowest quintile of the predictions and {high:+} in the highest. A linear correction "
-        f"fitted to these rows would change the RMSE from {format_number(now)} to "
-        f"{format_number(then)}; fit it on other rows.",
+        f"fitted to these rows would change the RMSE from {format_number(rmse)} to "
+        f"{format_number(corrected_rmse)}; fit it on other rows.",
         {
             "mean residual in the lowest quintile": low,
             "mean residual in the highest quintile": high,
-            "RMSE": now,
-            "RMSE after a linear correction": then,
+            "RMSE": rmse,
+            "RMSE after a linear correction": corrected_rmse,
             "p": trend.p,
         },
         subject.shown_among("RMSE", "MSE", "MAE", "mean-error", "R2"),
@@ -246,7 +251,7 @@ def rows_carry(subject: Subject, predictions: NumericPredictions) -> Iterator[Fi
         influential.of_squares - influential.squares,
         influential.of_weight - influential.weight,
     )
-    now, then = (
+    rmse, remaining_rmse = (
         unit * math.sqrt(squares / weight) if weight > 0 else math.nan
         for squares, weight in ((influential.of_squares, influential.of_weight), remaining)
     )
@@ -254,13 +259,14 @@ def rows_carry(subject: Subject, predictions: NumericPredictions) -> Iterator[Fi
         f"{subject.title}: {k:,} of {format_count(influential.rows, 'rows')} "
         f"account{'s' if k == 1 else ''} for {format_percent(round(proportion, 2))} of the squared "
         f"error: {format_first(influential.names, _MAX_LISTED_ROWS)}. Without "
-        f"{'it' if k == 1 else 'them'} the RMSE would be {format_number(then)} instead of "
-        f"{format_number(now)}; check the truth {'of this row' if k == 1 else 'of these rows'}.",
+        f"{'it' if k == 1 else 'them'} the RMSE would be {format_number(remaining_rmse)} instead "
+        "of "
+        f"{format_number(rmse)}; check the truth {'of this row' if k == 1 else 'of these rows'}.",
         {
             "influential rows": k,
             "proportion of the squared error": proportion,
-            "RMSE": now,
-            "RMSE without them": then,
+            "RMSE": rmse,
+            "RMSE without them": remaining_rmse,
         },
         subject.shown_among("RMSE", "MSE", "R2", "max-error"),
         of_all_rows=True,

@@ -129,11 +129,13 @@ def p_of_limits(estimate: IntervalNumber, value: float, level: float) -> float:
         return math.nan
     if estimate.low <= value <= estimate.high:
         return 1.0
-    half = estimate.value - estimate.low if value < estimate.low else estimate.high - estimate.value
+    half_width = (
+        estimate.value - estimate.low if value < estimate.low else estimate.high - estimate.value
+    )
     z = (
         math.inf
-        if half <= 0
-        else intervals.normal_quantile(level) * abs(estimate.value - value) / half
+        if half_width <= 0
+        else intervals.normal_quantile(level) * abs(estimate.value - value) / half_width
     )
     return max(_LEAST_P, math.erfc(z / math.sqrt(2)))
 
@@ -247,13 +249,13 @@ class Subject:
         estimate = self.estimate_of(measure)
         if math.isnan(estimate.low):
             return math.nan
-        of_level = self.at_level
-        if of_level is None or _is_replicated(self.estimate(measure).method):  # type: ignore[misc]
+        compute_at_level = self.at_level
+        if compute_at_level is None or _is_replicated(self.estimate(measure).method):  # type: ignore[misc]
             return p_of_limits(estimate, value, self.level)
 
         # Two-sided.
         def excludes(level: float) -> bool:
-            interval = of_level(measure, level)
+            interval = compute_at_level(measure, level)
             return interval.low > value or interval.high < value
 
         return min(1.0, 2 * p_of_level(excludes, self.level))
@@ -480,15 +482,15 @@ def _decide_claims(pairs: Iterable[tuple[Subject, Rule]]) -> Iterator[Finding]:
     """Yield the findings of rules on subjects, the p-values of all claims adjusted together."""
     results = [(subject, rule, result) for subject, rule in pairs for result in rule.apply(subject)]
     # Functions of one kind test the same claim on different systems and share its error rate.
-    tested: dict[str, dict[int, float]] = {}
+    p_values_by_kind: dict[str, dict[int, float]] = {}
     for index, (_, rule, result) in enumerate(results):
         if isinstance(result, Claim) and not math.isnan(result.p):
-            tested.setdefault(rule.kind, {})[index] = result.p
+            p_values_by_kind.setdefault(rule.kind, {})[index] = result.p
     adjusted: dict[int, float] = {}
-    for p_values in tested.values():
+    for p_values in p_values_by_kind.values():
         from calipers.inference.multiplicity import holm
 
-        p = len(tested) * holm(np.array(list(p_values.values())))
+        p = len(p_values_by_kind) * holm(np.array(list(p_values.values())))
         adjusted |= zip(p_values, np.minimum(1.0, p).tolist(), strict=True)
     for index, (subject, rule, result) in enumerate(results):
         if isinstance(result, FindingDraft):

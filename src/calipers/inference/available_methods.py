@@ -154,9 +154,9 @@ def cluster_interval(reading: PointEstimate, level: float) -> Interval | None:
     if not (error.degrees is not None and error.degrees > 0 and np.isfinite(error.se)):
         return intervals.no_interval("none", "too_few_clusters")
     low, high = reading.bounds
-    mean = reading.kind in _MEANS
+    is_mean = reading.kind in _MEANS
     if np.isfinite(low) and np.isfinite(high):
-        if mean or reading.kind in _PROPORTIONS:
+        if is_mean or reading.kind in _PROPORTIONS:
             return _wilson_of_clusters(reading, error, level)
         if reading.kind == "Gini" or (reading.kind in _AREAS and reading.transform is not None):
             length = high - low
@@ -167,8 +167,8 @@ def cluster_interval(reading: PointEstimate, level: float) -> Interval | None:
             )
             if not (se > 0 and 0 < proportion < 1):
                 return intervals.no_interval(name, "area_at_its_limit")
-            wide = intervals.to_student(se, error.degrees, level)
-            interval = intervals.logit_normal(proportion, wide, level, name)
+            student_se = intervals.to_student(se, error.degrees, level)
+            interval = intervals.logit_normal(proportion, student_se, level, name)
             return replace(
                 interval,
                 low=low + length * interval.low,
@@ -177,12 +177,12 @@ def cluster_interval(reading: PointEstimate, level: float) -> Interval | None:
             )
     if reading.kind == "agreement of raters" and value < high and error.se > 0:
         name = clusters.annotate_method(f"Student t, {SCALES['rest'].name}")
-        half = intervals.t_quantile(level, error.degrees) * error.se
-        return Interval(*SCALES["rest"].symmetric_limits(value, half), name, se=error.se)
-    if mean and np.isfinite(low) and value > low and error.se > 0:
+        half_width = intervals.t_quantile(level, error.degrees) * error.se
+        return Interval(*SCALES["rest"].symmetric_limits(value, half_width), name, se=error.se)
+    if is_mean and np.isfinite(low) and value > low and error.se > 0:
         name = clusters.annotate_method("Student t, log")
-        half = intervals.t_quantile(level, error.degrees) * error.se
-        limits = SCALES["log"].symmetric_limits(value - low, half)
+        half_width = intervals.t_quantile(level, error.degrees) * error.se
+        limits = SCALES["log"].symmetric_limits(value - low, half_width)
         return Interval(low + limits[0], low + limits[1], name, se=error.se)
     return error_interval(reading, level)
 
@@ -234,9 +234,9 @@ def _bca_interval(reading: PointEstimate, level: float) -> Interval | None:
         return None
     if reading.clusters is not None and reading.clusters.n_clusters < 2:
         return intervals.no_interval(_bootstrap_name(reading), "too_few_clusters")
-    accelerated = intervals.acceleration(*influence)
+    acceleration = intervals.acceleration(*influence)
     return intervals.bca(
-        reading.value, reading.cached_replicates, accelerated, level, _bootstrap_name(reading)
+        reading.value, reading.cached_replicates, acceleration, level, _bootstrap_name(reading)
     )
 
 
@@ -431,10 +431,10 @@ def _differences_from_groups(reading: PointEstimate, groups: UnitGroups) -> _Dif
         return None
     differing_mask = np.abs(values - groups.median) > 1e-9 * float(np.abs(values).max(initial=0.0))
     values = reading.value + values - float(np.average(values, weights=weight))
-    unit_weight, number = groups.squares / weight, np.square(weight) / groups.squares
+    unit_weight, group_sizes = groups.squares / weight, np.square(weight) / groups.squares
     differing, units = float(groups.units[differing_mask].sum()), float(groups.units.sum())
     differing = round(differing if 2 * differing < units else units)
-    return _Differences(values, differing, unit_weight, number, exact=False)
+    return _Differences(values, differing, unit_weight, group_sizes, exact=False)
 
 
 def _unit_procedure(reading: PointEstimate) -> Procedure | None:
@@ -468,11 +468,11 @@ def _unit_procedure(reading: PointEstimate) -> Procedure | None:
     bayes = bayesian_bootstrap.AugmentedMean.from_values(
         units.values, endpoints, weight=units.weight, counts=units.counts
     )
-    silent = not math.isfinite(error.se) or not (error.degrees or 0) > 0
-    reason = "too_few_units" if silent and not math.isfinite(max_difference) else None
+    has_no_t = not math.isfinite(error.se) or not (error.degrees or 0) > 0
+    reason = "too_few_units" if has_no_t and not math.isfinite(max_difference) else None
     if reading.unit == "rows" and reason:
         reason = "too_few_rows"
-    if n and units.differing == 0 and silent and math.isfinite(max_difference):
+    if n and units.differing == 0 and has_no_t and math.isfinite(max_difference):
         # If no unit differs, the Bayesian bootstrap alone gives the interval.
         error = StandardError(0.0, error.name, 1.0)
     se = error.se
@@ -556,9 +556,9 @@ def _wald_procedure(
             name = name.replace(", paired", ", Student t, paired")
     method = name
     reason = "too_few_rows" if reading.unit == "rows" else "too_few_units"
-    number = float(reading.n)
+    n_units = float(reading.n)
     if clusters is not None:
-        method, reason, number = (
+        method, reason, n_units = (
             clusters.annotate_method(name),
             "too_few_clusters",
             float(clusters.n_clusters),
@@ -581,7 +581,7 @@ def _wald_procedure(
     max_difference = reading.bounds[1]
     bayes = None
     if math.isfinite(max_difference):
-        counts = np.array([number])
+        counts = np.array([n_units])
         bayes = bayesian_bootstrap.AugmentedMean.from_values(
             np.zeros(1), (-max_difference, max_difference), counts=counts
         )
@@ -700,14 +700,12 @@ def _accelerated_difference(reading: PointEstimate) -> Procedure | None:
         if not 0 < below < 1:
             return no_procedure("replicates_on_one_side", reading.value, method)
         bias = NormalDist().inv_cdf(below)
-    accelerated = {"bias": bias, "acceleration": intervals.acceleration(*influence)}
+    bca_fields = {"bias": bias, "acceleration": intervals.acceleration(*influence)}
     name = f"BCa {_bootstrap_test_name(reading)}"
-    procedure = _replicate_procedure(
-        reading, reading.cached_replicates, method, name, **accelerated
-    )
+    procedure = _replicate_procedure(reading, reading.cached_replicates, method, name, **bca_fields)
     # With very skewed replicates, the quantiles it needs may be beyond the most extreme one.
-    beyond = procedure.interval(reading.settings.level).reason == "too_few_replicates"
-    return None if beyond else procedure
+    is_beyond_replicates = procedure.interval(reading.settings.level).reason == "too_few_replicates"
+    return None if is_beyond_replicates else procedure
 
 
 def _studentized_difference(reading: PointEstimate) -> Procedure | None:
@@ -850,10 +848,10 @@ def _randomization_procedure(reading: PointEstimate) -> Procedure | None:
     assert isinstance(units, UnitValues)
     if not np.isfinite(units.values).all():
         return None
-    values, tries = units.values * reading.factor, n_randomizations(settings)
+    values, n_resamples = units.values * reading.factor, n_randomizations(settings)
     weight = units.weight
     weighted_values = values if weight is None else values * weight
-    [test] = paired_tests.randomization(weighted_values[:, None], tries, settings.seed)
+    [test] = paired_tests.randomization(weighted_values[:, None], n_resamples, settings.seed)
     n_differing = bayesian_bootstrap.n_nonzero(values)
     return Randomization(
         **_shared_fields(reading),
@@ -862,7 +860,7 @@ def _randomization_procedure(reading: PointEstimate) -> Procedure | None:
         error=StandardError(units.error.se * reading.factor, test.name, units.error.degrees),
         units=values,
         weight=weight,
-        n_resamples=tries,
+        n_resamples=n_resamples,
         seed=settings.seed,
         reason=None if n_differing else "nothing_differs",
     )

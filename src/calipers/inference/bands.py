@@ -52,8 +52,8 @@ class ThresholdReplicates:
             *ranked._replace(last_mask=last), settings.seed, 0, settings.n_resamples
         )
         counts = np.zeros((settings.n_resamples, 2, len(threshold_indices)))
-        between = replicates.reshape(settings.n_resamples, 2, len(threshold_indices) - 1)
-        np.cumsum(between, axis=2, out=counts[..., 1:])
+        block_weights = replicates.reshape(settings.n_resamples, 2, len(threshold_indices) - 1)
+        np.cumsum(block_weights, axis=2, out=counts[..., 1:])
         return cls(threshold_indices, counts[:, 0], counts[:, 1])
 
     @classmethod
@@ -113,14 +113,20 @@ class ThresholdReplicates:
         multiple_mask = np.append(False, np.diff(self.threshold_indices) > 1)
         for replicate in np.flatnonzero(defined_mask):
             tp, fp = self.positive[replicate], self.negative[replicate]
-            goal = recall * tp[-1]
-            reached = np.maximum(np.searchsorted(tp, goal), np.searchsorted(tp + fp, 0, "right"))
-            between = multiple_mask[reached] & (tp[reached] > goal) & (goal > 0)
+            target_tp = recall * tp[-1]
+            first_index = np.maximum(
+                np.searchsorted(tp, target_tp), np.searchsorted(tp + fp, 0, "right")
+            )
+            interpolated_mask = (
+                multiple_mask[first_index] & (tp[first_index] > target_tp) & (target_tp > 0)
+            )
             fraction = np.ones(len(recall))
-            before = reached - 1
-            fraction[between] = (goal - tp[before])[between] / (tp[reached] - tp[before])[between]
-            hits = tp[before] + fraction * (tp[reached] - tp[before])
-            out[replicate] = hits / (hits + fp[before] + fraction * (fp[reached] - fp[before]))
+            before = first_index - 1
+            fraction[interpolated_mask] = (target_tp - tp[before])[interpolated_mask] / (
+                tp[first_index] - tp[before]
+            )[interpolated_mask]
+            hits = tp[before] + fraction * (tp[first_index] - tp[before])
+            out[replicate] = hits / (hits + fp[before] + fraction * (fp[first_index] - fp[before]))
         return out
 
     def gain(self, proportions: FloatArray) -> FloatArray:
@@ -227,9 +233,9 @@ def roc_limits(
     ----------
     Campbell 1994 (Statistics in Medicine 13), the fixed-width band from Kolmogorov bounds.
     """
-    of_positives, of_negatives = (kolmogorov_distance(n, math.sqrt(level)) for n in sizes)
-    low, high = _local_range(fpr, tpr, grid, of_negatives)
-    return np.maximum(low - of_positives, 0.0), np.minimum(high + of_positives, 1.0)
+    tpr_distance, fpr_distance = (kolmogorov_distance(n, math.sqrt(level)) for n in sizes)
+    low, high = _local_range(fpr, tpr, grid, fpr_distance)
+    return np.maximum(low - tpr_distance, 0.0), np.minimum(high + tpr_distance, 1.0)
 
 
 def precision_limits(
@@ -244,16 +250,16 @@ def precision_limits(
     """
     from scipy.special import betaincinv
 
-    each = level ** (1 / 3)
-    of_positives, of_negatives = (kolmogorov_distance(n, each) for n in sizes)
-    low_rate, high_rate = _local_range(tpr, fpr, grid, of_positives)
+    part_level = level ** (1 / 3)
+    tpr_distance, fpr_distance = (kolmogorov_distance(n, part_level) for n in sizes)
+    low_rate, high_rate = _local_range(tpr, fpr, grid, tpr_distance)
     low_rate, high_rate = (
-        np.maximum(low_rate - of_negatives, 0.0),
-        np.minimum(high_rate + of_negatives, 1.0),
+        np.maximum(low_rate - fpr_distance, 0.0),
+        np.minimum(high_rate + fpr_distance, 1.0),
     )
-    tail = (1 - each) / 2
-    rare = float(betaincinv(sizes[0], sizes[1] + 1, tail))
-    common = float(betaincinv(sizes[0] + 1, sizes[1], 1 - tail))
+    tail = (1 - part_level) / 2
+    low_prevalence = float(betaincinv(sizes[0], sizes[1] + 1, tail))
+    high_prevalence = float(betaincinv(sizes[0] + 1, sizes[1], 1 - tail))
 
     def precision(prevalence: float, rate: FloatArray, empty: float) -> FloatArray:
         predicted_positive = prevalence * grid + (1 - prevalence) * rate
@@ -264,7 +270,7 @@ def precision_limits(
             )
         )
 
-    return precision(rare, high_rate, 0.0), precision(common, low_rate, 1.0)
+    return precision(low_prevalence, high_rate, 0.0), precision(high_prevalence, low_rate, 1.0)
 
 
 def _local_range(x: FloatArray, y: FloatArray, grid: FloatArray, distance: float) -> Limits:

@@ -106,10 +106,10 @@ def reach(values: FloatArray, max_distance: float = math.inf) -> float:
     >>> reach(np.array([0.0, 0.5, 0.0, -0.25]))
     1.0
     """
-    different = n_nonzero(values)
-    if len(values) < 2 or not different:
+    n_different = n_nonzero(values)
+    if len(values) < 2 or not n_different:
         return max_distance
-    return min(max_distance, float(np.abs(values).max()) * (1 + 2 / different))
+    return min(max_distance, float(np.abs(values).max()) * (1 + 2 / n_different))
 
 
 class _DirichletMean:
@@ -176,11 +176,13 @@ class _AugmentedValues:
         """
         histogram = values if isinstance(values, Histogram) else Histogram.from_rows(values, weight)
         # Each end has the weight of a unit, by Kish's number of units.
-        end = float(histogram.squares.sum() / histogram.sums.sum()) if len(histogram.sums) else 1.0
+        endpoint_weight = (
+            float(histogram.squares.sum() / histogram.sums.sum()) if len(histogram.sums) else 1.0
+        )
         unit_weight = histogram.squares / histogram.sums
         return cls(
             histogram.mean,
-            unit_weight / end,
+            unit_weight / endpoint_weight,
             histogram.sums / unit_weight,
             histogram.min_value,
             histogram.max_value,
@@ -290,18 +292,18 @@ class AugmentedMean:
             return 0.0, 1.0
         if not deviations.max() > 0:
             return 1.0, 0.0
-        saddle, curve, bend = _saddlepoint(deviations, distribution.mass)
+        saddle, curve, third_derivative = _saddlepoint(deviations, distribution.mass)
         width = 1 / math.sqrt(curve)
-        bend *= 2 / 3 * width**3
+        third_derivative *= 2 / 3 * width**3
         tilted = deviations / (1 - saddle * deviations)
         total, step = 0.0, max(24, min(96, 24_000 // len(deviations)))
         for begin in range(0, _NODES, step):
             v = _STEP * np.arange(begin, min(begin + step, _NODES))
             sinh, cosh = np.sinh(v), np.cosh(v)
-            away = width * (bend * (cosh - 1) + 1j * sinh)
-            slope = width * (bend * sinh + 1j * cosh)
-            fall = np.exp(-(np.log(1 - away[:, None] * tilted) * distribution.mass).sum(axis=1))
-            integrand = (slope / (saddle + away) * fall).imag
+            path = width * (third_derivative * (cosh - 1) + 1j * sinh)
+            slope = width * (third_derivative * sinh + 1j * cosh)
+            fall = np.exp(-(np.log(1 - path[:, None] * tilted) * distribution.mass).sum(axis=1))
+            integrand = (slope / (saddle + path) * fall).imag
             integrand[0] *= 0.5 if begin == 0 else 1.0
             total += float(integrand.sum())
             if abs(integrand[-1]) <= 1e-17 * abs(total):
@@ -347,15 +349,15 @@ def _saddlepoint(deviations: FloatArray, mass: FloatArray) -> tuple[float, float
     saddlepoint = 0.0
     for _ in range(60):
         tilted = deviations / (1 - saddlepoint * deviations)
-        slope, curve = float(mass @ tilted), float(mass @ np.square(tilted))
+        slope, curvature = float(mass @ tilted), float(mass @ np.square(tilted))
         if slope < 0:
             low = saddlepoint
         elif slope > 0:
             high = saddlepoint
-        straight = saddlepoint - slope / curve
-        new = straight if low < straight < high else (low + high) / 2
-        near, saddlepoint = abs(new - saddlepoint) <= 1e-3 / math.sqrt(curve), new
-        if near:
+        newton_step = saddlepoint - slope / curvature
+        new = newton_step if low < newton_step < high else (low + high) / 2
+        has_converged, saddlepoint = abs(new - saddlepoint) <= 1e-3 / math.sqrt(curvature), new
+        if has_converged:
             break
     # Where it is all but 0, 1/s would be too steep along the line through it.
     if abs(saddlepoint) < abs(min_saddlepoint):

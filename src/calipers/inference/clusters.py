@@ -113,8 +113,10 @@ def subset_difference_error(
     their contributions to the denominator, as for :func:`cr2`. The error is NaN if a subset has
     fewer than two clusters.
     """
-    (f, of_first), (g, of_second) = (map(np.atleast_2d, sums) for sums in (first, second))
-    return cr2(np.vstack([f, -g]), np.vstack([of_first, of_second]))
+    (f, first_denominator), (g, second_denominator) = (
+        map(np.atleast_2d, sums) for sums in (first, second)
+    )
+    return cr2(np.vstack([f, -g]), np.vstack([first_denominator, second_denominator]))
 
 
 class ClusterBootstrap(Protocol):
@@ -360,8 +362,8 @@ class ClusterIndex:
 
         Rows of weight 0 are not counted.
         """
-        live = slice(None) if self.weight is None else self.weight > 0
-        code, positive = self.code[live], positive[live]
+        used = slice(None) if self.weight is None else self.weight > 0
+        code, positive = self.code[used], positive[used]
         first, second = (
             np.count_nonzero(np.bincount(code[class_mask])) for class_mask in (positive, ~positive)
         )
@@ -373,8 +375,8 @@ class ClusterIndex:
         """Return Student's t interval of an estimate with this standard error."""
         if degrees is None or not degrees > 0:
             return intervals.no_interval("none", "too_few_clusters")
-        wide = intervals.to_student(se, degrees, level)
-        interval = intervals.normal_mean(value, wide, level)
+        student_se = intervals.to_student(se, degrees, level)
+        interval = intervals.normal_mean(value, student_se, level)
         return replace(interval, method=self.annotate_method(method), se=se)
 
     def proportion_error(
@@ -432,8 +434,8 @@ class ClusterIndex:
         """Return the exact bound of an AUC of 0 or 1, with pairs of different clusters as units."""
         if self.n_clusters < 2:
             return intervals.no_interval("none", "too_few_clusters")
-        of_class = self.numbers_by_class(positive)
-        interval = intervals.separated_auc(area, min(*of_class, self.n_clusters // 2), level)
+        class_sizes = self.numbers_by_class(positive)
+        interval = intervals.separated_auc(area, min(*class_sizes, self.n_clusters // 2), level)
         return replace(interval, method=self.annotate_method(interval.method))
 
     def notes(self, min_degrees: int, unit: str = "rows") -> list[str]:

@@ -73,7 +73,11 @@ def class_gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
 
     The measure is one of a single class, or averaged over classes.
     """
-    each, plain, picked = matrix.one_vs_rest(), measure.plain, measure.picked(matrix.labels)
+    class_matrices, plain, picked = (
+        matrix.one_vs_rest(),
+        measure.plain,
+        measure.picked(matrix.labels),
+    )
     if measure.average == "micro":
         pooled = matrix.pool(picked)
         gradient = _partial_derivatives(plain.apply, pooled, pooled.counts)
@@ -82,17 +86,19 @@ def class_gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
         class_weights = np.array([label == measure.label for label in matrix.labels], np.float64)
     else:
         with np.errstate(divide="ignore", invalid="ignore"):
-            class_weights = measure.weights_by_class(matrix, plain.apply(each))
+            class_weights = measure.weights_by_class(matrix, plain.apply(class_matrices))
         with np.errstate(invalid="ignore"):  # no class may have rows
             class_weights = class_weights / class_weights.sum()
-    out = np.where(class_weights[:, None, None] > 0, _partial_of_each(plain.apply, each), 0.0)
+    out = np.where(
+        class_weights[:, None, None] > 0, _partial_of_each(plain.apply, class_matrices), 0.0
+    )
     out *= class_weights[:, None, None]
     if measure.average == "weighted":  # the weights too vary with the rows
-        values = np.where(class_weights > 0, plain.apply(each), 0.0)
+        values = np.where(class_weights > 0, plain.apply(class_matrices), 0.0)
         deviations = np.where(class_weights > 0, values - (class_weights * values).sum(), 0.0)
         # Classes that undefined="omit" leaves out have no weight, whatever rows they have.
         with np.errstate(divide="ignore", invalid="ignore"):  # nor may any have true rows
-            out[:, 1, :] += (deviations / each.positive[class_weights > 0].sum())[:, None]
+            out[:, 1, :] += (deviations / class_matrices.positive[class_weights > 0].sum())[:, None]
     return out
 
 
@@ -159,12 +165,14 @@ def margin_gradient(
         name: _margin_derivatives(measure, matrix, name) for name in ("truth", "prediction", "hits")
     }
     total, correct = (_sum_derivative(measure, matrix, name) for name in ("total", "correct"))
-    right = np.where(truth == predicted, derivatives_by_margin["hits"][truth] + correct, 0.0)
+    diagonal_terms = np.where(
+        truth == predicted, derivatives_by_margin["hits"][truth] + correct, 0.0
+    )
     return np.asarray(
         derivatives_by_margin["truth"][truth]
         + derivatives_by_margin["prediction"][predicted]
         + total
-        + right
+        + diagonal_terms
     )
 
 
@@ -209,5 +217,5 @@ def moving_cells(
     """
     if float(measure.apply(matrix)) in measure.definition.range and type(matrix) is ConfusionMatrix:
         matrix = replace(matrix, counts=matrix.counts + 1.0)
-    by_cell = cell_gradient(measure, matrix, truth, predicted)
-    return np.asarray(np.abs(by_cell) * float(matrix.total) > _NOTHING)
+    derivatives = cell_gradient(measure, matrix, truth, predicted)
+    return np.asarray(np.abs(derivatives) * float(matrix.total) > _NOTHING)

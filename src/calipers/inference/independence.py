@@ -27,29 +27,29 @@ def independence_test(truth: IntArray, cluster: IntArray, replicates: int, seed:
     test is valid for each of them.
     """
     random = np.random.Generator(np.random.Philox(seed))
-    cells = int(truth.max()) + 1, int(cluster.max()) + 1
+    shape = int(truth.max()) + 1, int(cluster.max()) + 1
 
     def together(codes: IntArray) -> float:
-        flat = truth * cells[1] + codes
-        if cells[0] * cells[1] <= 4 * len(codes) + 10_000:
+        flat = truth * shape[1] + codes
+        if shape[0] * shape[1] <= 4 * len(codes) + 10_000:
             counts = np.bincount(flat)
         else:
             counts = np.unique(flat, return_counts=True)[1]
         return float(np.square(counts.astype(np.float64)).sum())
 
     observed = together(cluster)
-    if len(cluster) > MANY_POINTS and cells[0] * cells[1] <= FEW_CELLS:
+    if len(cluster) > MANY_POINTS and shape[0] * shape[1] <= FEW_CELLS:
         rows, columns = np.bincount(truth), np.bincount(cluster)
         squares = sums_of_squares(rows, columns, max(99, replicates), random)
-        reached = int(np.count_nonzero(squares >= observed * (1 - _HAIR)))
-        return (reached + 1) / (len(squares) + 1)
+        n_extreme = int(np.count_nonzero(squares >= observed * (1 - _HAIR)))
+        return (n_extreme + 1) / (len(squares) + 1)
     permuted = cluster.copy()
     number = max(99, min(replicates, MAX_PERMUTED_POINTS // max(len(cluster), 1)))
-    reached = 0
+    n_extreme = 0
     for _ in range(number):
         random.shuffle(permuted)
-        reached += together(permuted) >= observed * (1 - _HAIR)
-    return (reached + 1) / (number + 1)
+        n_extreme += together(permuted) >= observed * (1 - _HAIR)
+    return (n_extreme + 1) / (number + 1)
 
 
 def sums_of_squares(
@@ -64,10 +64,10 @@ def sums_of_squares(
     remaining = np.tile(columns, (replicates, 1))
     for size in rows[:-1].tolist():
         to_draw = np.full(replicates, size)
-        beyond = remaining.sum(axis=1)
+        remaining_total = remaining.sum(axis=1)
         for column in range(len(columns)):
-            beyond -= remaining[:, column]
-            cell_counts = random.hypergeometric(remaining[:, column], beyond, to_draw)
+            remaining_total -= remaining[:, column]
+            cell_counts = random.hypergeometric(remaining[:, column], remaining_total, to_draw)
             remaining[:, column] -= cell_counts
             to_draw -= cell_counts
             squares += np.square(cell_counts.astype(np.float64))

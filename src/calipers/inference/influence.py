@@ -72,14 +72,14 @@ class ScoreInfluence(NamedTuple):
         of rows of each class, as for DeLong's. It is NaN if a class has fewer than two rows.
         """
         total = np.zeros(self.positive.shape[:-1])
-        for of_class, weight, squares in (
+        for class_influence, weight, squares in (
             (self.positive, table.positive, table.positive_squares),
             (self.negative, table.negative, table.negative_squares),
         ):
             with np.errstate(divide="ignore", invalid="ignore"):
                 n = weight.sum(axis=-1) ** 2 / squares.sum(axis=-1)
                 correction = np.where(n > 1, n / (n - 1), np.nan)
-            total = total + (squares * np.square(of_class)).sum(axis=-1) * correction
+            total = total + (squares * np.square(class_influence)).sum(axis=-1) * correction
         return np.asarray(np.sqrt(total))
 
 
@@ -231,11 +231,13 @@ def numerical_derivatives(
 
 def _auc_influence(table: ScoreTable) -> ScoreInfluence:
     """Return (placement − AUC) divided by the weight of the row's class."""
-    of_positive, of_negative = table.placements()
+    positive_placements, negative_placements = table.placements()
     positives, negatives = table.total_positive[..., None], table.total_negative[..., None]
     with np.errstate(divide="ignore", invalid="ignore"):  # with one class there is no area
-        area = (of_positive * table.positive).sum(axis=-1, keepdims=True) / positives
-        return ScoreInfluence((of_positive - area) / positives, (of_negative - area) / negatives)
+        area = (positive_placements * table.positive).sum(axis=-1, keepdims=True) / positives
+        return ScoreInfluence(
+            (positive_placements - area) / positives, (negative_placements - area) / negatives
+        )
 
 
 def _block_influence(table: ScoreTable, name: str) -> ScoreInfluence:

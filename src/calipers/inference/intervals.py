@@ -102,10 +102,12 @@ def t_quantile(level: float, degrees: float) -> float:
         from scipy.special import stdtrit
 
         return float(stdtrit(degrees, (1 + level) / 2))
-    z, over = normal_quantile(level), 1 / degrees
+    z, inverse_df = normal_quantile(level), 1 / degrees
     y = z * z
     second, third = (5 * y + 16) * y + 3, ((3 * y + 19) * y + 17) * y - 15
-    return z * (1 + over * ((y + 1) / 4 + over * (second / 96 + over * third / 384)))
+    return z * (
+        1 + inverse_df * ((y + 1) / 4 + inverse_df * (second / 96 + inverse_df * third / 384))
+    )
 
 
 def difference(first: float, a: Interval, second: float, b: Interval) -> Interval:
@@ -214,14 +216,14 @@ def auc_interval(area: float, table: ScoreTable, level: float) -> Interval:
     alone would not suffice: being symmetric, it does not extend far enough down if only this sample
     is near the end.
     """
-    smaller = min(class_sizes(table))
+    n_smaller = min(class_sizes(table))
     if area in (0.0, 1.0):
-        return separated_auc(area, smaller, level)
+        return separated_auc(area, n_smaller, level)
     se = delong(table)
     if not se > 0:
         return hanley_interval(area, table, level)
     interval = logit_normal(area, se, level, "DeLong, logit")
-    if smaller * min(area, 1 - area) >= 2:
+    if n_smaller * min(area, 1 - area) >= 2:
         return interval
     hanley = hanley_interval(area, table, level)
     low, high = min(interval.low, hanley.low), max(interval.high, hanley.high)
@@ -269,8 +271,8 @@ def normal_mean(mean: float, se: float, level: float) -> Interval:
         return no_interval("normal", "too_few_rows")
     if se <= ROUNDING * abs(mean):
         return no_interval("normal", "no_spread")
-    half = normal_quantile(level) * se
-    return Interval(mean - half, mean + half, "normal", se=se)
+    half_width = normal_quantile(level) * se
+    return Interval(mean - half_width, mean + half_width, "normal", se=se)
 
 
 def root_mean(mean: float, se: float, level: float) -> Interval:
@@ -415,8 +417,8 @@ def basic_bootstrap_on_logit(
         return usable
 
     def logit(x: FloatArray) -> FloatArray:
-        inside = (size * x + 0.5) / (size + 1)
-        return np.asarray(np.log(inside) - np.log1p(-inside))
+        proportion = (size * x + 0.5) / (size + 1)
+        return np.asarray(np.log(proportion) - np.log1p(-proportion))
 
     quantiles = np.quantile(usable, [(1 + level) / 2, (1 - level) / 2])
     low, high = (expit(float(x)) for x in 2 * logit(np.float64(value)) - logit(quantiles))

@@ -92,9 +92,9 @@ class MaxStatistic:
         """
         t = np.abs(t) if side == 0 else t * side
         size = _to_normal(t, degrees) if self.is_normal else t
-        maxima, number = self._ascending[side], self.replicates.shape[1]
-        reached = number - np.searchsorted(maxima, size * (1 - _HAIR * np.sign(size)))
-        p = permutation_p_values(reached, number, exact=self.is_exact)
+        maxima, n_replicates = self._ascending[side], self.replicates.shape[1]
+        n_extreme = n_replicates - np.searchsorted(maxima, size * (1 - _HAIR * np.sign(size)))
+        p = permutation_p_values(n_extreme, n_replicates, exact=self.is_exact)
         if self.is_normal:
             p = np.minimum(p, self.tests * (1 + (side == 0)) * upper_tail(t, degrees))
         return np.where(np.isnan(t), np.nan, p)
@@ -110,9 +110,11 @@ class MaxStatistic:
         if math.isnan(p):
             return math.nan
         z = float(-ndtri(p / 2 if side == 0 else p))
-        maxima, number = self._ascending[side], self.replicates.shape[1]
-        reached = number - np.searchsorted(maxima, z * (1 - _HAIR * np.sign(z)))
-        proportion = float(permutation_p_values(np.asarray(reached), number, exact=self.is_exact))
+        maxima, n_replicates = self._ascending[side], self.replicates.shape[1]
+        reached = n_replicates - np.searchsorted(maxima, z * (1 - _HAIR * np.sign(z)))
+        proportion = float(
+            permutation_p_values(np.asarray(reached), n_replicates, exact=self.is_exact)
+        )
         return min(proportion, self.tests * p, 1.0)
 
     def size(self, tail: float) -> float:
@@ -171,14 +173,14 @@ class MaxTProcedure(Procedure):
 
     def limit(self, tail: float, side: int) -> float:
         """Return the confidence limit on one side."""
-        far = min if side > 0 else max
+        outer = min if side > 0 else max
         if not self.maxima.is_normal and self.se > 0:
             end = self.value - side * self.maxima.size(tail) * self.se
         elif self.maxima.is_normal and self.procedure.family_procedure.reason is None:
             end = self.procedure.family_procedure.limit(self.maxima.tail(tail), side)
         else:
             return self.procedure.limit(tail / self.maxima.tests, side)
-        return far(end, self.procedure.limit(tail, side))
+        return outer(end, self.procedure.limit(tail, side))
 
 
 def quantile(q: float, degrees: FloatArray) -> FloatArray:
@@ -234,26 +236,26 @@ def permuted_maxima(
     from calipers import _core
 
     units, systems, measures = table.shape
-    present = (~np.isnan(table)).sum(axis=1)
+    n_present = (~np.isnan(table)).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        middle = np.nansum(table, axis=1) / present
-    centered = np.where(np.isnan(table), 0.0, table - middle[:, None, :])
+        unit_means = np.nansum(table, axis=1) / n_present
+    centered = np.where(np.isnan(table), 0.0, table - unit_means[:, None, :])
     number, exact = permutation_count(units, systems, replicates)
-    counted = (present > 1).sum(axis=0).astype(np.float64)
+    n_counted = (n_present > 1).sum(axis=0).astype(np.float64)
     scales: tuple[FloatArray, ...] = ()
     if weight is not None:  # their means are 1
-        unit_weights = np.where(present > 1, weight, 0.0)
+        unit_weights = np.where(n_present > 1, weight, 0.0)
         unit_weights = unit_weights * (
-            counted / np.maximum(unit_weights.sum(axis=0), np.finfo(float).tiny)
+            n_counted / np.maximum(unit_weights.sum(axis=0), np.finfo(float).tiny)
         )
         centered, scales = centered * unit_weights[:, None, :], (unit_weights,)
     flat = centered.reshape(units, systems * measures)
     maxima = _core.randomized_maxima(
-        flat, counted.tolist(), systems, baseline, FLOOR, None if exact else seed, number, *scales
+        flat, n_counted.tolist(), systems, baseline, FLOOR, None if exact else seed, number, *scales
     )
-    pairs = systems - 1 if baseline is not None else systems * (systems - 1) // 2
+    n_pairs = systems - 1 if baseline is not None else systems * (systems - 1) // 2
     largest = np.nan_to_num(maxima.reshape(number, measures, 3)).max(axis=1)
-    return MaxStatistic(largest.T, pairs * measures, exact)
+    return MaxStatistic(largest.T, n_pairs * measures, exact)
 
 
 def floored_errors(values: FloatArray, errors: FloatArray, units: FloatArray) -> FloatArray:
@@ -327,10 +329,10 @@ def gaussian_maxima(
     maxima = np.full((3, DRAWN_MAXIMA), -np.inf)
     for j, indices in enumerate(indices_by_subset.values()):
         begin = np.random.SeedSequence(seed, spawn_key=(j,) * (j > 0))  # the first is the seed's
-        towards = np.array(
+        subset_signs = np.array(
             [signs[index] for index in indices] if len(signs) else np.ones(len(indices))
         )
-        subset_maxima = _draw_maxima([vectors[index] for index in indices], towards, begin)
+        subset_maxima = _draw_maxima([vectors[index] for index in indices], subset_signs, begin)
         np.maximum(maxima, subset_maxima, out=maxima)
     return MaxStatistic(maxima, len(vectors), is_normal=True)
 
@@ -341,7 +343,7 @@ def _draw_maxima(
     """Return replicates of the largest |z|, z and −z."""
     tests, random = len(vectors), np.random.Generator(np.random.Philox(seed))
     first, *others = _root(vectors, signs)
-    loose = [index for index, vector in enumerate(vectors) if vector is None]
+    independent_indices = [index for index, vector in enumerate(vectors) if vector is None]
     step = max(1, _AT_ONCE // max(tests, len(first)))
     maxima = np.empty((3, DRAWN_MAXIMA))
     for begin in range(0, DRAWN_MAXIMA, step):
@@ -350,7 +352,7 @@ def _draw_maxima(
         z = random.standard_normal((number, len(first))) @ first
         for factor in others:
             z = z @ factor
-        z[:, loose] = random.standard_normal((number, len(loose)))
+        z[:, independent_indices] = random.standard_normal((number, len(independent_indices)))
         by_test = np.ascontiguousarray(z.T)  # NumPy compares whole rows several times as fast
         maxima[1, batch], maxima[2, batch] = by_test.max(axis=0), -by_test.min(axis=0)
     maxima[0] = np.maximum(maxima[1], maxima[2])
@@ -382,7 +384,7 @@ def _root(vectors: Sequence[FloatArray | None], signs: FloatArray) -> tuple[Floa
     if tests >= width:
         return ((table * (signs / norms)[:, None]).T,)
     products *= np.outer(signs / norms, signs / norms)
-    values, sides = np.linalg.eigh(products)
-    nonzero_mask = values > _NO_VARIANCE * values[-1]
-    sides = sides[:, nonzero_mask]
-    return sides, (sides * np.sqrt(values[nonzero_mask])).T
+    eigenvalues, eigenvectors = np.linalg.eigh(products)
+    nonzero_mask = eigenvalues > _NO_VARIANCE * eigenvalues[-1]
+    eigenvectors = eigenvectors[:, nonzero_mask]
+    return eigenvectors, (eigenvectors * np.sqrt(eigenvalues[nonzero_mask])).T

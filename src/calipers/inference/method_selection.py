@@ -602,9 +602,9 @@ def _requested_interval(reading: PointEstimate, level: float) -> Interval | None
     """Return the interval by the first applicable method requested by name, or None."""
     if reading.kind == "count" or reading.is_conventional or not np.isfinite(reading.value):
         return None
-    offered = available_intervals(reading) if reading.settings.methods else {}
+    available = available_intervals(reading) if reading.settings.methods else {}
     for name in reading.settings.methods:
-        interval = offered[name](level) if name in offered else None
+        interval = available[name](level) if name in available else None
         if interval is not None:
             row = MethodRule(name, caution=_get_caution(_rule_table(reading), name))
             return _add_cautions(reading, row, interval.clip(*reading.bounds))
@@ -689,13 +689,13 @@ def _select_method(reading: PointEstimate, level: float) -> tuple[MethodRule, In
 
 def _first_applicable(reading: PointEstimate, level: float) -> tuple[MethodRule, Interval]:
     """Return the first applicable rule of the table and its interval."""
-    offered = available_intervals(reading)
+    available = available_intervals(reading)
     for row in method_rules(reading):
         interval = None
         if row.make is not None:
             interval = row.make(reading, level) if row.when(reading) else None
-        elif row.method in offered and row.when(reading):
-            interval = offered[row.method](level)
+        elif row.method in available and row.when(reading):
+            interval = available[row.method](level)
         if interval is not None and not (
             row.tries and (interval.reason or _is_degenerate(reading, interval))
         ):
@@ -842,16 +842,16 @@ def worst_case_difference(reading: PointEstimate, level: float) -> Interval:
     low, high, method = first.low - second.high, first.high - second.low, "limits of both"
     if has_no_differences(reading):
         pairs, (lower_bound, upper_bound) = _n_pairs(reading), reading.operands[0].bounds
-        far = (1 - ((1 - level) / 2) ** (1 / pairs)) * (upper_bound - lower_bound)
-        if far < max(-low, high):
-            low, high, method = -far, far, "exact bound, nothing differs"
+        exact_half_width = (1 - ((1 - level) / 2) ** (1 / pairs)) * (upper_bound - lower_bound)
+        if exact_half_width < max(-low, high):
+            low, high, method = -exact_half_width, exact_half_width, "exact bound, nothing differs"
     return Interval(low, high, method)
 
 
 def _n_pairs(reading: PointEstimate) -> float:
     """Return the number of independent pairs of a positive and a negative row."""
-    pairs = max(1.0, min(reading.sizes()))
-    return pairs if reading.clusters is None else min(pairs, reading.clusters.n_clusters)
+    n_pairs = max(1.0, min(reading.sizes()))
+    return n_pairs if reading.clusters is None else min(n_pairs, reading.clusters.n_clusters)
 
 
 def _is_degenerate(reading: PointEstimate, interval: Interval) -> bool:

@@ -150,7 +150,8 @@ class MultinomialCells:
         target = np.ravel_multi_index([code.astype(np.intp) for code in codes], shape)
         cell_index, inverse = np.unique(target, return_inverse=True)
         counts, squares = (
-            np.bincount(inverse, sums, len(cell_index)) for sums in (self.counts, self.squares)
+            np.asarray(np.bincount(inverse, sums, len(cell_index)), np.float64)
+            for sums in (self.counts, self.squares)
         )
         return replace(self, shape=shape, cell_index=cell_index, counts=counts, squares=squares)
 
@@ -237,8 +238,8 @@ class MultinomialCells:
             return True
         if self.weight is not None:
             return not np.ptp(self.weight) > 0
-        each = self.squares / self.counts
-        return bool(np.ptp(each) <= ROUNDING * each.max(initial=0.0))
+        row_weights = self.squares / self.counts
+        return bool(np.ptp(row_weights) <= ROUNDING * row_weights.max(initial=0.0))
 
     @property
     def is_dense(self) -> bool:
@@ -393,21 +394,21 @@ class MultinomialCells:
 
     def _prior(self, generator: np.random.Generator) -> tuple[IntArray, FloatArray]:
         """Return cells and the prior of each."""
-        k, ways = self.shape[0], len(self.shape) - 1
+        k, n_predictions = self.shape[0], len(self.shape) - 1
         coordinates = np.unravel_index(self.cell_index, self.shape)
-        occurs = np.unique(np.concatenate(coordinates)) if k > 2 else np.arange(k)
-        occurs = occurs if len(occurs) > 1 else np.arange(k)
-        number = len(occurs)
+        class_codes = np.unique(np.concatenate(coordinates)) if k > 2 else np.arange(k)
+        class_codes = class_codes if len(class_codes) > 1 else np.arange(k)
+        n_classes = len(class_codes)
         # Of each class the one that is right, and those that are wrong.
-        shift = np.array([0, generator.integers(1, number)])
+        shift = np.array([0, generator.integers(1, n_classes)])
         if self._has_full_prior:
-            shift = np.arange(number)
-        predicted = occurs[(np.arange(number)[:, None] + shift) % number]
+            shift = np.arange(n_classes)
+        predicted = class_codes[(np.arange(n_classes)[:, None] + shift) % n_classes]
         proportions = np.append(0.5, np.full(len(shift) - 1, 0.5 / (len(shift) - 1)))
-        cell_index, added = occurs[:, None], np.full((number, 1), 2 / number)
-        for _ in range(ways):
-            cell_index = (cell_index[:, :, None] * k + predicted[:, None, :]).reshape(number, -1)
-            added = (added[:, :, None] * proportions).reshape(number, -1)
+        cell_index, added = class_codes[:, None], np.full((n_classes, 1), 2 / n_classes)
+        for _ in range(n_predictions):
+            cell_index = (cell_index[:, :, None] * k + predicted[:, None, :]).reshape(n_classes, -1)
+            added = (added[:, :, None] * proportions).reshape(n_classes, -1)
         return cell_index.ravel(), added.ravel()
 
     def drawn_by_class(self, settings: Settings) -> Iterator[FloatArray] | None:
@@ -507,16 +508,16 @@ def margins(
     """
     from calipers import _core
 
-    right = np.flatnonzero(truth == predicted)
-    of_truth, of_prediction, hits = (
+    diagonal_indices = np.flatnonzero(truth == predicted)
+    true_margin, predicted_margin, hits = (
         np.asarray(_core.sum_columns(columns, code.astype(np.uint32), classes))
         for columns, code in (
             (replicates, truth),
             (replicates, predicted),
-            (np.take(replicates, right, axis=1), truth[right]),
+            (np.take(replicates, diagonal_indices, axis=1), truth[diagonal_indices]),
         )
     )
-    return of_truth, of_prediction, hits
+    return true_margin, predicted_margin, hits
 
 
 def posterior_interval(
@@ -525,8 +526,8 @@ def posterior_interval(
     """Return the equal-tailed interval of posterior draws."""
     if cells.clusters is not None and cells.clusters.n_clusters < 2:
         return intervals.no_interval("none", "too_few_clusters")
-    two = cells.shape[0] == 2 or measure.label is not None
-    name = "Jeffreys, Dirichlet posterior" if two else "Dirichlet posterior"
+    is_binary = cells.shape[0] == 2 or measure.label is not None
+    name = "Jeffreys, Dirichlet posterior" if is_binary else "Dirichlet posterior"
     return intervals.percentile(
         draws, level, name if cells.has_equal_weights else f"{name}, effective rows"
     )

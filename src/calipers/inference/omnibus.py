@@ -114,17 +114,17 @@ def ranks(values: FloatArray, *, higher_is_better: bool = True) -> FloatArray:
     [[2.5, 1.0, 2.5]]
     """
     size = np.abs(values)
-    hair = size.max(axis=1, initial=0.0, where=np.isfinite(size), keepdims=True) * ROUNDING
-    falling = np.sort(-values if higher_is_better else values, axis=1)
+    tolerance = size.max(axis=1, initial=0.0, where=np.isfinite(size), keepdims=True) * ROUNDING
+    sorted_values = np.sort(-values if higher_is_better else values, axis=1)
     order = np.argsort(-values if higher_is_better else values, axis=1, kind="stable")
     n, k = values.shape
-    fresh = np.ones((n, k), bool)
+    starts_mask = np.ones((n, k), bool)
     with np.errstate(invalid="ignore"):  # infinite values are tied
-        fresh[:, 1:] = np.diff(falling, axis=1) > hair
+        starts_mask[:, 1:] = np.diff(sorted_values, axis=1) > tolerance
     rank = np.arange(1, k + 1, dtype=np.float64)
-    first = np.maximum.accumulate(np.where(fresh, rank, 0), axis=1)
+    first = np.maximum.accumulate(np.where(starts_mask, rank, 0), axis=1)
     last_mask = np.ones((n, k), bool)
-    last_mask[:, :-1] = fresh[:, 1:]
+    last_mask[:, :-1] = starts_mask[:, 1:]
     last = np.minimum.accumulate(np.where(last_mask, rank, k)[:, ::-1], axis=1)[:, ::-1]
     out = np.empty((n, k))
     np.put_along_axis(out, order, (first + last) / 2, axis=1)
@@ -206,8 +206,8 @@ def critical_difference(systems: int, units: int, level: float = 0.95) -> float:
     >>> round(critical_difference(5, 30), 3)
     1.114
     """
-    unit = math.sqrt(systems * (systems + 1) / (12 * units))
-    return _range_quantile(level, systems) * unit
+    rank_se = math.sqrt(systems * (systems + 1) / (12 * units))
+    return _range_quantile(level, systems) * rank_se
 
 
 def homogeneous_groups(
@@ -286,9 +286,9 @@ def anova(values: FloatArray) -> AnovaTable:
         return AnovaTable(NAN, NAN, NAN)
     means, grand_mean = table.mean(axis=0), table.mean()
     # Effects of the size of rounding error count as 0.
-    hair = ROUNDING * float(np.abs(table).max())
-    by_system, by_unit, residuals = (
-        np.where(np.abs(effect) <= hair, 0.0, effect)
+    tolerance = ROUNDING * float(np.abs(table).max())
+    system_effects, unit_effects, residuals = (
+        np.where(np.abs(effect) <= tolerance, 0.0, effect)
         for effect in (
             means - grand_mean,
             table.mean(axis=1) - grand_mean,
@@ -296,19 +296,19 @@ def anova(values: FloatArray) -> AnovaTable:
         )
     )
     sums = (
-        n * float(by_system @ by_system),
-        k * float(by_unit @ by_unit),
+        n * float(system_effects @ system_effects),
+        k * float(unit_effects @ unit_effects),
         float(np.square(residuals).sum()),
     )
-    between, within = k - 1, (n - 1) * (k - 1)
-    residual, total = sums[2] / within, sum(sums)
+    df_systems, df_residual = k - 1, (n - 1) * (k - 1)
+    residual, total = sums[2] / df_residual, sum(sums)
     if total == 0:
         return AnovaTable(NAN, NAN, NAN)
-    omega_squared = (sums[0] - between * residual) / (total + residual)
+    omega_squared = (sums[0] - df_systems * residual) / (total + residual)
     if not residual > 0:
         return AnovaTable(math.inf, 0.0, omega_squared)
-    f = sums[0] / between / residual
-    return AnovaTable(f, float(fdtrc(between, within, f)), omega_squared)
+    f = sums[0] / df_systems / residual
+    return AnovaTable(f, float(fdtrc(df_systems, df_residual, f)), omega_squared)
 
 
 def _range_quantile(level: float, k: int) -> float:
@@ -329,12 +329,12 @@ def _range_quantile(level: float, k: int) -> float:
     from scipy.special import ndtr
 
     z, step = np.linspace(-10, 10, 501, retstep=True)
-    weight, below = step * k * np.exp(-z * z / 2) / math.sqrt(2 * math.pi), ndtr(z)
+    weight, cdf = step * k * np.exp(-z * z / 2) / math.sqrt(2 * math.pi), ndtr(z)
     low, high = 0.0, 20.0
     for _ in range(60):
         middle = (low + high) / 2
-        enough = float((weight * (ndtr(z + middle) - below) ** (k - 1)).sum()) >= level
-        low, high = (low, middle) if enough else (middle, high)
+        is_enough = float((weight * (ndtr(z + middle) - cdf) ** (k - 1)).sum()) >= level
+        low, high = (low, middle) if is_enough else (middle, high)
     return high
 
 
@@ -393,28 +393,30 @@ def randomized_tukey(
             f"values have shape {values.shape}, expected (units, at least 2 systems, measures)"
         )
     units, k, m = cube.shape
-    complete = np.asarray(~np.isnan(cube).any(axis=1))
-    infinite = np.asarray(np.isinf(cube).any(axis=(0, 1)))
+    complete_mask = np.asarray(~np.isnan(cube).any(axis=1))
+    infinite_mask = np.asarray(np.isinf(cube).any(axis=(0, 1)))
     # Less the mean of the unit, which no deal changes; a unit left out adds nothing.
     with np.errstate(invalid="ignore"):
-        centered = np.where(complete[:, None, :], cube - cube.mean(axis=1, keepdims=True), 0.0)
-    tried, exact = max_statistic.permutation_count(units, k, n_resamples)
+        centered = np.where(complete_mask[:, None, :], cube - cube.mean(axis=1, keepdims=True), 0.0)
+    n_permutations, exact = max_statistic.permutation_count(units, k, n_resamples)
     permuted_ranges = _core.randomized_ranges(
-        centered.reshape(units, k * m), k, None if exact else seed, tried
+        centered.reshape(units, k * m), k, None if exact else seed, n_permutations
     )
     name = f"randomized Tukey HSD{', exact' * exact}"
     out = []
     for measure in range(m):
-        n, ranges = int(complete[:, measure].sum()), np.sort(permuted_ranges[:, measure])
+        n, ranges = int(complete_mask[:, measure].sum()), np.sort(permuted_ranges[:, measure])
         sums = centered[:, :, measure].sum(axis=0)
-        slack = ROUNDING * float(np.abs(centered[:, :, measure]).sum())
-        if n == 0 or infinite[measure]:
+        tolerance = ROUNDING * float(np.abs(centered[:, :, measure]).sum())
+        if n == 0 or infinite_mask[measure]:
             out.append(PairwiseTests(name, np.full((k, k), NAN)))
             continue
-        extreme = tried - np.searchsorted(ranges, np.abs(sums[:, None] - sums) - slack)
-        p = max_statistic.permutation_p_values(extreme, tried, exact=exact)
+        extreme = n_permutations - np.searchsorted(ranges, np.abs(sums[:, None] - sums) - tolerance)
+        p = max_statistic.permutation_p_values(extreme, n_permutations, exact=exact)
         np.fill_diagonal(p, 1.0)
-        rank = max_statistic.permutation_rank(1 - level, tried, exact=exact)
-        critical = (float(ranges[tried - rank - 1]) + slack) / n if rank >= 0 else math.inf
+        rank = max_statistic.permutation_rank(1 - level, n_permutations, exact=exact)
+        critical = (
+            (float(ranges[n_permutations - rank - 1]) + tolerance) / n if rank >= 0 else math.inf
+        )
         out.append(PairwiseTests(name, p, critical))
     return out

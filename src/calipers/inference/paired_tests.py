@@ -117,23 +117,23 @@ def randomization(
     side, two_sided = _side(alternative), alternative == "two-sided"
     oriented = differences * (side or 1)
     defined = ~np.isnan(oriented)
-    sizes, sound = defined.sum(axis=0), np.asarray(~np.isinf(oriented).any(axis=0))
-    exactly = [n <= 30 and 2 ** int(n) <= n_resamples for n in sizes]
-    sampled_columns = np.flatnonzero(~np.array(exactly, bool))
+    sizes, finite_mask = defined.sum(axis=0), np.asarray(~np.isinf(oriented).any(axis=0))
+    is_exact = [n <= 30 and 2 ** int(n) <= n_resamples for n in sizes]
+    sampled_columns = np.flatnonzero(~np.array(is_exact, bool))
     # A unit without a value adds nothing, whatever its sign.
     table = np.where(defined[:, sampled_columns], oriented[:, sampled_columns], 0.0)
-    counted = np.zeros(len(sizes), np.int64)
-    counted[sampled_columns] = _core.randomization(table, seed, n_resamples, two_sided)
+    n_extreme = np.zeros(len(sizes), np.int64)
+    n_extreme[sampled_columns] = _core.randomization(table, seed, n_resamples, two_sided)
     out = []
-    for column, (n, exact) in enumerate(zip(sizes, exactly, strict=True)):
+    for column, (n, exact) in enumerate(zip(sizes, is_exact, strict=True)):
         name = "paired randomization, exact" if exact and n else "paired randomization"
-        if n == 0 or not sound[column]:
+        if n == 0 or not finite_mask[column]:
             p = NAN
         elif exact:
             defined_differences = oriented[defined[:, column], column][:, None]
             p = float(_core.randomization_exact(defined_differences, two_sided)[0]) / 2.0**n
         else:
-            p = (int(counted[column]) + 1) / (n_resamples + 1)
+            p = (int(n_extreme[column]) + 1) / (n_resamples + 1)
         out.append(TestResult(p, name, alternative))
     return out
 
@@ -189,11 +189,11 @@ def swapped_ratios(
 
     bound = float(towards(np.float64(observed))) - ROUNDING * abs(observed)
     exact = n <= 30 and 2**n <= n_resamples
-    tried = 2**n if exact else n_resamples
+    n_randomizations = 2**n if exact else n_resamples
     random = np.random.Generator(np.random.Philox(seed))
     extreme, step = 0, max(1, 4_000_000 // n)
-    for begin in range(0, tried, step):
-        end = min(begin + step, tried)
+    for begin in range(0, n_randomizations, step):
+        end = min(begin + step, n_randomizations)
         if exact:
             swaps = np.arange(begin, end)[:, None] >> np.arange(n) & 1
         else:
@@ -201,8 +201,8 @@ def swapped_ratios(
         replicates = towards(_difference(function, total, (1 - 2 * swaps) @ half))
         extreme += int(np.count_nonzero(~(replicates < bound)))
     if exact:
-        return TestResult(extreme / tried, f"{name}, exact", alternative)
-    return TestResult((extreme + 1) / (tried + 1), name, alternative)
+        return TestResult(extreme / n_randomizations, f"{name}, exact", alternative)
+    return TestResult((extreme + 1) / (n_randomizations + 1), name, alternative)
 
 
 def _ratio(sums: FloatArray) -> FloatArray:
@@ -419,15 +419,15 @@ def signed_rank_tails(ranks: FloatArray) -> FloatArray:
     with ties.
     """
     doubled = np.rint(2 * np.sort(ranks)).astype(np.int64)
-    chance = np.zeros(int(doubled.sum()) + 1)
-    chance[0] = 1.0
+    probabilities = np.zeros(int(doubled.sum()) + 1)
+    probabilities[0] = 1.0
     reached = 0
     for rank in doubled:
         reached += int(rank)
-        previous = chance[: reached + 1].copy()
-        chance[rank : reached + 1] += previous[: reached + 1 - rank]
-        chance[: reached + 1] /= 2
-    return np.asarray(np.cumsum(chance[::-1])[::-1])
+        previous = probabilities[: reached + 1].copy()
+        probabilities[rank : reached + 1] += previous[: reached + 1 - rank]
+        probabilities[: reached + 1] /= 2
+    return np.asarray(np.cumsum(probabilities[::-1])[::-1])
 
 
 # ------------------------------------------------------------------------------ estimate and error
@@ -545,9 +545,9 @@ def bootstrap(differences: FloatArray, alternative: str = "two-sided") -> TestRe
         return TestResult(NAN, name, alternative)
     if isinstance(intervals.usable_replicates(differences, name), Interval):
         return TestResult(NAN if defined.any() else 1.0, name, alternative)
-    hair = ROUNDING * np.abs(defined).max()  # what only rounding holds apart from 0 is on it
-    below = (np.count_nonzero(defined <= hair) + 1) / (len(defined) + 1)
-    above = (np.count_nonzero(defined >= -hair) + 1) / (len(defined) + 1)
+    tolerance = ROUNDING * np.abs(defined).max()  # what only rounding holds apart from 0 is on it
+    below = (np.count_nonzero(defined <= tolerance) + 1) / (len(defined) + 1)
+    above = (np.count_nonzero(defined >= -tolerance) + 1) / (len(defined) + 1)
     p = {0: min(1.0, 2 * min(below, above)), 1: below, -1: above}[side]
     return TestResult(float(p), name, alternative)
 

@@ -139,12 +139,12 @@ class UnitSummary:
 
         Clusters do not determine the standard deviation of rows.
         """
-        spread, influence = self.error.se * math.sqrt(self.size), self.influence()
+        sd, influence = self.error.se * math.sqrt(self.size), self.influence()
         is_undefined = self.has_weights or influence is None or influence.space.clusters is not None
         return (
             NAN
             if is_undefined
-            else paired_tests.hedges_g_from_stats(self.mean, spread, round(self.size))
+            else paired_tests.hedges_g_from_stats(self.mean, sd, round(self.size))
         )
 
 
@@ -318,11 +318,11 @@ class PointEstimate:
             if joint.is_joint_with(second_joint):
                 return joint.difference(self, other)
             return self._difference_by_influence(other)
-        of_units = self.units is not None and other.units is not None
+        has_units = self.units is not None and other.units is not None
         return self.difference(
             other,
             influence=lazy_difference(self.influence, other.influence),
-            units=self.units - other.units if of_units else None,  # type: ignore[operator]
+            units=self.units - other.units if has_units else None,  # type: ignore[operator]
             value_is_unit_mean=self.value_is_unit_mean,
             factor=self.factor,
             linear=lazy_difference(self.linear, other.linear),

@@ -76,9 +76,9 @@ def _upper_tail(critical: Any, shift: Any, degrees: Any) -> Any:
     """Return P(T > critical) of the noncentral t distribution, element by element."""
     from scipy.special import nctdtr, ndtr
 
-    inside = nctdtr(degrees, shift, critical)
+    cdf = nctdtr(degrees, shift, critical)
     # SciPy gives up where what is left is 0 or 1 to all digits, as it is by the normal.
-    return np.where(np.isnan(inside), ndtr(shift - critical), 1 - inside)
+    return np.where(np.isnan(cdf), ndtr(shift - critical), 1 - cdf)
 
 
 def all_detectable(
@@ -136,8 +136,8 @@ def all_detectable(
 def _detectable_shift(degrees: FloatArray, level: FloatArray, power: float) -> FloatArray:
     """Return the detectable difference in standard errors for each of ``degrees`` and levels."""
     low, high = np.zeros(degrees.shape), np.where(power > 1 - level, 8.0, 0.0)
-    while (short := (_two_sided_power(high, level, degrees) < power) & (high > 0)).any():
-        high[short] *= 2
+    while (short_mask := (_two_sided_power(high, level, degrees) < power) & (high > 0)).any():
+        high[short_mask] *= 2
     # By the Illinois rule (Dowell and Jarratt 1971), halving now and then where the power is flat:
     # importing SciPy's root finders takes longer than all of a small evaluation.
     below, above = (_two_sided_power(x, level, degrees) - power for x in (low, high))
@@ -246,13 +246,13 @@ def equivalence_power(
         return 0.0
     node, weight = _quadrature_nodes()
     s = low + (node + 1) * (high - low) / 2
-    of_chi = np.exp(
+    chi_density = np.exp(
         (degrees - 1) * np.log(s)
         - s * s / 2
         - (degrees / 2 - 1) * math.log(2)
         - float(gammaln(degrees / 2))
     )
-    return float(np.sum(weight * within(critical * s / root) * of_chi)) * (high - low) / 2
+    return float(np.sum(weight * within(critical * s / root) * chi_density)) * (high - low) / 2
 
 
 @lru_cache(maxsize=1)
@@ -294,12 +294,12 @@ def proportion_power(proportion: float, reference: float, n: float, level: float
     from scipy.special import bdtr, bdtrc
 
     n = math.floor(n)
-    center, reach = (
+    center, half_width = (
         n * reference,
         normal_quantile(level) * math.sqrt(n * reference * (1 - reference)),
     )
     # Rejected are counts strictly beyond center ± reach.
-    below, above = math.ceil(center - reach) - 1, math.floor(center + reach)
+    below, above = math.ceil(center - half_width) - 1, math.floor(center + half_width)
     power = 0.0
     if below >= 0:
         power += float(bdtr(below, n, proportion))
@@ -384,12 +384,12 @@ def two_proportions_power(first: float, second: float, n: float, level: float = 
     from scipy.special import ndtr
 
     pooled = (first + second) / 2
-    reach = normal_quantile(level) * math.sqrt(2 * pooled * (1 - pooled) / n)
+    half_width = normal_quantile(level) * math.sqrt(2 * pooled * (1 - pooled) / n)
     error = math.sqrt((first * (1 - first) + second * (1 - second)) / n)
     if error == 0:
         return float(first != second)
     shift = abs(first - second)
-    return float(ndtr((shift - reach) / error) + ndtr((-shift - reach) / error))
+    return float(ndtr((shift - half_width) / error) + ndtr((-shift - half_width) / error))
 
 
 def area_power(area: float, reference: float, se: float, level: float = 0.95) -> float:
@@ -473,10 +473,10 @@ def anova_power(
 
     if n < 2:
         return NAN
-    between = systems - 1
-    within = (systems - 1) * (n - 1) if paired else systems * (n - 1)
-    critical = float(fdtri(between, within, level))
-    return float(1 - ncfdtr(between, within, n * difference**2 / (2 * sd**2), critical))
+    df_systems = systems - 1
+    df_residual = (systems - 1) * (n - 1) if paired else systems * (n - 1)
+    critical = float(fdtri(df_systems, df_residual, level))
+    return float(1 - ncfdtr(df_systems, df_residual, n * difference**2 / (2 * sd**2), critical))
 
 
 def tukey_power(difference: float, sd: float, systems: int, n: float, level: float = 0.95) -> float:

@@ -220,12 +220,12 @@ class Wald(Procedure):
             if freedom is None
             else intervals.t_quantile(level, freedom)
         )
-        far = min if side > 0 else max
+        outer = min if side > 0 else max
         end = self.value - side * t * self._se
         if self.bayes is not None:
             probability = tail if side > 0 else 1 - tail
-            end = far(end, float(self.bayes.quantiles(np.array([probability]))[0]))
-        return far(end, 0.0) if self._minimum_p > tail else end
+            end = outer(end, float(self.bayes.quantiles(np.array([probability]))[0]))
+        return outer(end, 0.0) if self._minimum_p > tail else end
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -251,12 +251,12 @@ class WiderProcedure(Procedure):
     def from_pair(cls, first: Procedure, second: Procedure, level: float) -> Procedure:
         """Create it with the name of the one that is wider at a level, or of both."""
         tail = tail_level(level)
-        farther = [
+        is_first_wider = [
             (first.limit(tail, side) - second.limit(tail, side)) * side <= 0 for side in (1, -1)
         ]
-        wider = first if all(farther) else second
+        wider = first if all(is_first_wider) else second
         method, name = wider.method, wider.name
-        if any(farther) and not all(farther):
+        if any(is_first_wider) and not all(is_first_wider):
             method = f"{first.method} or {second.method}: the wider"
             name = f"{first.name} or {second.name}: the larger p"
         error = max((first.error, second.error), key=lambda error: np.nan_to_num(error.se))
@@ -275,8 +275,8 @@ class WiderProcedure(Procedure):
 
     def limit(self, tail: float, side: int) -> float:
         """Return the confidence limit on one side."""
-        far = min if side > 0 else max
-        return far(procedure.limit(tail, side) for procedure in self.procedures)
+        outer = min if side > 0 else max
+        return outer(procedure.limit(tail, side) for procedure in self.procedures)
 
     @property
     def family_procedure(self) -> Procedure:
@@ -447,9 +447,9 @@ class Randomization(Procedure):
 
     def limit(self, tail: float, side: int) -> float:
         """Return the confidence limit on one side."""
-        far = float(self.units.min() if side > 0 else self.units.max())
-        far -= side * max(abs(far), abs(self.value)) * _HAIR
-        outer, inner = far, self.value
+        endpoint = float(self.units.min() if side > 0 else self.units.max())
+        endpoint -= side * max(abs(endpoint), abs(self.value)) * _HAIR
+        outer, inner = endpoint, self.value
         if self._tests(np.array([outer]))[0].p > 2 * tail:
             return -side * math.inf
         size, n = max(abs(outer), abs(inner)), max(3, min(64, 4_000_000 // len(self.units)))

@@ -189,8 +189,8 @@ def five_by_two_t(differences: FloatArray, alternative: str = "two-sided") -> Sp
     name = "5×2 cv t"
     # Six "units" make five degrees of freedom.
     test = student(float(values[0, 0]), math.sqrt(variance / 5), 6, name, alternative)
-    no = intervals.no_interval(name, "no_interval_of_test")
-    return SplitTest(float(values.mean()), no, test, 10, f"{FIRST}. It {ERRATIC}")
+    no_limits = intervals.no_interval(name, "no_interval_of_test")
+    return SplitTest(float(values.mean()), no_limits, test, 10, f"{FIRST}. It {ERRATIC}")
 
 
 def five_by_two_f(differences: FloatArray) -> SplitTest:
@@ -235,8 +235,8 @@ def five_by_two_f(differences: FloatArray) -> SplitTest:
         test = TestResult(float(fdtrc(10, 5, f)), name, statistic=f)
     else:
         test = TestResult(1.0 if total == 0 else NAN, name)
-    no = intervals.no_interval(name, "no_interval_of_test")
-    return SplitTest(float(values.mean()), no, test, 10, ERRATIC)
+    no_limits = intervals.no_interval(name, "no_interval_of_test")
+    return SplitTest(float(values.mean()), no_limits, test, 10, ERRATIC)
 
 
 def _five_by_two(differences: FloatArray) -> tuple[FloatArray, float]:

@@ -30,19 +30,23 @@ def weighted_means(
 
     results = []
     for column in columns:
-        has = ~np.isnan(column)
-        center = np.average(column[has], weights=weight[has]) if has.any() else 0.0
-        x, w = column - center, np.where(has, weight, np.nan)
-        terms = np.column_stack([w, w * x, w**2, w**2 * x, (w * x) ** 2, has])
+        defined_mask = ~np.isnan(column)
+        center = (
+            np.average(column[defined_mask], weights=weight[defined_mask])
+            if defined_mask.any()
+            else 0.0
+        )
+        x, w = column - center, np.where(defined_mask, weight, np.nan)
+        terms = np.column_stack([w, w * x, w**2, w**2 * x, (w * x) ** 2, defined_mask])
         replicates, _ = _core.bootstrap_means(terms, settings.seed, settings.n_resamples)
         total, sums, squares, cross, product_squares, proportion = replicates.T
         with np.errstate(divide="ignore", invalid="ignore"):  # a replicate may be of one row alone
-            deviation, number = sums / total, proportion * len(column)
+            deviation, n_drawn = sums / total, proportion * len(column)
             spread = product_squares - 2 * deviation * cross + deviation**2 * squares
             # If all units are equal there is no error, only rounding.
             spread[spread <= ROUNDING * (product_squares + deviation**2 * squares)] = 0.0
-            n = number * total**2 / squares  # Kish's size
-            errors = np.sqrt(spread / number * n / np.maximum(n - 1, 1e-12)) / total
+            n = n_drawn * total**2 / squares  # Kish's size
+            errors = np.sqrt(spread / n_drawn * n / np.maximum(n - 1, 1e-12)) / total
         results.append((center + deviation, errors))
     means, errors = (np.column_stack(arrays) for arrays in zip(*results, strict=True))
     return means, errors
@@ -100,5 +104,5 @@ def replicate_weights(
 
     units = rows if clusters is None else clusters.size
     counts = _core.poisson_counts(settings.seed, replicate, units)
-    each = counts if clusters is None else counts[clusters.code]
-    return each.astype(np.float64) if weight is None else each * weight
+    row_counts = counts if clusters is None else counts[clusters.code]
+    return row_counts.astype(np.float64) if weight is None else row_counts * weight

@@ -85,12 +85,12 @@ def smallest_stable_n(power: Callable[[int], float], target: float, min_n: int =
     if candidate is None:
         return None
     # A tooth spans a few n: those that one more success in the critical region takes.
-    clear, n = candidate, candidate
-    while n < clear + 30 * math.isqrt(clear):
+    stable_n, n = candidate, candidate
+    while n < stable_n + 30 * math.isqrt(stable_n):
         n += 1
         if power(n) < target:
-            clear = n + 1
-    return clear
+            stable_n = n + 1
+    return stable_n
 
 
 # --- Means ---------------------------------------------------------------------------------------
@@ -132,8 +132,8 @@ def mean_half_width(
     f = n - 1 if degrees is None else degrees
     if n < 2 or f < 1:
         return NAN
-    expected = math.sqrt(2 / f) * math.exp(gammaln((f + 1) / 2) - gammaln(f / 2))
-    return float(stdtrit(f, (1 + level) / 2)) * sd * expected / math.sqrt(n)
+    sd_bias = math.sqrt(2 / f) * math.exp(gammaln((f + 1) / 2) - gammaln(f / 2))
+    return float(stdtrit(f, (1 + level) / 2)) * sd * sd_bias / math.sqrt(n)
 
 
 def paired_sd(sd: float, correlation: float) -> float:

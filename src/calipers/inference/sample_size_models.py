@@ -112,16 +112,16 @@ def two_proportion_assurance(proportion: float, n: float, width: float, level: f
     counts = _likely_counts(n, proportion)
     observed = counts / n
     max_variances = n * (width / normal_quantile(level)) ** 2 - observed * (1 - observed)
-    short = np.array([_tail_probability(proportion, n, float(m)) for m in max_variances])
-    return float(np.sum(binom.pmf(counts, n, proportion) * short))
+    probabilities = np.array([_tail_probability(proportion, n, float(m)) for m in max_variances])
+    return float(np.sum(binom.pmf(counts, n, proportion) * probabilities))
 
 
 def _likely_counts(n: int, proportion: float) -> IntArray:
     """Return the counts whose probability is not negligible."""
-    reach = FURTHEST * math.sqrt(n * proportion * (1 - proportion)) + FURTHEST
+    half_width = FURTHEST * math.sqrt(n * proportion * (1 - proportion)) + FURTHEST
     low, high = (
-        max(0, math.floor(n * proportion - reach)),
-        min(n, math.ceil(n * proportion + reach)),
+        max(0, math.floor(n * proportion - half_width)),
+        min(n, math.ceil(n * proportion + half_width)),
     )
     return np.arange(low, high + 1)
 
@@ -136,8 +136,8 @@ def auc_assurance(
     """
     from scipy.special import expit, logit, ndtri
 
-    steps = ndtri((np.arange(QUANTILES) + 0.5) / QUANTILES)
-    observed = expit(logit(area) + steps * error(area) / (area * (1 - area)))
+    normal_quantiles = ndtri((np.arange(QUANTILES) + 0.5) / QUANTILES)
+    observed = expit(logit(area) + normal_quantiles * error(area) / (area * (1 - area)))
     # The last that have a logit: of few rows a perfect system is what may well be observed.
     observed = np.clip(observed, np.finfo(float).tiny, np.nextafter(1.0, 0.0))
     return float(np.mean([half_width(float(a)) <= width for a in observed]))
@@ -178,9 +178,9 @@ class VarianceModel(ABC):
 
         It is computed by χ², as for normal units.
         """
-        reach = width / normal_quantile(level)
+        max_se = width / normal_quantile(level)
         se = self.error(n)[0]
-        return sd_assurance(se, reach, n - 1) if n >= 2 else 0.0
+        return sd_assurance(se, max_se, n - 1) if n >= 2 else 0.0
 
     def power(self, n: float, difference: float, level: float) -> float:
         """Return the power to detect a difference between two systems."""

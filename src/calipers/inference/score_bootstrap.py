@@ -206,17 +206,21 @@ class ScoreReplicates:
         )
         # Between the point (0, 0) and the end of the curve, which both belong to every table.
         replicate_index = np.repeat(replicate, points)
-        number = np.bincount(replicate_index, minlength=len(curve))
-        column = 1 + np.arange(len(replicate_index)) - np.repeat(np.cumsum(number) - number, number)
-        shape = len(curve), number.max(initial=0) + 2
-        opened = np.empty((len(curve), 2, shape[1]))
-        opened[...] = curve[..., -1:]
-        opened[..., 0] = 0.0
-        opened[replicate_index, 0, column], opened[replicate_index, 1, column] = tp, fp
+        n_points = np.bincount(replicate_index, minlength=len(curve))
+        column = (
+            1
+            + np.arange(len(replicate_index))
+            - np.repeat(np.cumsum(n_points) - n_points, n_points)
+        )
+        shape = len(curve), n_points.max(initial=0) + 2
+        refined = np.empty((len(curve), 2, shape[1]))
+        refined[...] = curve[..., -1:]
+        refined[..., 0] = 0.0
+        refined[replicate_index, 0, column], refined[replicate_index, 1, column] = tp, fp
         block_index = np.full(shape, coarse.block[-1])
         block_index[:, 0] = 0
         block_index[replicate_index, column] = block_offset + np.repeat(coarse.block[block], points)
-        return RefinedCurves(self._along(opened), block_index)
+        return RefinedCurves(self._along(refined), block_index)
 
     def _along(self, curve: FloatArray) -> ScoreTable:
         """Return the table of points of curves; its scores are placeholders."""
@@ -256,10 +260,10 @@ class ScoreReplicates:
         """Return the ends of runs of scores that can be combined, as table indices, or None."""
         if measure.definition.joint_positions is None:
             return None
-        number = measure.definition.joint_positions(self.table, **measure.parameters)
-        if number is None:
+        position = measure.definition.joint_positions(self.table, **measure.parameters)
+        if position is None:
             return None
-        return np.append(np.flatnonzero(number[1:] != number[:-1]) + 1, len(number))
+        return np.append(np.flatnonzero(position[1:] != position[:-1]) + 1, len(position))
 
     def _put_together(self, runs: npt.NDArray[np.int64]) -> ScoreTable:
         """Return the tables of all replicates with combined runs of scores and their mean score."""
@@ -329,9 +333,10 @@ class ScoreReplicates:
         weights = _core.bootstrap_tables(
             *self.ranked_rows, self.settings.seed, start, replicates, out_of_bag
         )
-        by_class = weights.reshape(replicates, -1, 2, len(self.table.scores))
+        class_weights = weights.reshape(replicates, -1, 2, len(self.table.scores))
         in_bag, *out_of_bag_tables = (
-            _replicates(self.table, table[:, 0], table[:, 1]) for table in by_class.swapaxes(0, 1)
+            _replicates(self.table, table[:, 0], table[:, 1])
+            for table in class_weights.swapaxes(0, 1)
         )
         return in_bag, out_of_bag_tables[0] if out_of_bag_tables else None
 
@@ -347,16 +352,16 @@ def _replicates(table: ScoreTable, positive: FloatArray, negative: FloatArray) -
     The squares at each score are proportional to its weight, which is exact if the rows of a score
     have equal weights.
     """
-    of_positive, of_negative = positive, negative
+    positive_squares, negative_squares = positive, negative
     if table.has_weights:
-        of_positive = positive * _mean_weight(table.positive_squares, table.positive)
-        of_negative = negative * _mean_weight(table.negative_squares, table.negative)
+        positive_squares = positive * _mean_weight(table.positive_squares, table.positive)
+        negative_squares = negative * _mean_weight(table.negative_squares, table.negative)
     return replace(
         table,
         positive=positive,
         negative=negative,
-        positive_squares=of_positive,
-        negative_squares=of_negative,
+        positive_squares=positive_squares,
+        negative_squares=negative_squares,
     )
 
 

@@ -111,8 +111,8 @@ def is_shared(order: TimeOrder, influence: FloatArray) -> bool:
     (Σs² − Σx²)/√(2(Σq² − Σx⁴)) > 1.645, where s and q are the sums of x and of x² by time.
     """
     squares = np.square(influence)
-    by_time = (np.bincount(order.code, values, order.size) for values in (influence, squares))
-    sums, sizes = (float(values @ values) for values in by_time)
+    time_sums = (np.bincount(order.code, values, order.size) for values in (influence, squares))
+    sums, sizes = (float(values @ values) for values in time_sums)
     variance = 2 * (sizes - float(squares @ squares))
     return variance > 0 and sums - float(squares.sum()) > _ONE_LAG * math.sqrt(variance)
 
@@ -233,18 +233,18 @@ def _limits(reading: PointEstimate, serial: Dependence, level: float) -> tuple[f
     """
     value, error = reading.value, serial.error
     assert error.degrees is not None
-    far = t_quantile(level, error.degrees) * error.se
-    if reading.operands is None and far > 0:
+    half_width = t_quantile(level, error.degrees) * error.se
+    if reading.operands is None and half_width > 0:
         scale = None if reading.transform is None else SCALES[reading.transform]
         if scale is not None and scale.is_defined(value):
-            return scale.symmetric_limits(value, far)
+            return scale.symmetric_limits(value, half_width)
         if reading.kind in _PROPORTIONS and 0 < value < 1:
-            size = value * (1 - value) * (normal_quantile(level) / far) ** 2
+            size = value * (1 - value) * (normal_quantile(level) / half_width) ** 2
             interval = proportions.wilson(value, size, level)
             return interval.low, interval.high
         if reading.kind in _MEANS and reading.bounds[0] == 0 < value:
-            return value - far, value * math.exp(min(far / value, _LONGEST))
-    return value - far, value + far
+            return value - half_width, value * math.exp(min(half_width / value, _LONGEST))
+    return value - half_width, value + half_width
 
 
 def _wider_interval(
@@ -282,7 +282,7 @@ def allowed_for(reading: PointEstimate, procedure: Procedure) -> Procedure:
     serial = find_dependence(reading)
     if serial is None or procedure.reason is not None or not np.isfinite(procedure.value):
         return procedure
-    by_error = Wald(
+    hac_procedure = Wald(
         value=procedure.value,
         method=NAME,
         name="HAC, paired",
@@ -290,7 +290,7 @@ def allowed_for(reading: PointEstimate, procedure: Procedure) -> Procedure:
         t=serial.error,
         error=serial.error,
     )
-    return WiderProcedure.from_pair(procedure, by_error, reading.settings.level)
+    return WiderProcedure.from_pair(procedure, hac_procedure, reading.settings.level)
 
 
 def _larger_p_value(test: TestResult, serial: Dependence, value: float) -> TestResult:
@@ -325,13 +325,13 @@ def subset_difference(
         return interval, test
     (low, high), (second_low, second_high) = first.bounds, second.bounds
     assert serial.error.degrees is not None
-    far = t_quantile(first.settings.level, serial.error.degrees) * serial.error.se
-    wide = _wider_interval(interval, (value - far, value + far), serial).clip(
-        low - second_high, high - second_low
-    )
+    half_width = t_quantile(first.settings.level, serial.error.degrees) * serial.error.se
+    wider_interval = _wider_interval(
+        interval, (value - half_width, value + half_width), serial
+    ).clip(low - second_high, high - second_low)
     if serial.effective < FEW_EFFECTIVE:
-        wide = wide.add_caution(f"{first.unit} count as {serial.effective:.0f}")
-    return wide, _larger_p_value(test, serial, value)
+        wider_interval = wider_interval.add_caution(f"{first.unit} count as {serial.effective:.0f}")
+    return wider_interval, _larger_p_value(test, serial, value)
 
 
 @dataclass(frozen=True)
@@ -357,9 +357,9 @@ def notes(numbers: Sequence[DependenceResult], unit: str = "rows") -> tuple[str,
     unknown = list(dict.fromkeys(result.measure for result in numbers if not result.is_known))
     sentences = _dependence_notes([result for result in numbers if result.is_known], unit)
     if unknown:
-        which = ", ".join(unknown)
+        measures = ", ".join(unknown)
         assumption = f"take {unit} as independent, whatever their order."
-        sentences += (f"Intervals and tests of {which} {assumption}",)
+        sentences += (f"Intervals and tests of {measures} {assumption}",)
     return sentences
 
 

@@ -69,13 +69,13 @@ def fisher(first: float, n: float, second: float, m: float) -> TestResult | None
     if not (sizes.min() > 0 and _are_whole(sizes) and _are_whole(hits)):
         return None
     (n, m), (first_hits, second_hits) = np.rint(sizes), np.rint(hits)
-    together = first_hits + second_hits
-    k = np.arange(max(0.0, together - m), min(n, together) + 1)
-    ways = -(
-        gammaln(k + 1) + gammaln(n - k + 1) + gammaln(together - k + 1)
-        + gammaln(m - together + k + 1)
+    n_successes = first_hits + second_hits
+    k = np.arange(max(0.0, n_successes - m), min(n, n_successes) + 1)
+    log_weights = -(
+        gammaln(k + 1) + gammaln(n - k + 1) + gammaln(n_successes - k + 1)
+        + gammaln(m - n_successes + k + 1)
     )  # fmt: skip
-    chance = np.exp(ways - ways.max())
+    chance = np.exp(log_weights - log_weights.max())
     # Equally probable ones differ by rounding.
     max_chance = chance[k == first_hits][0] * (1 + 1e-7)
     return TestResult(min(1.0, float(chance[chance <= max_chance].sum() / chance.sum())), name)
@@ -97,12 +97,12 @@ def align_with_test(
     alpha = round(1 - level, 12)
     if interval.reason is not None or math.isnan(test.p) or math.isnan(interval.low):
         return interval, test
-    inside, small = interval.low <= 0 <= interval.high, test.p <= alpha
-    if small and inside:
+    contains_zero, is_significant = interval.low <= 0 <= interval.high, test.p <= alpha
+    if is_significant and contains_zero:
         half = value - interval.low if value > 0 else interval.high - value
         z = intervals.normal_quantile(level) * abs(value) / half if half > 0 else 0.0
         return interval, replace(test, p=max(math.erfc(z / math.sqrt(2)), alpha * (1 + 1e-9)))
-    if not small and not inside:
+    if not is_significant and not contains_zero:
         low, high, method = extend_to_zero(interval.low, interval.high, interval.method, "the test")
         return replace(interval, low=low, high=high, method=method), test
     return interval, test
@@ -435,14 +435,21 @@ def _cluster_robust_result(
     """
     if first.influence is None or second.influence is None:
         return None
-    ours, theirs = first.influence(), second.influence()
-    if ours is None or theirs is None or ours.space.clusters is None:
-        return None
-    if theirs.space.clusters is None or not (
-        ours.influence_values.any() and theirs.influence_values.any()
+    first_influence, second_influence = first.influence(), second.influence()
+    if (
+        first_influence is None
+        or second_influence is None
+        or first_influence.space.clusters is None
     ):
         return None
-    cluster_sums = (influence.space.cluster_sums(influence.column) for influence in (ours, theirs))
+    if second_influence.space.clusters is None or not (
+        first_influence.influence_values.any() and second_influence.influence_values.any()
+    ):
+        return None
+    cluster_sums = (
+        influence.space.cluster_sums(influence.column)
+        for influence in (first_influence, second_influence)
+    )
     se, degrees = subset_difference_error(*cluster_sums)
     value, level, name = (
         first.value - second.value,
@@ -504,10 +511,10 @@ def _limits(reading: PointEstimate) -> _AreaLimits | None:
     if interval.reason is not None:
         return None
     if reading.kind in ("AUC", "Gini"):
-        enough = interval.method == "DeLong, logit"
+        has_enough_rows = interval.method == "DeLong, logit"
     else:
-        enough = reading.sizes()[1] >= FEW_POSITIVES_OF_PARTS
-    error = reading.standard_error if enough else None
+        has_enough_rows = reading.sizes()[1] >= FEW_POSITIVES_OF_PARTS
+    error = reading.standard_error if has_enough_rows else None
     se = error.se if isinstance(error, StandardError) else 0.0
     if not se > 0:
         return _AreaLimits(default_interval)
@@ -671,8 +678,8 @@ class TwoSampleProcedure(LimitsProcedure):
 
         Without variability it is that of the separate test.
         """
-        of_none = null_value == 0 and math.isfinite(self.p_of_none)
-        if of_none and (alternative == "two-sided" or self.reason is not None):
+        uses_separate_test = null_value == 0 and math.isfinite(self.p_of_none)
+        if uses_separate_test and (alternative == "two-sided" or self.reason is not None):
             return self.p_of_none
         return super().p(null_value, alternative)
 

@@ -148,8 +148,8 @@ class TwoClassVariance(VarianceEstimator):
         """Return the norm of a column."""
         if self.clusters is None:
             total = 0.0
-            for of_class in (self.positive, ~self.positive):
-                total += float(np.square(column[of_class]).sum()) * self._correction(of_class)
+            for class_mask in (self.positive, ~self.positive):
+                total += float(np.square(column[class_mask]).sum()) * self._correction(class_mask)
             return math.sqrt(total)
         return self.cluster_error(column).se
 
@@ -174,10 +174,10 @@ class TwoClassVariance(VarianceEstimator):
         if self.clusters is not None:
             return column
         if self.sizes is None:
-            squares = [self._correction(~self.positive), self._correction(self.positive)]
+            class_corrections = [self._correction(~self.positive), self._correction(self.positive)]
         else:
-            squares = [_bessel_factor(n) for n in self.sizes[::-1]]
-        factor = np.sqrt(squares)
+            class_corrections = [_bessel_factor(n) for n in self.sizes[::-1]]
+        factor = np.sqrt(class_corrections)
         return np.asarray(column * factor[self.positive.astype(np.intp)])
 
     def is_compatible(self, second: VarianceEstimator) -> bool:
@@ -394,13 +394,15 @@ class Influence:
     def corrected(self) -> Influence:
         """The same influence with corrections included, to be added to any other of these rows."""
         estimator = self.space
-        space = VarianceEstimator(
+        variance_estimator = VarianceEstimator(
             estimator.weight,
             estimator.clusters,
             denominator=estimator.denominator,
             rows=estimator.rows,
         )
-        return replace(self, column=estimator.corrected_influence(self.column), space=space)
+        return replace(
+            self, column=estimator.corrected_influence(self.column), space=variance_estimator
+        )
 
     @property
     def influence_values(self) -> FloatArray:

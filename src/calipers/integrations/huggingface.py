@@ -36,14 +36,14 @@ class ComputeMetrics:
         """Return the values by measure of an ``EvalPrediction``."""
         logits = np.asarray(_main_output(predicted.predictions), np.float64)
         truth = np.asarray(_main_output(predicted.label_ids))
-        out: dict[str, float] = {}
+        metrics: dict[str, float] = {}
         for names, evaluation in self._evaluations(logits, truth):
             for name in names:
                 e = evaluation[name]
-                out[name] = e.value
+                metrics[name] = e.value
                 if self.intervals:
-                    out |= {f"{name}_low": e.low, f"{name}_high": e.high}
-        return out
+                    metrics |= {f"{name}_low": e.low, f"{name}_high": e.high}
+        return metrics
 
     def _evaluations(self, logits: FloatArray, truth: Any) -> Iterator[tuple[Names, Evaluation]]:
         options: dict[str, Any] = {"curves": False, "measures": self.measures}
@@ -74,8 +74,8 @@ class ComputeMetrics:
         p = exponentials / exponentials.sum(axis=1, keepdims=True)
         truth_names = np.array(names, object)[truth.astype(np.intp)]
         # Of two classes the second is positive; an average over both is one of several.
-        viewed = {m: parse(m, TASKS["classification"]).has_view for m in self.measures}
-        binary_measures = tuple(m for m in self.measures if k == 2 and not viewed[m])
+        has_view = {m: parse(m, TASKS["classification"]).has_view for m in self.measures}
+        binary_measures = tuple(m for m in self.measures if k == 2 and not has_view[m])
         averaged_measures = tuple(m for m in self.measures if m not in binary_measures)
         binary_data = {"probability": p[:, -1], "positive": names[-1]}
         for measures, data in (

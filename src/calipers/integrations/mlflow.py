@@ -77,10 +77,10 @@ def to_metrics(evaluation: Evaluation) -> dict[str, float]:
     """
     metrics: dict[str, float] = {}
     for name, values_by_suffix in _metric_names(evaluation):
-        unique_name, copy = name, 1
+        unique_name, suffix_number = name, 1
         while unique_name in metrics:
-            copy += 1
-            unique_name = f"{name}_{copy}"
+            suffix_number += 1
+            unique_name = f"{name}_{suffix_number}"
         metrics |= {
             f"{unique_name}{suffix}": value
             for suffix, value in values_by_suffix.items()

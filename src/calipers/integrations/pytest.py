@@ -57,11 +57,11 @@ def assert_not_worse(
         evaluation = join_evaluations(new, base, on)
         name = evaluation.systems[-1]
     margin_text = "" if margin is None else f" by {margin!r}"
-    rulings = check_requirements(
+    results = check_requirements(
         evaluation, f"{on} not worse than {BASELINE}{margin_text}", baseline=name
     )
     _assert(
-        [replace(ruling, rule=f"{on} not worse than {name}{margin_text}") for ruling in rulings]
+        [replace(ruling, rule=f"{on} not worse than {name}{margin_text}") for ruling in results]
     )
 
 

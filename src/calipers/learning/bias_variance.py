@@ -120,33 +120,33 @@ def decompose_squared_error(
 
     Source: Geman, Bienenstock and Doursat 1992, Neural Computation 4.
     """
-    sets = _make_sets(predictions)
+    n_sets = _make_sets(predictions)
     deviations = np.asarray(predictions, np.float64) - truth
     set_errors = np.square(deviations).mean(axis=1)
     # With D the deviations, the error is the mean of the diagonal of D·Dᵀ, and bias² the mean of
     # its off-diagonal elements.
-    across = (
-        deviations @ deviations.mean(axis=0) * sets / deviations.shape[1]
+    row_sums = (
+        deviations @ deviations.mean(axis=0) * n_sets / deviations.shape[1]
         if deviations.size
         else set_errors
     )
-    total, diagonal = float(across.sum()), float(set_errors.sum())
-    bias = (total - diagonal) / (sets * (sets - 1))
-    loo_bias = np.full(sets, math.nan)
-    if sets > 2:
-        loo_bias = (total - 2 * across + set_errors - (diagonal - set_errors)) / (
-            (sets - 1) * (sets - 2)
+    total, diagonal = float(row_sums.sum()), float(set_errors.sum())
+    bias = (total - diagonal) / (n_sets * (n_sets - 1))
+    loo_bias = np.full(n_sets, math.nan)
+    if n_sets > 2:
+        loo_bias = (total - 2 * row_sums + set_errors - (diagonal - set_errors)) / (
+            (n_sets - 1) * (n_sets - 2)
         )
-    error, loo_error = diagonal / sets, (diagonal - set_errors) / (sets - 1)
-    rows = deviations.var(axis=0, ddof=1)
-    rows_bias = np.square(deviations.mean(axis=0)) - rows / sets
-    jackknife = _JackknifeMeans(sets, sampled, level)
+    error, loo_error = diagonal / n_sets, (diagonal - set_errors) / (n_sets - 1)
+    row_variances = deviations.var(axis=0, ddof=1)
+    row_squared_bias = np.square(deviations.mean(axis=0)) - row_variances / n_sets
+    jackknife = _JackknifeMeans(n_sets, sampled, level)
     noise_variance = 0.0 if noise is None else noise
     added_noise, removed_noise = (noise_variance, 0.0) if exact else (0.0, noise_variance)
     components = {
-        ERROR: jackknife.positive(error + added_noise, loo_error, rows + rows_bias),
-        BIAS_AND_NOISE: jackknife.bias(bias - removed_noise, loo_bias, rows_bias),
-        VARIANCE: jackknife.positive(error - bias, loo_error - loo_bias, rows),
+        ERROR: jackknife.positive(error + added_noise, loo_error, row_variances + row_squared_bias),
+        BIAS_AND_NOISE: jackknife.bias(bias - removed_noise, loo_bias, row_squared_bias),
+        VARIANCE: jackknife.positive(error - bias, loo_error - loo_bias, row_variances),
     }
     if noise is None and not exact:
         return components
@@ -182,36 +182,40 @@ class _JackknifeMeans:
         if self.sets < MIN_TRAINING_SETS or np.isnan(loo_values).any():
             return ErrorComponent(value, no_interval(_JACKKNIFE_METHOD, "too_few_units"))
         deviations = loo_values - loo_values.mean()
-        of_sets = (self.sets - 1) / self.sets * float(np.square(deviations).sum())
-        of_rows = float(rows.var(ddof=1)) / len(rows) if self.sampled and len(rows) > 1 else 0.0
+        set_variance = (self.sets - 1) / self.sets * float(np.square(deviations).sum())
+        row_variance = (
+            float(rows.var(ddof=1)) / len(rows) if self.sampled and len(rows) > 1 else 0.0
+        )
         name = _JACKKNIFE_METHOD + _ROWS * self.sampled
-        se = math.sqrt(of_sets + of_rows)
+        se = math.sqrt(set_variance + row_variance)
         if se <= ROUNDING * max(abs(value), 1e-300):
             return ErrorComponent(value, no_interval(name, "no_spread"))
         # Satterthwaite's degrees of freedom of a sum of two variances.
-        df = (of_sets + of_rows) ** 2 / (
-            of_sets**2 / (self.sets - 1) + of_rows**2 / max(len(rows) - 1, 1)
+        df = (set_variance + row_variance) ** 2 / (
+            set_variance**2 / (self.sets - 1) + row_variance**2 / max(len(rows) - 1, 1)
         )
         interval = intervals.student(value, se, df + 1, self.level)
         return ErrorComponent(value, replace(interval, method=name))
 
     def bias(self, value: float, loo_values: FloatArray, rows: FloatArray) -> ErrorComponent:
         """Return a squared bias, which is usually close to 0, with its interval."""
-        term = self.any(value, loo_values, rows)
-        if term.interval.reason or self.sets >= FEW_SETS:
-            return term
-        return replace(term, interval=term.interval.add_caution("few training sets"))
+        component = self.any(value, loo_values, rows)
+        if component.interval.reason or self.sets >= FEW_SETS:
+            return component
+        return replace(component, interval=component.interval.add_caution("few training sets"))
 
     def positive(self, value: float, loo_values: FloatArray, rows: FloatArray) -> ErrorComponent:
         """Return a positive component with its interval on the log scale."""
         term = self.any(value, loo_values, rows)
         if term.interval.reason or not value > 0:
             return term
-        half = term.interval.high - value
-        low, high = SCALES["log"].symmetric_limits(value, half)
+        half_width = term.interval.high - value
+        low, high = SCALES["log"].symmetric_limits(value, half_width)
         interval = replace(term.interval, low=low, high=high, method=f"{term.interval.method}, log")
-        heavy = intervals.skewness(loo_values.mean() - loo_values) > HEAVY_TAIL
-        return ErrorComponent(value, interval.add_caution("a heavy tail") if heavy else interval)
+        is_heavy_tailed = intervals.skewness(loo_values.mean() - loo_values) > HEAVY_TAIL
+        return ErrorComponent(
+            value, interval.add_caution("a heavy tail") if is_heavy_tailed else interval
+        )
 
 
 # --- 0–1 loss -------------------------------------------------------------------------------------
@@ -279,29 +283,29 @@ def zero_one(
 
     Source: Domingos 2000, ICML.
     """
-    sets = _make_sets(predictions)
-    of_class = predictions[:, :, None] == np.arange(classes)
-    equal_weights = np.full((1, sets), 1 / sets)
+    n_sets = _make_sets(predictions)
+    one_hot = predictions[:, :, None] == np.arange(classes)
+    equal_weights = np.full((1, n_sets), 1 / n_sets)
     values = {
         name: float(rows.mean())
-        for name, rows in _main_components(equal_weights, of_class, truth).items()
+        for name, rows in _main_components(equal_weights, one_hot, truth).items()
     }
-    if sets < MIN_TRAINING_SETS:
+    if n_sets < MIN_TRAINING_SETS:
         return {
             n: ErrorComponent(v, no_interval(_BOOTSTRAP_METHOD, "too_few_units"))
             for n, v in values.items()
         }
     replicates = _replicate_components(
-        of_class, truth, sampled=sampled, n_resamples=n_resamples, seed=seed
+        one_hot, truth, sampled=sampled, n_resamples=n_resamples, seed=seed
     )
     name = _BOOTSTRAP_METHOD + _ROWS * sampled
     components = {}
     for component, value in values.items():
         # As of a sample: n draws of n spread √((n − 1)/n) as much as it does.
-        se = intervals.standard_deviation(replicates[component]) * math.sqrt(sets / (sets - 1))
+        se = intervals.standard_deviation(replicates[component]) * math.sqrt(n_sets / (n_sets - 1))
         interval = no_interval(name, "no_spread")
         if se > 0:
-            interval = replace(intervals.student(value, se, sets, level), method=name)
+            interval = replace(intervals.student(value, se, n_sets, level), method=name)
             interval = interval.clip(-1.0 if component == VARIANCE else 0.0, 1.0)
         components[component] = ErrorComponent(value, interval)
     return components
@@ -316,14 +320,17 @@ def _main_components(
         -1, rows, classes
     )
     main = proportions.argmax(axis=2)
-    right = np.take_along_axis(
+    correct_frequency = np.take_along_axis(
         proportions, np.broadcast_to(truth[:, None], (len(proportions), rows, 1)), axis=2
     )[..., 0]
     error_mask = main != truth
     disagreement = 1 - proportions.max(axis=2)
-    unbiased, biased = np.where(error_mask, 0.0, disagreement), np.where(error_mask, right, 0.0)
+    unbiased, biased = (
+        np.where(error_mask, 0.0, disagreement),
+        np.where(error_mask, correct_frequency, 0.0),
+    )
     return {
-        ERROR: 1 - right,
+        ERROR: 1 - correct_frequency,
         MAIN_BIAS: error_mask.astype(np.float64),
         VARIANCE: unbiased - biased,
         UNBIASED: unbiased,
@@ -347,11 +354,11 @@ def _replicate_components(
     for start in range(0, n_resamples, step):
         n_replicates = min(step, n_resamples - start)
         weight = random.multinomial(sets, np.full(sets, 1 / sets), n_replicates) / sets
-        of_rows = np.full((n_replicates, rows), 1 / rows)
+        row_weights = np.full((n_replicates, rows), 1 / rows)
         if sampled:
-            of_rows = random.multinomial(rows, of_rows[0], n_replicates) / rows
+            row_weights = random.multinomial(rows, row_weights[0], n_replicates) / rows
         for name, values in _main_components(weight, of_class, truth).items():
-            replicates_by_name.setdefault(name, []).append((values * of_rows).sum(axis=1))
+            replicates_by_name.setdefault(name, []).append((values * row_weights).sum(axis=1))
     return {name: np.concatenate(values) for name, values in replicates_by_name.items()}
 
 
@@ -496,14 +503,14 @@ def bias_variance(
     require_sklearn()
     check_level(level)
     settings = make_settings("auto", level, n_resamples, seed)
-    classes = is_classification(check_named_estimators(estimator))
-    if classes and (noise is not None or exact):
+    is_classifier = is_classification(check_named_estimators(estimator))
+    if is_classifier and (noise is not None or exact):
         raise InputError("noise= and exact= apply to squared loss, not to a classifier")
     if noise is not None and not 0 <= noise < math.inf:
         raise InputError(f"noise is {noise}, expected a variance: 0 or more")
-    names, varied = _parameter_grid(estimator, param_name, param_range)
+    names, parameter_sets = _parameter_grid(estimator, param_name, param_range)
     design = _make_training_sets(
-        X, y, generate, test, bootstrap, training_sets, seed, numbers=not classes
+        X, y, generate, test, bootstrap, training_sets, seed, numbers=not is_classifier
     )
     jobs = [
         FitJob(
@@ -511,50 +518,70 @@ def bias_variance(
             f"{f'{param_name} {name}, ' * (param_name is not None)}training set {index + 1}",
         )
         for index, train in enumerate(design.trained)
-        for name, parameters in zip(names, varied, strict=True)
+        for name, parameters in zip(names, parameter_sets, strict=True)
     ]  # fmt: skip
     fits: FitResults[Any] = fit_all(
         jobs, design.material, seed=seed, n_jobs=n_jobs, label="fitting model"
     )
-    sets, notes = fits.done // len(names), list(design.notes)
+    n_sets, notes = fits.done // len(names), list(design.notes)
     if fits.interrupted:
-        if sets < 2:
+        if n_sets < 2:
             raise KeyboardInterrupt
-        progress = f"{sets} of {len(design.trained)} training sets"
+        progress = f"{n_sets} of {len(design.trained)} training sets"
         notes.insert(0, f"Interrupted: these numbers are of {progress}, which were finished.")
         warnings.warn(f"bias_variance was interrupted after {progress}", stacklevel=3)
     predictions = np.array(
-        [fit.predictions[0] for fit in fits.all[: sets * len(names)] if fit is not None]
+        [fit.predictions[0] for fit in fits.all[: n_sets * len(names)] if fit is not None]
     )
-    predictions_by_value = predictions.reshape(sets, len(names), -1).swapaxes(0, 1)
+    predictions_by_value = predictions.reshape(n_sets, len(names), -1).swapaxes(0, 1)
     truth = np.asarray(design.material.target[design.tested])
     rows = []
-    for name, table in zip(names, predictions_by_value, strict=True):
-        if classes:
-            labels = encode_labels(np.concatenate([truth, table.ravel()]), "prediction")
+    for name, value_predictions in zip(names, predictions_by_value, strict=True):
+        if is_classifier:
+            labels = encode_labels(np.concatenate([truth, value_predictions.ravel()]), "prediction")
             codes = np.asarray(labels.codes, np.intp)
             component_by_name = zero_one(
-                codes[len(truth) :].reshape(table.shape), codes[: len(truth)], len(labels.names),
-                sampled=sampled, level=level, n_resamples=settings.n_resamples, seed=seed,
-            )  # fmt: skip
+                codes[len(truth) :].reshape(value_predictions.shape),
+                codes[: len(truth)],
+                len(labels.names),
+                sampled=sampled,
+                level=level,
+                n_resamples=settings.n_resamples,
+                seed=seed,
+            )
         else:
             component_by_name = decompose_squared_error(
-                table.astype(np.float64), truth.astype(np.float64), noise=noise, exact=exact,
-                sampled=sampled, level=level,
-            )  # fmt: skip
+                value_predictions.astype(np.float64),
+                truth.astype(np.float64),
+                noise=noise,
+                exact=exact,
+                sampled=sampled,
+                level=level,
+            )
         components = {
-            component: _estimate(component, term, name, level, sets)
+            component: _estimate(component, term, name, level, n_sets)
             for component, term in component_by_name.items()
         }
         rows.append(BiasVarianceRow(name, components))
     return BiasVariance(
-        "0-1" if classes else "squared", param_name or "", tuple(rows), level, design.source, sets,
-        len(design.trained[0]), len(design.tested), tuple(notes),
+        "0-1" if is_classifier else "squared",
+        param_name or "",
+        tuple(rows),
+        level,
+        design.source,
+        n_sets,
+        len(design.trained[0]),
+        len(design.tested),
+        tuple(notes),
         {
-            **base_provenance(estimator, inputs), "seed": seed, "noise": noise, "exact": exact,
-            "sampled": sampled, "n_resamples": n_resamples,
+            **base_provenance(estimator, inputs),
+            "seed": seed,
+            "noise": noise,
+            "exact": exact,
+            "sampled": sampled,
+            "n_resamples": n_resamples,
         },
-    )  # fmt: skip
+    )
 
 
 def _parameter_grid(
@@ -617,10 +644,11 @@ def _make_training_sets(
         pairs = [_pair(generate(random), "generate()") for _ in range(n_sets)]
         pairs.append(_pair(test, "test"))
         material, indices = _stack_pairs(pairs, numbers=numbers)
-        short = sorted({len(rows) for rows in indices[:-1]})
-        if len(short) > 1:
+        set_sizes = sorted({len(rows) for rows in indices[:-1]})
+        if len(set_sizes) > 1:
             raise InputError(
-                f"generate() returned training sets of {short[0]} to {short[-1]} rows, expected "
+                f"generate() returned training sets of {set_sizes[0]} to {set_sizes[-1]} rows, "
+                "expected "
                 "one size"
             )
         return _TrainingSets(material, indices[:-1], indices[-1], source)
@@ -629,8 +657,8 @@ def _make_training_sets(
     pool_data = TrainingData(X, checked_target(X, y, classes=not numbers))
     pool = random.permutation(len(pool_data.target))
     if test is None:
-        cut = max(1, round(TESTED * len(pool)))
-        tested, pool, material = np.sort(pool[:cut]), pool[cut:], pool_data
+        n_test = max(1, round(TESTED * len(pool)))
+        tested, pool, material = np.sort(pool[:n_test]), pool[n_test:], pool_data
     else:
         material, indices = _stack_pairs([(X, y), _pair(test, "test")], numbers=numbers)
         tested = indices[1]
@@ -638,14 +666,15 @@ def _make_training_sets(
         return _TrainingSets(
             material, list(random.choice(pool, (n_sets, len(pool)))), tested, source
         )
-    size = len(pool) // n_sets
-    if size < 2:
+    set_size = len(pool) // n_sets
+    if set_size < 2:
         raise InputError(
-            f"{n_sets} disjoint training sets of {len(pool)} rows have {size} each, expected 2 or "
+            f"{n_sets} disjoint training sets of {len(pool)} rows have {set_size} each, expected "
+            "2 or "
             "more; take fewer"
         )
     return _TrainingSets(
-        material, list(pool[: n_sets * size].reshape(n_sets, size)), tested, source
+        material, list(pool[: n_sets * set_size].reshape(n_sets, set_size)), tested, source
     )
 
 

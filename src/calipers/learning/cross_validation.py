@@ -281,23 +281,23 @@ def cross_validate(
         raise InputError("y= and truth= are the same; give one")
     rows = collect_columns(columns, data=data)
     checked_columns = dict(rows.columns)
-    options = _Options(
+    call = _Options(
         checked_columns, task, interval, settings, baseline, curves, n_jobs,
         {"measures": measures, "inputs": add_files(inputs, data)},
         {"positive": positive, "threshold": threshold, "undefined": undefined},
         _SingleSplit(checked_columns.pop("split", split), on), inner_cv,
     )  # fmt: skip
-    divided = {"cv": cv, "n_repeats": n_repeats, "stratify": stratify, "time": time}
+    split_options = {"cv": cv, "n_repeats": n_repeats, "stratify": stratify, "time": time}
     if estimator is None:
         if fold is None and split is None:
             raise InputError(
                 "give (estimator, X, y), or predictions with fold=, the fold of each, or with "
                 "split=, the subset of each"
             )
-        for name, value in {**divided, "inner_cv": inner_cv}.items():
+        for name, value in {**split_options, "inner_cv": inner_cv}.items():
             if value is not None:
                 raise InputError(f"{name}= goes with an estimator, not with predictions")
-        return options.evaluate_predictions(train)
+        return call.evaluate_predictions(train)
     for name in ("predicted", "score", "probability", "fold", "repetition"):
         if columns[name] is not None:
             raise InputError(f"{name}= goes with existing predictions, not with an estimator")
@@ -305,7 +305,7 @@ def cross_validate(
         raise InputError("train= goes with existing predictions, not with an estimator")
     if X is None or columns["truth"] is None:
         raise InputError("cross-validation of an estimator takes its features and a truth: X and y")
-    return options.evaluate_estimators(estimator, X, cv, n_repeats, stratify, time)
+    return call.evaluate_estimators(estimator, X, cv, n_repeats, stratify, time)
 
 
 class _SingleSplit(NamedTuple):
@@ -392,13 +392,13 @@ class _Options:
                 }
             return options._evaluated(classes, **row_columns, **task_options)
 
-        first = tested if design.split is None else fold_indices[0]
-        words = "the other folds" if design.split is None else _validation_rows(design)
+        first_rows = tested if design.split is None else fold_indices[0]
+        chosen_on = "the other folds" if design.split is None else _validation_rows(design)
         cluster = None if group is None else group[design.folds[0].test]
         gains = None
         if tuning is not None:
-            gains = self._gains(tuning, tuned, words, design, cluster, None)
-        return options._combine_folds(design, fold_indices, first, evaluate, (), gains=gains)
+            gains = self._gains(tuning, tuned, chosen_on, design, cluster, None)
+        return options._combine_folds(design, fold_indices, first_rows, evaluate, (), gains=gains)
 
     def _column_design(self, rows: int, train: float | None) -> SplitDesign:
         """Return the design of rows with predictions, from a column of folds or a single split."""
@@ -473,13 +473,15 @@ class _Options:
         time: Any,
     ) -> Evaluation:
         """Return the evaluation of estimators, which are fitted here."""
-        input_columns, models, seed = (
+        input_columns, estimators, seed = (
             self.columns,
             predictions.check_named_estimators(estimator),
             self.settings.seed,
         )
         classes = (
-            self.task == "classification" if self.task else predictions.is_classification(models)
+            self.task == "classification"
+            if self.task
+            else predictions.is_classification(estimators)
         )
         is_multilabel = len(getattr(input_columns["truth"], "shape", ())) == 2
         target = (
@@ -496,7 +498,7 @@ class _Options:
                 f"X: {has}, expected a table of {len(target):,} rows, as many as y has"
             )
         weight, group = self._weight_and_group(len(target))
-        material = TrainingData(X, target, weight)
+        training_data = TrainingData(X, target, weight)
         constraints = RowConstraints(
             len(target), target, classes, group, checked_time(time, len(target))
         )
@@ -511,9 +513,17 @@ class _Options:
             if self.interval == "nested"
             else ()
         )
-        ask = predictions.predict_classifier if classes else predictions.predict_regressor
+        predict = predictions.predict_classifier if classes else predictions.predict_regressor
         fold_predictions = fit_folds(
-            models, material, design, pairs, ask, seed, self.n_jobs, tuning, constraints
+            estimators,
+            training_data,
+            design,
+            pairs,
+            predict,
+            seed,
+            self.n_jobs,
+            tuning,
+            constraints,
         )
         times = constraints.times if design.is_single_split else None
         known_thresholds = _only_thresholds(fold_predictions.design, fold_predictions.tuned)
@@ -549,28 +559,34 @@ class _Options:
                 **({} if times is None else {"time": times[row_indices]}), **task_options,
             )  # fmt: skip
 
-        first = np.arange(sum(len(fold.test) for fold in fold_predictions.design.first))
-        inner = None
+        first_rows = np.arange(sum(len(fold.test) for fold in fold_predictions.design.first))
+        pair_evaluation = None
         if fold_predictions.within is not None:
             rows = np.concatenate([np.concatenate(pair.eval_parts) for pair in pairs])
-            inner = partial(evaluate, None, fold_predictions.within, rows), pairs
+            pair_evaluation = partial(evaluate, None, fold_predictions.within, rows), pairs
         gains = None
         if tuning is not None:
-            words = _validation_rows(design) if design.validation_indices else tuning.within_folds
+            chosen_on = (
+                _validation_rows(design) if design.validation_indices else tuning.within_folds
+            )
             rows = fold_predictions.rows[fold_predictions.fold_indices[0]]
             cluster_and_time = [
                 None if column is None else column[rows] for column in (group, times)
             ]
             gains = self._gains(
-                tuning, fold_predictions.tuned, words, fold_predictions.design, *cluster_and_time
+                tuning,
+                fold_predictions.tuned,
+                chosen_on,
+                fold_predictions.design,
+                *cluster_and_time,
             )
         return options._combine_folds(
             fold_predictions.design,
             fold_predictions.fold_indices,
-            first,
+            first_rows,
             evaluate,
             fold_predictions.notes,
-            inner,
+            pair_evaluation,
             gains,
         )
 
@@ -645,15 +661,15 @@ class _Options:
             )
             notes = [*notes, *nested_intervals.notes]
         averages = FoldAverages.from_evaluation(pooled, design, fold_indices)
-        folds = averages.folds(settings)
+        fold_values = averages.folds(settings)
         comparison: Comparison | None = None
         if (
             len(pooled.systems) > 1
-            and folds.higher_is_better
+            and fold_values.higher_is_better
             and len(fold_indices) > 1
             and needs_intervals
         ):
-            comparison = folds.compare(baseline=self.baseline)
+            comparison = fold_values.compare(baseline=self.baseline)
         row_findings = pooled.findings
         if needs_intervals:
             widened_options = {**inference_options, "level": widened_level(settings.level, design)}
@@ -679,7 +695,7 @@ class _Options:
             findings=fold_findings(row_findings, comparison, settings.level),
             notes=(*_read_me(design, len(np.concatenate(fold_indices))),
                    *(threshold.sentence for threshold in thresholds), *notes, *design.notes,
-                   *pooled.notes, *(folds.notes if comparison is not None else ())),
+                   *pooled.notes, *(fold_values.notes if comparison is not None else ())),
             tuned_thresholds=thresholds,
             provenance={
                 **provenance,
@@ -687,7 +703,7 @@ class _Options:
                 "interval": self.interval,
                 "conventions": conventions,
             },
-            sources=folds,
+            sources=fold_values,
         )  # fmt: skip
 
     def _evaluate_single_split(
@@ -841,7 +857,7 @@ class FoldAverages:
     ) -> FoldAverages:
         """Compute all measures on all folds."""
         source = pooled.sources
-        plain = replace(source.settings, interval="none", methods=())
+        plain_settings = replace(source.settings, interval="none", methods=())
         names = [str(measure) for measure in source.measures]
         values = {
             s: {m: np.full(len(fold_indices), math.nan) for m in names} for s in source.by_name
@@ -850,7 +866,7 @@ class FoldAverages:
             s: {m: {} for m in names} for s in source.by_name
         }
         for system, full_system in source.by_name.items():
-            plain_system = full_system.with_settings(plain)
+            plain_system = full_system.with_settings(plain_settings)
             for fold, indices in enumerate(fold_indices):
                 mask = np.zeros(full_system.n_rows, np.bool_)
                 mask[indices] = True
@@ -1011,69 +1027,76 @@ def fit_folds(
     validation rows in addition to the measured rows, thresholds are chosen on these.
     """
     validation_indices = () if tuning is None else design.validation_indices
-    where_of = "fold {}" if design.split is None else "the split"
+    name_format = "fold {}" if design.split is None else "the split"
     jobs = [
         FitJob(
             model, fold.train, (fold.test, *validation_indices), (fold.repetition, fold.fold),
-            name=f"{name}, {where_of.format(fold_name)}",
+            name=f"{name}, {name_format.format(fold_name)}",
         )
         for fold, fold_name in zip(design.folds, design.names, strict=True)
         for name, model in models.items()
     ]  # fmt: skip
-    inner = [
+    inner_jobs = [
         [] if tuning is None or validation_indices else tuning.jobs(job, constraints)
         for job in jobs
     ]
     pair_jobs = nested_cv.make_jobs(pairs, models)
     # What chooses a threshold comes before the fit that it is for: of those finished all is there.
-    ordered = [
-        fit_job for job, members in zip(jobs, inner, strict=True) for fit_job in (*members, job)
+    ordered_jobs = [
+        fit_job
+        for job, members in zip(jobs, inner_jobs, strict=True)
+        for fit_job in (*members, job)
     ]
-    all_fits = fit_all([*ordered, *pair_jobs], material, ask, seed=seed, n_jobs=n_jobs, label="fit")
-    stops = np.cumsum([len(members) + 1 for members in inner])
+    all_fits = fit_all(
+        [*ordered_jobs, *pair_jobs], material, ask, seed=seed, n_jobs=n_jobs, label="fit"
+    )
+    stops = np.cumsum([len(members) + 1 for members in inner_jobs])
     fits = FitResults(
-        (*(all_fits.all[e - 1] for e in stops), *all_fits.all[len(ordered) :]), all_fits.interrupted
+        (*(all_fits.all[e - 1] for e in stops), *all_fits.all[len(ordered_jobs) :]),
+        all_fits.interrupted,
     )
     tuned: dict[str, TunedThresholds] = {}
     if tuning is not None:
         inner_fits = [
             all_fits.all[e - 1 - len(members) : e - 1]
-            for e, members in zip(stops, inner, strict=True)
+            for e, members in zip(stops, inner_jobs, strict=True)
         ]
         fits = _apply_thresholds(
-            tuning, jobs, inner, inner_fits, fits, material, list(models), tuned
+            tuning, jobs, inner_jobs, inner_fits, fits, material, list(models), tuned
         )
-    done = min(fits.done, len(jobs)) // len(models)
-    if not done:  # not even one fold of every model
+    n_finished = min(fits.done, len(jobs)) // len(models)
+    if not n_finished:  # not even one fold of every model
         raise KeyboardInterrupt
     notes = _unweighted_notes(models) if material.weight is not None else []
     if fits.interrupted:
-        progress = f"{done} of {len(design.folds)} folds"
+        progress = f"{n_finished} of {len(design.folds)} folds"
         notes.insert(0, f"Interrupted: these numbers are of {progress}, which were finished.")
         warnings.warn(f"interrupted: the numbers are of {progress}", stacklevel=2)
-        design = replace(design, folds=design.folds[:done])
+        design = replace(design, folds=design.folds[:n_finished])
     rows, fold_indices = tested_rows([(fold.repetition, fold.test) for fold in design.folds])
     predictions_by_name = {}
     for model_index, name in enumerate(models):
         members = [
             fit.predictions[0]
-            for fit in _model_fits(fits, model_index, len(models), 0, done * len(models))
+            for fit in _model_fits(fits, model_index, len(models), 0, n_finished * len(models))
         ]
         predictions_by_name[name] = OutOfFoldModel.from_folds(name, members, fold_indices)
         if predictions_by_name[name].lacking:
             notes.append(
-                f"{name}: {predictions_by_name[name].lacking} of {done} models were trained "
+                f"{name}: {predictions_by_name[name].lacking} of {n_finished} models were trained "
                 "without rows of some class, and have no probability for it."
             )
-    within = None
+    pair_predictions = None
     if pairs and not fits.interrupted:
-        within = {
+        pair_predictions = {
             name: _concatenate_folds(
                 name, _model_fits(fits, model_index, len(models), len(jobs), None)
             )
             for model_index, name in enumerate(models)
         }
-    return FoldPredictions(design, rows, fold_indices, predictions_by_name, notes, within, tuned)
+    return FoldPredictions(
+        design, rows, fold_indices, predictions_by_name, notes, pair_predictions, tuned
+    )
 
 
 def _apply_thresholds(
@@ -1105,9 +1128,9 @@ def _apply_thresholds(
             assert inner_fit is not None
             others.append(scored(inner_fit.predictions[0], inner_job.eval_parts[0], inner_job.name))
         choice = tuning.chosen(concat_rows(others), job.name)
-        into = tuned.setdefault(names[index % len(names)], TunedThresholds([], []))
-        into.choices.append(choice)
-        into.tested.append(tested)
+        thresholds = tuned.setdefault(names[index % len(names)], TunedThresholds([], []))
+        thresholds.choices.append(choice)
+        thresholds.tested.append(tested)
         labels = tuning.labels(fit.predictions[0], tested.score >= choice.threshold)
         relabeled.append(replace(fit, predictions=(fit.predictions[0]._replace(labels=labels),)))
     return FitResults((*relabeled, *fits.all[len(relabeled) :]), fits.interrupted)

@@ -136,12 +136,12 @@ def _column(name: str, values: Any) -> tuple[FloatArray, Indices, bool]:
     array = to_array(take_rows(values, present_indices), label)
     if array.dtype.kind == "O" and all(isinstance(v, int | float | np.number) for v in array):
         array = array.astype(np.float64)
-    numeric = array.dtype.kind in "fiub"
+    is_numeric = array.dtype.kind in "fiub"
     codes[present_indices] = np.unique(
-        array if numeric else array.astype(str), return_inverse=True
+        array if is_numeric else array.astype(str), return_inverse=True
     )[1]
-    numbers[present_indices] = array if numeric else codes[present_indices]
-    return numbers, codes, numeric
+    numbers[present_indices] = array if is_numeric else codes[present_indices]
+    return numbers, codes, is_numeric
 
 
 def _compare_proportions(first: Indices, second: Indices) -> ColumnShift:

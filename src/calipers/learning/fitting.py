@@ -138,10 +138,10 @@ def fit_all(
     if n_jobs == 0:
         raise InputError("n_jobs is 0, expected 1 or more, or -1 for all processors")
     fits, interrupted = [], False
-    home = os.getpid()
+    main_pid = os.getpid()
     # Clones are made here, so that estimators that share a generator do not take turns at it.
-    ready = [(_prepare_estimator(job, seed), job) for job in jobs]
-    calls = ((model, job, material, ask, keep, home) for model, job in ready)
+    prepared = [(_prepare_estimator(job, seed), job) for job in jobs]
+    calls = ((model, job, material, ask, keep, main_pid) for model, job in prepared)
     with _one_thread():
         results = _iterate_results(calls, n_jobs)
         try:
@@ -190,11 +190,11 @@ def _fit_in_process(
     weights = {}
     if material.weight is not None and (name := weight_parameter(model)):
         weights[name] = material.weight[job.train]
-    begun = perf_counter()
+    start = perf_counter()
     try:
         # Models without a target (densities, anomalies) are fitted on features alone.
         model.fit(features, **weights) if target is None else model.fit(features, target, **weights)
-        fitted = perf_counter()
+        fit_end = perf_counter()
         part_predictions = tuple(
             ask(model, _safe_split(model, material.features, None, indices, job.train)[0])
             for indices in job.eval_parts
@@ -206,7 +206,7 @@ def _fit_in_process(
             f"{fit_error_message(error)}"
         ) from error
     return FitResult(
-        part_predictions, fitted - begun, perf_counter() - fitted, model if keep else None
+        part_predictions, fit_end - start, perf_counter() - fit_end, model if keep else None
     )
 
 
@@ -258,8 +258,8 @@ def weight_parameter(estimator: Any) -> str | None:
         return "sample_weight"
     # A search hands what it gets to what it searches among.
     inner = getattr(estimator, "estimator", None)
-    searches = inner is not None and hasattr(estimator, "cv")
-    return weight_parameter(inner) if searches else None
+    is_search = inner is not None and hasattr(estimator, "cv")
+    return weight_parameter(inner) if is_search else None
 
 
 def _one_thread() -> AbstractContextManager[Any]:

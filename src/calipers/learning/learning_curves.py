@@ -110,14 +110,14 @@ def fit(sizes: FloatArray, errors: FloatArray, weights: FloatArray, form: str) -
         a, b, loss = _line(x, errors, weights, offset=offset)
         return a, b / start[..., 0], loss
 
-    tried = np.stack([solved(np.full(len(errors), rate))[2] for rate in _RATES])
-    best = tried.argmin(axis=0)
+    losses = np.stack([solved(np.full(len(errors), rate))[2] for rate in _RATES])
+    best = losses.argmin(axis=0)
     low = np.log(_RATES[np.maximum(best - 1, 0)])
     high = np.log(_RATES[np.minimum(best + 1, len(_RATES) - 1)])
     for _ in range(_STEPS):  # the golden section
         lower_point, upper_point = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        lower = solved(np.exp(lower_point))[2] <= solved(np.exp(upper_point))[2]
-        high, low = np.where(lower, upper_point, high), np.where(lower, low, lower_point)
+        is_lower = solved(np.exp(lower_point))[2] <= solved(np.exp(upper_point))[2]
+        high, low = np.where(is_lower, upper_point, high), np.where(is_lower, low, lower_point)
     rate = np.exp((low + high) / 2)
     a, b, _ = solved(rate)
     return FittedCurves(form, unit, a, b, rate)
@@ -134,10 +134,10 @@ def _line(
     def loss(a: FloatArray, b: FloatArray) -> FloatArray:
         return np.asarray((weights * np.square(y - a[:, None] - b[:, None] * x)).sum(axis=1))
 
-    none = np.zeros(len(y))
-    through = np.maximum((weights * x * y).sum(axis=1) / (weights * x * x).sum(axis=1), 0.0)
+    zeros = np.zeros(len(y))
+    origin_slope = np.maximum((weights * x * y).sum(axis=1) / (weights * x * x).sum(axis=1), 0.0)
     if not offset:
-        return none, through, loss(none, through)
+        return zeros, origin_slope, loss(zeros, origin_slope)
     total = weights.sum()
     mean_x, mean_y = ((weights * values).sum(axis=1) / total for values in (x, y))
     spread = (weights * np.square(x - mean_x[:, None])).sum(axis=1)
@@ -145,12 +145,12 @@ def _line(
     with np.errstate(invalid="ignore", divide="ignore"):
         b = np.where(spread > 0, covariance / spread, 0.0)
     a = mean_y - b * mean_x
-    level = np.maximum(mean_y, 0.0)
+    constant = np.maximum(mean_y, 0.0)
     # Where either is below 0, the best has it at 0.
-    free = (a >= 0) & (b >= 0)
-    flat = loss(level, none) <= loss(none, through)
-    a = np.where(free, a, np.where(flat, level, 0.0))
-    b = np.where(free, b, np.where(flat, 0.0, through))
+    is_unconstrained = (a >= 0) & (b >= 0)
+    is_constant_better = loss(constant, zeros) <= loss(zeros, origin_slope)
+    a = np.where(is_unconstrained, a, np.where(is_constant_better, constant, 0.0))
+    b = np.where(is_unconstrained, b, np.where(is_constant_better, 0.0, origin_slope))
     return a, b, loss(a, b)
 
 
@@ -231,30 +231,30 @@ def extrapolate(
     mean = errors.mean(axis=0)
     weight = random.multinomial(n_splits, np.full(n_splits, 1 / n_splits), n_resamples) / n_splits
     # As Student's t is wider than the normal distribution, for few splits.
-    wider = math.sqrt(n_splits / (n_splits - 1) * (1 + n_splits * overlap))
-    wider *= to_student(1.0, n_splits - 1, level)
-    draws = np.vstack([mean, mean + wider * (weight @ errors - mean)])
+    spread_factor = math.sqrt(n_splits / (n_splits - 1) * (1 + n_splits * overlap))
+    spread_factor *= to_student(1.0, n_splits - 1, level)
+    replicates = np.vstack([mean, mean + spread_factor * (weight @ errors - mean)])
     spread = errors.var(axis=0, ddof=1)
     if not (spread > 0).all():
         return Extrapolation(size, reason="errors do not vary from split to split")
-    data = sizes.astype(np.float64), draws, 1 / spread
+    data = sizes.astype(np.float64), replicates, 1 / spread
     usable_forms = [form for form in FORMS if _is_extrapolable(*data, form, level)]
     if not usable_forms:
         return Extrapolation(
             size, reason="no curve predicts the errors at the largest sizes from the smaller ones"
         )
-    band, saved, values = [], [], []
+    band, reductions, values = [], [], []
     for form in usable_forms:
         for curves in _fits(*data, form):
             predicted, current = curves.predict(size), curves.predict(float(sizes[-1]))
             band.append(_limits(predicted[1:], level))
-            saved.append(_limits((current - predicted)[1:], level))
+            reductions.append(_limits((current - predicted)[1:], level))
             values.append(
                 (_misfit(curves, *data), float(predicted[0]), float((current - predicted)[0]))
             )
     _, value, reduction = min(values)
     return Extrapolation(
-        size, value, *_widest(band), reduction, *_widest(saved), forms=tuple(usable_forms)
+        size, value, *_widest(band), reduction, *_widest(reductions), forms=tuple(usable_forms)
     )
 
 
@@ -270,10 +270,10 @@ def _is_extrapolable(
     sizes: FloatArray, draws: FloatArray, weights: FloatArray, form: str, level: float
 ) -> bool:
     """Return whether a form predicts the error at the largest size from the smaller sizes."""
-    hidden, largest_size = draws[:, -1], float(sizes[-1])
+    largest_errors, largest_size = draws[:, -1], float(sizes[-1])
     fits = _fits(sizes[:-1], draws[:, :-1], weights[:-1], form)
     low, high = _widest(
-        [_limits((curves.predict(largest_size) - hidden)[1:], level) for curves in fits]
+        [_limits((curves.predict(largest_size) - largest_errors)[1:], level) for curves in fits]
     )
     return low <= 0 <= high
 
@@ -457,15 +457,19 @@ def validation_curve(
     check_parameter(estimator, param_name)
     names = format_values(param_range, param_name)
     split = task.design.split
-    tested = () if split is None or not len(split.test) else (split.test,)
+    test_subsets = () if split is None or not len(split.test) else (split.test,)
     jobs = [
         FitJob(
-            estimator, pair.train, (pair.train, pair.test, *tested), (pair.repetition, pair.fold),
-            {param_name: value}, f"{param_name} {name}, {task.split_name(fold)}",
+            estimator,
+            pair.train,
+            (pair.train, pair.test, *test_subsets),
+            (pair.repetition, pair.fold),
+            {param_name: value},
+            f"{param_name} {name}, {task.split_name(fold)}",
         )
         for pair, fold in zip(task.design.folds, task.design.names, strict=True)
         for name, value in zip(names, param_range, strict=True)
-    ]  # fmt: skip
+    ]
     scores = task.measured(jobs, len(names), n_jobs, "validation_curve")
     task, (training, validation) = scores.task, scores.values[:2]
     rows = [
@@ -475,28 +479,31 @@ def validation_curve(
         )
         for i, name in enumerate(names)
     ]  # fmt: skip
-    errors = -task.scorer.sign * validation.mean(axis=0)
-    spreads = np.array([row.validation.standard_error for row in rows])
-    best, chosen = int(np.argmin(errors)), one_standard_error(errors, spreads)
+    validation_errors = -task.scorer.sign * validation.mean(axis=0)
+    standard_errors = np.array([row.validation.standard_error for row in rows])
+    best, chosen = (
+        int(np.argmin(validation_errors)),
+        one_standard_error(validation_errors, standard_errors),
+    )
     differences = scores.differences(names, best)
-    of_training = -task.scorer.sign * training.mean(axis=0)
-    marked = [
+    training_errors = -task.scorer.sign * training.mean(axis=0)
+    labeled_rows = [
         replace(
             row, difference=differences.get(row.value),
             region=_region(
-                differences.get(row.value), i < best, of_training[i] > of_training[best]
+                differences.get(row.value), i < best, training_errors[i] > training_errors[best]
             ),
         )
         for i, row in enumerate(rows)
     ]  # fmt: skip
     chosen_name = f"{param_name.rpartition('__')[2]} {names[chosen]}"
-    tuned = scores.tuned(chosen, chosen_name, which=2 if tested else 1)
+    tuned = scores.tuned(chosen, chosen_name, which=2 if test_subsets else 1)
     return ValidationCurve(
-        param_name, task.measure, tuple(marked), names[best], names[chosen], level,
+        param_name, task.measure, tuple(labeled_rows), names[best], names[chosen], level,
         task.higher_is_better, task.design.description,
         (*scores.notes, *task.design.notes, *(choice.sentence for choice in tuned)),
         task.provenance(inputs, param_name=param_name, param_range=names),
-        scores.on_part(2, chosen, names[chosen]) if tested else None, tuned,
+        scores.on_part(2, chosen, names[chosen]) if test_subsets else None, tuned,
     )  # fmt: skip
 
 
@@ -658,12 +665,13 @@ def learning_curve(
         defaults=(5, 5),
     )  # fmt: skip
     sizes = _parse_sizes(train_sizes, min(len(pair.train) for pair in task.design.folds))
-    farthest = math.floor(FARTHEST * sizes[-1])
-    target_size = farthest if extrapolate_to is None else extrapolate_to
-    if not sizes[-1] < target_size <= farthest:
+    max_target_size = math.floor(FARTHEST * sizes[-1])
+    target_size = max_target_size if extrapolate_to is None else extrapolate_to
+    if not sizes[-1] < target_size <= max_target_size:
         raise InputError(
             f"extrapolate_to is {target_size:,}, expected more than the largest of the sizes, "
-            f"{sizes[-1]:,}, and at most {farthest:,}, twice that size; the extrapolation is not "
+            f"{sizes[-1]:,}, and at most {max_target_size:,}, twice that size; the extrapolation "
+            "is not "
             "reliable beyond it"
         )
     jobs = []

@@ -92,13 +92,13 @@ def nested_interval(
     mse = float(np.mean(squared_differences) - np.mean(noise))
     bias = (1 + (folds - 2) / folds) * (mean - plain)
     if not spread > 0:
-        nothing = Interval(math.nan, math.nan, NAME, reason="no_spread")
-        return NestedCvInterval(nothing, mean, plain, bias, math.nan, mse)
-    root = math.sqrt(max(0.0, mse)) / (spread / math.sqrt(rows * (folds - 1) / folds))
-    inflation = min(max(1.0, root), math.sqrt(folds))
+        undefined = Interval(math.nan, math.nan, NAME, reason="no_spread")
+        return NestedCvInterval(undefined, mean, plain, bias, math.nan, mse)
+    raw_inflation = math.sqrt(max(0.0, mse)) / (spread / math.sqrt(rows * (folds - 1) / folds))
+    inflation = min(max(1.0, raw_inflation), math.sqrt(folds))
     se = inflation * spread / math.sqrt(rows)
-    center, reach = mean - bias, normal_quantile(level) * se
-    interval = Interval(center - reach, center + reach, NAME, se=se)
+    center, half_width = mean - bias, normal_quantile(level) * se
+    interval = Interval(center - half_width, center + half_width, NAME, se=se)
     return NestedCvInterval(interval, mean, plain, bias, inflation, mse)
 
 
@@ -137,7 +137,7 @@ def make_fold_pairs(
             raise InputError(
                 f"interval='nested' requires independent rows of equal weight; omit {name}="
             )
-    out = []
+    pairs = []
     for repetition in range(design.repetitions):
         folds = [fold for fold in design.folds if fold.repetition == repetition]
         tested = np.sort(np.concatenate([fold.test for fold in folds]))
@@ -147,8 +147,8 @@ def make_fold_pairs(
             )
         for a, b in combinations(folds, 2):
             train = np.setdiff1d(a.train, b.test)
-            out.append(FoldPair(repetition, a.fold, b.fold, train, (a.test, b.test)))
-    return tuple(out)
+            pairs.append(FoldPair(repetition, a.fold, b.fold, train, (a.test, b.test)))
+    return tuple(pairs)
 
 
 def make_jobs(pairs: Sequence[FoldPair], models: Mapping[str, Any]) -> list[FitJob]:

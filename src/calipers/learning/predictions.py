@@ -26,8 +26,8 @@ def predict_classifier(model: Any, features: Any) -> ModelPredictions:
     """Return labels, probabilities or decision scores, and the classes of a classifier."""
 
     def table(method: str) -> Any:
-        ask = getattr(model, method, None)
-        return None if ask is None else np.asarray(ask(features))
+        predict = getattr(model, method, None)
+        return None if predict is None else np.asarray(predict(features))
 
     probability = table("predict_proba")
     scores = table("decision_function") if probability is None else None
@@ -96,8 +96,10 @@ class OutOfFoldModel:
     def take_rows(self, rows: Indices) -> OutOfFoldModel:
         """Return the predictions of some rows."""
         labels, probability, scores, classes = self.predictions
-        first, second = (None if t is None else t[rows] for t in (probability, scores))
-        return OutOfFoldModel(ModelPredictions(labels[rows], first, second, classes))
+        probability_rows, score_rows = (
+            None if t is None else t[rows] for t in (probability, scores)
+        )
+        return OutOfFoldModel(ModelPredictions(labels[rows], probability_rows, score_rows, classes))
 
     def predict(self, features: Any) -> Any:
         """Return the predicted labels or numbers."""
@@ -118,9 +120,9 @@ def _expand_columns(name: str, classes: Any, model_classes: Any, table: Any) -> 
             f"{name}: a model was trained without rows of class {', '.join(absent)}, so its scores "
             "are not comparable with the others; use fewer folds, or stratified ones"
         )
-    wide = np.zeros((len(table), len(classes)))
-    wide[:, np.searchsorted(classes, model_classes)] = table
-    return wide
+    expanded = np.zeros((len(table), len(classes)))
+    expanded[:, np.searchsorted(classes, model_classes)] = table
+    return expanded
 
 
 def check_named_estimators(estimator: Any) -> dict[str, Any]:
@@ -154,9 +156,10 @@ def is_classification(estimators: Mapping[str, Any]) -> bool:
             )
         kinds[name] = bool(is_classifier(model))
     if len(set(kinds.values())) > 1:
-        first = {kind: name for name, kind in kinds.items()}
+        name_by_kind = {kind: name for name, kind in kinds.items()}
         raise InputError(
-            f"{first[True]} is a classifier and {first[False]} a regressor, which have "
+            f"{name_by_kind[True]} is a classifier and {name_by_kind[False]} a regressor, which "
+            "have "
             "no measure in common"
         )
     return next(iter(kinds.values()))
@@ -174,14 +177,14 @@ def tested_rows(test_indices: Sequence[tuple[int, Indices]]) -> tuple[Indices, l
     offset = 0
     for current_repetition in dict.fromkeys(repetition for repetition, _ in test_indices):
         test_parts = [test for repetition, test in test_indices if repetition == current_repetition]
-        together = np.concatenate(test_parts)
-        order = np.argsort(together, kind="stable")
-        positions = np.empty(len(together), np.intp)
-        positions[order] = np.arange(len(together))
+        repetition_rows = np.concatenate(test_parts)
+        order = np.argsort(repetition_rows, kind="stable")
+        positions = np.empty(len(repetition_rows), np.intp)
+        positions[order] = np.arange(len(repetition_rows))
         fold_indices += [
             offset + test
             for test in np.split(positions, np.cumsum([len(test) for test in test_parts])[:-1])
         ]
-        rows.append(together[order])
-        offset += len(together)
+        rows.append(repetition_rows[order])
+        offset += len(repetition_rows)
     return np.concatenate(rows), fold_indices

@@ -161,9 +161,9 @@ def select_model(
         )
     models = check_named_estimators(candidates)
     is_classification(models)
-    first = next(iter(models.values()))
+    estimator = next(iter(models.values()))
     task = ScoringTask.from_arguments(
-        first, X, y, measure=measure, positive=positive, folds=cv, repeats=n_repeats,
+        estimator, X, y, measure=measure, positive=positive, folds=cv, repeats=n_repeats,
         stratify=stratify, group=group, time=time, weight=weight, level=level, seed=seed,
         split=split, on=("test",), threshold=threshold, inner=inner_cv, inner_chooses=True,
     )  # fmt: skip
@@ -171,11 +171,11 @@ def select_model(
     validation = () if split is None or not len(split.validation) else (split.validation,)
     if validation and inner_cv is not None and (task.tuning is None or not task.tuning.has_rule):
         raise InputError("inner_cv= divides the training rows, but split= has validation rows")
-    within = INNER if inner_cv is None else inner_cv
+    n_inner_folds = INNER if inner_cv is None else inner_cv
     jobs = [
         job
-        for number, item in enumerate(task.design.folds)
-        for job in _make_jobs(task, number, item, models, within, stratify, validation)
+        for split_index, item in enumerate(task.design.folds)
+        for job in _make_jobs(task, split_index, item, models, n_inner_folds, stratify, validation)
     ]
     scores = task.measured(jobs, len(jobs) // len(task.design.folds), n_jobs, "select")
     result = (_single_selection if task.design.is_single_split else _nested_selection)(
@@ -194,7 +194,7 @@ def select_model(
         task.higher_is_better,
         (*scores.notes, *result.notes, *task.design.notes, *(item.sentence for item in tuned)),
         {
-            **scores.task.provenance(inputs, inner_cv=within),
+            **scores.task.provenance(inputs, inner_cv=n_inner_folds),
             "estimator": {n: repr(item) for n, item in models.items()},
         },
         tuned,
@@ -213,15 +213,17 @@ class _SelectionResult(NamedTuple):
 
 def _nested_selection(scores: ScoreArray, names: list[str]) -> _SelectionResult:
     """Compute the selection over outer splits: each choice is measured on held-out rows."""
-    task, m = scores.task, len(names)
-    splits = scores.values.shape[1]
-    table = scores.values[1].reshape(splits, m, -1)
-    outer, within = table[:, :, 0], table[:, :, 1:].mean(axis=2)
-    picked = np.argmax(task.scorer.sign * within, axis=1)
-    nested = outer[np.arange(splits), picked]
+    task, n_models = scores.task, len(names)
+    n_splits = scores.values.shape[1]
+    table = scores.values[1].reshape(n_splits, n_models, -1)
+    outer, inner = table[:, :, 0], table[:, :, 1:].mean(axis=2)
+    chosen_indices = np.argmax(task.scorer.sign * inner, axis=1)
+    nested = outer[np.arange(n_splits), chosen_indices]
     best = int(np.argmax(task.scorer.sign * outer.mean(axis=0)))
     candidates = (
-        Candidate(name, task.estimated(outer[:, i], task.sizes, name), float((picked == i).mean()))
+        Candidate(
+            name, task.estimated(outer[:, i], task.sizes, name), float((chosen_indices == i).mean())
+        )
         for i, name in enumerate(names)
     )
     return _SelectionResult(
@@ -234,13 +236,16 @@ def _nested_selection(scores: ScoreArray, names: list[str]) -> _SelectionResult:
 
 def _single_selection(scores: ScoreArray, names: list[str]) -> _SelectionResult:
     """Compute the selection with a single division, measured on its test rows."""
-    task, m = scores.task, len(names)
+    task, n_models = scores.task, len(names)
     split = task.design.split
-    every = scores.each // m
-    if every > 1:  # by folds within the training rows
-        apparent = [_inner_estimate(scores, i * every, every, name) for i, name in enumerate(names)]
+    jobs_per_model = scores.each // n_models
+    if jobs_per_model > 1:  # by folds within the training rows
+        apparent = [
+            _inner_estimate(scores, i * jobs_per_model, jobs_per_model, name)
+            for i, name in enumerate(names)
+        ]
         comparison_rows = (
-            f"{every - 1} folds within the {len(scores.jobs[0].train):,} training rows"
+            f"{jobs_per_model - 1} folds within the {len(scores.jobs[0].train):,} training rows"
         )
     else:
         apparent = [scores.on_part(2, i, name) for i, name in enumerate(names)]
@@ -248,7 +253,7 @@ def _single_selection(scores: ScoreArray, names: list[str]) -> _SelectionResult:
         comparison_rows = f"{len(split.validation):,} validation rows"
     values = task.scorer.sign * np.array([estimate.value for estimate in apparent])
     best = int(np.argmax(values))
-    corrected = replace(scores.on_part(1, best * every, names[best]), system="chosen")
+    corrected = replace(scores.on_part(1, best * jobs_per_model, names[best]), system="chosen")
     optimism = _unpaired_optimism(task, apparent[best], corrected)
     note = (
         f"Compared on {comparison_rows}; the best is measured on "
@@ -275,8 +280,8 @@ def _unpaired_optimism(task: ScoringTask, apparent: Estimate, corrected: Estimat
         Interval(item.low, item.high, item.method, item.interval_reason, item.standard_error)
         for item in (apparent, corrected)
     ]
-    missing = next((item for item in pair if item.reason is not None), None)
-    interval = missing or intervals.difference(apparent.value, pair[0], corrected.value, pair[1])
+    undefined = next((item for item in pair if item.reason is not None), None)
+    interval = undefined or intervals.difference(apparent.value, pair[0], corrected.value, pair[1])
     low, high = sorted((sign * interval.low, sign * interval.high))
     return Estimate(
         task.measure, sign * (apparent.value - corrected.value), low, high, task.level,

@@ -70,11 +70,11 @@ class Split:
 
     def __str__(self) -> str:
         rows = sum(map(len, self.subsets.values()))
-        each = ", ".join(
+        subset_texts = ", ".join(
             f"{name} {len(indices):,} ({len(indices) / rows:.0%})"
             for name, indices in self.subsets.items()
         )
-        return f"{rows:,} rows, {self.description}: {each}"
+        return f"{rows:,} rows, {self.description}: {subset_texts}"
 
     __repr__ = __str__
 
@@ -142,13 +142,13 @@ def split(
     >>> len(train), len(validation), len(test)
     (120, 30, 50)
     """
-    for name, proportion, lower_bound in (
+    for name, proportion, bound_text in (
         ("test", test, "above 0"),
         ("validation", validation, "from 0"),
     ):
         if not (0 < proportion < 1 or (proportion == 0 and name == "validation")):
             raise InputError(
-                f"{name} is {proportion}, expected a proportion {lower_bound} and below 1"
+                f"{name} is {proportion}, expected a proportion {bound_text} and below 1"
             )
     if not 0 <= seed < 2**32:
         raise InputError(f"seed is {seed}, expected a whole number from 0 to 2^32 - 1")
@@ -156,20 +156,20 @@ def split(
     columns = {"stratify": stratify, "group": group, "time": time}
     if any(isinstance(column, str) for column in columns.values()):
         columns = dict(collect_columns(columns, data=rows).columns)
-    checked = {
+    arrays_by_name = {
         name: None if column is None else to_array(column, name) for name, column in columns.items()
     }
-    for name, column in checked.items():
+    for name, column in arrays_by_name.items():
         if column is not None:
             check_length(column, n, name, "of")
     proportions = ((1 - test) * (1 - validation), (1 - test) * validation, test)
-    if checked["time"] is not None:
-        if checked["stratify"] is not None:
+    if arrays_by_name["time"] is not None:
+        if arrays_by_name["stratify"] is not None:
             raise InputError("stratify= and time= exclude each other: time determines the subsets")
-        return _time_split(checked["time"], checked["group"], proportions)
-    classes = _classes(checked["stratify"])
-    if checked["group"] is not None:
-        return _group_split(checked["group"], classes, proportions, seed)
+        return _time_split(arrays_by_name["time"], arrays_by_name["group"], proportions)
+    classes = _classes(arrays_by_name["stratify"])
+    if arrays_by_name["group"] is not None:
+        return _group_split(arrays_by_name["group"], classes, proportions, seed)
     return _random_split(n, classes, proportions, seed)
 
 
@@ -190,9 +190,9 @@ def to_split(
     if isinstance(division, Split):
         row_split = division
     elif isinstance(division, Mapping):
-        strange = [str(name) for name in division if name not in SUBSETS]
-        if strange:
-            raise InputError(f"{label}: {_unknown_subset_message(strange[0])}")
+        unknown = [str(name) for name in division if name not in SUBSETS]
+        if unknown:
+            raise InputError(f"{label}: {_unknown_subset_message(unknown[0])}")
         indices_by_name = {
             str(name): _to_indices(indices, label, rows)
             for name, indices in division.items()
@@ -237,8 +237,8 @@ def _to_indices(values: Any, label: str, rows: int) -> Indices:
 
 
 def _make_split(indices_by_name: Mapping[str, Indices]) -> Split:
-    none = np.zeros(0, np.intp)
-    train, validation, test = (indices_by_name.get(name, none) for name in SUBSETS)
+    empty = np.zeros(0, np.intp)
+    train, validation, test = (indices_by_name.get(name, empty) for name in SUBSETS)
     return Split(train, validation, test, "as given")
 
 
@@ -246,9 +246,9 @@ def _parse_column(values: Any, label: str, rows: int) -> Split:
     column = encode_labels(values, label)
     check_length(column.codes, rows, label, "X has")
     names = [str(name) for name in column.names]
-    strange = [name for name in names if name not in SUBSETS]
-    if strange:
-        raise InputError(f"{label}: {_unknown_subset_message(min(strange))}")
+    unknown = [name for name in names if name not in SUBSETS]
+    if unknown:
+        raise InputError(f"{label}: {_unknown_subset_message(min(unknown))}")
     return _make_split({name: np.flatnonzero(column.codes == k) for k, name in enumerate(names)})
 
 
@@ -322,7 +322,7 @@ def _random_split(
             )
     subset_codes = np.zeros(rows, np.intp)
     remaining = np.arange(rows)
-    for number, count in ((2, counts[1]), (1, counts[0])):
+    for subset_code, count in ((2, counts[1]), (1, counts[0])):
         if not count:
             continue
         remaining_classes = None if classes is None else classes[remaining]
@@ -332,7 +332,7 @@ def _random_split(
             )
         except ValueError as error:
             raise InputError(f"rows cannot be split: {error}") from None
-        subset_codes[held_out] = number
+        subset_codes[held_out] = subset_code
     return _codes_to_split(
         subset_codes, "at random" if classes is None else "at random within classes"
     )
@@ -342,37 +342,39 @@ def _group_split(
     group: Any, classes: Indices | None, proportions: tuple[float, ...], seed: int
 ) -> Split:
     codes = encode_labels(group, "group").codes.astype(np.intp)
-    number = int(codes.max()) + 1
+    n_groups = int(codes.max()) + 1
     used_subsets = [k for k, proportion in enumerate(proportions) if proportion]
     labels = np.zeros(len(codes), np.intp) if classes is None else classes
-    counts = class_counts(labels, codes, number)
-    of_group = assign_groups(
+    counts = class_counts(labels, codes, n_groups)
+    group_subsets = assign_groups(
         counts, [proportions[k] for k in used_subsets], np.random.RandomState(seed)
     )
-    even = "" if classes is None else ", classes spread as evenly as these allow"
-    return _codes_to_split(np.asarray(used_subsets)[of_group][codes], f"in whole groups{even}")
+    suffix = "" if classes is None else ", classes spread as evenly as these allow"
+    return _codes_to_split(
+        np.asarray(used_subsets)[group_subsets][codes], f"in whole groups{suffix}"
+    )
 
 
 def _time_split(time: Any, group: Any, proportions: tuple[float, ...]) -> Split:
     """Split by time, the latest rows last; raise InputError if a cut divides a group."""
-    moment = time_ranks(time)
-    if moment.max() == 0:
+    ranks = time_ranks(time)
+    if ranks.max() == 0:
         raise InputError("time: all rows have the same time, expected several times")
     stops = np.cumsum([0.0, *proportions])[1:-1]
-    cumulative = np.cumsum(np.bincount(moment)) / len(moment)
+    cumulative = np.cumsum(np.bincount(ranks)) / len(ranks)
     # A time goes to the subset in which the middle of its rows falls.
-    middle = cumulative - np.bincount(moment) / len(moment) / 2
-    of_time = np.searchsorted(stops, middle, side="right")
-    subset_codes = of_time[moment]
+    middle = cumulative - np.bincount(ranks) / len(ranks) / 2
+    time_subsets = np.searchsorted(stops, middle, side="right")
+    subset_codes = time_subsets[ranks]
     description = "the latest rows tested"
     if group is not None:
         codes = encode_labels(group, "group").codes
-        across = int(
+        n_divided = int(
             sum(len(np.unique(subset_codes[codes == k])) > 1 for k in range(int(codes.max()) + 1))
         )
-        if across:
+        if n_divided:
             raise InputError(
-                f"group: {across} groups have rows on both sides of a cut in time; omit group= "
+                f"group: {n_divided} groups have rows on both sides of a cut in time; omit group= "
                 "or time="
             )
     return _codes_to_split(subset_codes, description)

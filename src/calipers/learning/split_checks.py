@@ -76,9 +76,9 @@ class SplitCheck:
         }
 
     def __str__(self) -> str:
-        looked = f"Checked: {', '.join(self.checked)}."
+        checked_line = f"Checked: {', '.join(self.checked)}."
         lines = [f"{finding.severity}: {finding.message}" for finding in self.findings]
-        return "\n".join([*(lines or ["No problem was found."]), looked, *self.notes])
+        return "\n".join([*(lines or ["No problem was found."]), checked_line, *self.notes])
 
     __repr__ = __str__
 
@@ -166,28 +166,28 @@ def check_split(
     for name, values in arrays_by_name.items():
         if values is not None:
             check_length(values, columns.rows, name, "X has")
-    scoring = (
+    scorer = (
         None
         if y is None
         else ModelScorer.from_data(columns, arrays_by_name["y"], X, estimator, task, seed)
     )
-    target = None if scoring is None else scoring.target
+    target = None if scorer is None else scorer.target
     split_data = SplitData(
-        columns, row_split, scoring, target, arrays_by_name["group"], arrays_by_name["time"], seed
+        columns, row_split, scorer, target, arrays_by_name["group"], arrays_by_name["time"], seed
     )
-    looks: dict[str, Callable[[SplitData], Iterator[SplitFault]]] = {"copies": copies}
+    checks: dict[str, Callable[[SplitData], Iterator[SplitFault]]] = {"copies": copies}
     if group is not None:
-        looks["shared-groups"] = shared_groups
+        checks["shared-groups"] = shared_groups
     if time is not None:
-        looks["time-order"] = future_rows
-    if scoring is not None:
-        looks |= {"gives-away": target_leakage, "row-numbers": row_index_leakage}
-    looks["shift"] = distribution_shift
-    faults = [(kind, fault) for kind, look in looks.items() for fault in look(split_data)]
+        checks["time-order"] = future_rows
+    if scorer is not None:
+        checks |= {"gives-away": target_leakage, "row-numbers": row_index_leakage}
+    checks["shift"] = distribution_shift
+    faults = [(kind, fault) for kind, look in checks.items() for fault in look(split_data)]
     faults.sort(key=lambda pair: ("warning", "caution", "information").index(pair[1].severity))
-    notes = [] if scoring is not None else ["No model was scored, since y= was not given."]
+    notes = [] if scorer is not None else ["No model was scored, since y= was not given."]
     return SplitCheck(
-        tuple(looks),
+        tuple(checks),
         tuple(_finding(kind, fault) for kind, fault in faults),
         tuple(notes),
         {kind: fault.examples for kind, fault in faults},
@@ -195,7 +195,7 @@ def check_split(
 
 
 def _finding(kind: str, fault: SplitFault) -> Finding:
-    valued = {n: v for n, v in fault.numbers.items() if isinstance(v, IntervalNumber)}
+    interval_numbers = {n: v for n, v in fault.numbers.items() if isinstance(v, IntervalNumber)}
     return Finding(
         kind=kind,
         message=fault.sentence,
@@ -205,7 +205,9 @@ def _finding(kind: str, fault: SplitFault) -> Finding:
             n: float(v.value if isinstance(v, IntervalNumber) else v)
             for n, v in fault.numbers.items()
         },
-        intervals={n: (v.low, v.high) for n, v in valued.items() if not math.isnan(v.low)},
+        intervals={
+            n: (v.low, v.high) for n, v in interval_numbers.items() if not math.isnan(v.low)
+        },
     )
 
 
@@ -282,15 +284,15 @@ def to_python(value: Any) -> Any:
 
 def copies(data: SplitData) -> Iterator[SplitFault]:
     """Find test rows that are duplicates of training rows."""
-    rows = data.columns.same_rows(data.target)
+    row_codes = data.columns.same_rows(data.target)
     # Features with few values produce duplicates by chance.
-    if len(np.unique(rows[data.train])) < len(data.train) / 2:
+    if len(np.unique(row_codes[data.train])) < len(data.train) / 2:
         return
-    copied = np.isin(rows[data.test], rows[data.train])
-    count = int(copied.sum())
+    duplicate_mask = np.isin(row_codes[data.test], row_codes[data.train])
+    count = int(duplicate_mask.sum())
     if count < max(_MIN_COPIES, _MIN_COPIED_PROPORTION * len(data.test)):
         return
-    copied_rows = data.test[copied]
+    copied_rows = data.test[duplicate_mask]
     same = "features and target" if data.target is not None else "features"
     sentence = (
         f"{count:,} of {len(data.test):,} test rows ({count / len(data.test):.1%}) duplicate "
@@ -300,7 +302,7 @@ def copies(data: SplitData) -> Iterator[SplitFault]:
     if data.scoring is not None and count < len(data.test):
         full_score, distinct_score = (
             data.scoring.on(data.train, data.test),
-            data.scoring.on(data.train, data.test[~copied]),
+            data.scoring.on(data.train, data.test[~duplicate_mask]),
         )
         numbers |= {
             f"{data.scoring.name} with": full_score,
@@ -316,16 +318,16 @@ def copies(data: SplitData) -> Iterator[SplitFault]:
 def shared_groups(data: SplitData) -> Iterator[SplitFault]:
     """Find groups with rows in both subsets; score a split that keeps groups together."""
     groups = encode_labels(data.group, "group")
-    shared = np.intersect1d(groups.codes[data.train], groups.codes[data.test])
-    if not len(shared):
+    shared_codes = np.intersect1d(groups.codes[data.train], groups.codes[data.test])
+    if not len(shared_codes):
         return
-    names = [groups.names[k] for k in shared]
-    rows = int(np.isin(groups.codes[data.test], shared).sum())
+    names = [groups.names[k] for k in shared_codes]
+    n_rows = int(np.isin(groups.codes[data.test], shared_codes).sum())
     sentence = (
-        f"{len(shared):,} of {len(groups.names):,} groups have rows in both subsets "
-        f"({_format_values(names)}), including {rows:,} of {len(data.test):,} test rows."
+        f"{len(shared_codes):,} of {len(groups.names):,} groups have rows in both subsets "
+        f"({_format_values(names)}), including {n_rows:,} of {len(data.test):,} test rows."
     )
-    numbers: dict[str, float | IntervalNumber] = {"groups": len(shared), "rows": rows}
+    numbers: dict[str, float | IntervalNumber] = {"groups": len(shared_codes), "rows": n_rows}
     if data.scoring is not None and len(groups.names) > 1:
         used = np.sort(np.concatenate([data.train, data.test]))
         grouped_split = split(
@@ -351,20 +353,22 @@ def shared_groups(data: SplitData) -> Iterator[SplitFault]:
 
 def future_rows(data: SplitData) -> Iterator[SplitFault]:
     """Find training rows that are not earlier than the test rows; score a split by time."""
-    moment = time_ranks(data.time)
-    late = data.train[moment[data.train] >= moment[data.test].min()]
-    if not len(late):
+    ranks = time_ranks(data.time)
+    late_rows = data.train[ranks[data.train] >= ranks[data.test].min()]
+    if not len(late_rows):
         return
     sentence = (
-        f"{len(late):,} of {len(data.train):,} training rows are not earlier than the first test "
-        f"row ({data.time[data.test[moment[data.test].argmin()]]}): rows {_format_values(late)}."
+        f"{len(late_rows):,} of {len(data.train):,} training rows are not earlier than the first "
+        "test "
+        f"row ({data.time[data.test[ranks[data.test].argmin()]]}): rows "
+        f"{_format_values(late_rows)}."
     )
-    numbers: dict[str, float | IntervalNumber] = {"rows": len(late)}
+    numbers: dict[str, float | IntervalNumber] = {"rows": len(late_rows)}
     if data.scoring is not None:
         used = np.sort(np.concatenate([data.train, data.test]))
-        forward = split(len(used), test=len(data.test) / len(used), time=data.time[used])
+        time_split = split(len(used), test=len(data.test) / len(used), time=data.time[used])
         current_score = data.scoring.on(data.train, data.test)
-        forward_score = data.scoring.on(used[forward.train], used[forward.test])
+        forward_score = data.scoring.on(used[time_split.train], used[time_split.test])
         numbers |= {
             f"{data.scoring.name} with": current_score,
             f"{data.scoring.name} without": forward_score,
@@ -374,7 +378,7 @@ def future_rows(data: SplitData) -> Iterator[SplitFault]:
             "rows are the test set."
         )
     sentence += " Split by time (time=)."
-    yield SplitFault(sentence, "warning", numbers, tuple(late[:_MAX_EXAMPLES].tolist()))
+    yield SplitFault(sentence, "warning", numbers, tuple(late_rows[:_MAX_EXAMPLES].tolist()))
 
 
 # -------------------------------------------------------------------------------------- features
@@ -445,30 +449,39 @@ def distribution_shift(data: SplitData) -> Iterator[SplitFault]:
     from calipers.inference.multiplicity import holm
 
     train, test = (_one_a_group(rows, data.group) for rows in (data.train, data.test))
-    columns = list(data.columns.compared(train, test))
+    shifts = list(data.columns.compared(train, test))
     names = list(data.columns.names)
     if data.target is not None:
-        columns += list(
+        shifts += list(
             FeatureColumns.from_table(np.asarray(data.target)[:, None]).compared(train, test)
         )
         names.append("the target")
-    p = holm(np.array([shift.p for shift in columns]))
-    differ = [k for k in np.argsort(p, kind="stable") if p[k] < _SURE]
+    p = holm(np.array([shift.p for shift in shifts]))
+    shifted_indices = [k for k in np.argsort(p, kind="stable") if p[k] < _SURE]
     auc = _separability(data, train, test)
-    if not differ and not (auc is not None and auc.low > 0.5):
+    if not shifted_indices and not (auc is not None and auc.low > 0.5):
         return
     unit = "groups" if data.group is not None else "rows"
     auc_sentence = ""
-    numbers: dict[str, float | IntervalNumber] = {"columns": len(differ)}
+    numbers: dict[str, float | IntervalNumber] = {"columns": len(shifted_indices)}
     if auc is not None:
         numbers["AUC"] = auc
         auc_sentence = f" A classifier distinguishes them with an AUC of {auc}."
-    listed = ", ".join(f"{names[k]} ({columns[k].description})" for k in differ[:_MAX_EXAMPLES])
-    suffix = f" and {len(differ) - _MAX_EXAMPLES} more" if len(differ) > _MAX_EXAMPLES else ""
-    which = f"in {listed}{suffix}" if differ else "in several columns jointly"
+    columns_text = ", ".join(
+        f"{names[k]} ({shifts[k].description})" for k in shifted_indices[:_MAX_EXAMPLES]
+    )
+    suffix = (
+        f" and {len(shifted_indices) - _MAX_EXAMPLES} more"
+        if len(shifted_indices) > _MAX_EXAMPLES
+        else ""
+    )
+    difference_text = (
+        f"in {columns_text}{suffix}" if shifted_indices else "in several columns jointly"
+    )
     sentence = (
         f"The {len(test):,} test {unit} and the {len(train):,} training {unit} differ "
-        f"significantly {which}.{auc_sentence} The score applies to rows like the test rows."
+        f"significantly {difference_text}.{auc_sentence} The score applies to rows like the test "
+        "rows."
     )
     if data.scoring is not None:
         test_score, held_out_score = (
@@ -483,7 +496,9 @@ def distribution_shift(data: SplitData) -> Iterator[SplitFault]:
             f" {data.scoring.display_name} is {test_score}, and {held_out_score} on rows held out "
             "of the training set."
         )
-    yield SplitFault(sentence, "caution", numbers, tuple(names[k] for k in differ[:_MAX_EXAMPLES]))
+    yield SplitFault(
+        sentence, "caution", numbers, tuple(names[k] for k in shifted_indices[:_MAX_EXAMPLES])
+    )
 
 
 def _one_a_group(rows: Indices, group: Any) -> Indices:
@@ -501,19 +516,25 @@ def _separability(data: SplitData, train: Indices, test: Indices) -> IntervalNum
     if min(len(train), len(test)) < 40:
         return None
     rows = np.concatenate([train, test])
-    tested = np.repeat([False, True], [len(train), len(test)])
-    learned = split(len(rows), test=0.5, stratify=tested, seed=data.seed)
+    is_test_row = np.repeat([False, True], [len(train), len(test)])
+    subset_split = split(len(rows), test=0.5, stratify=is_test_row, seed=data.seed)
     model = default_model(len(rows), data.seed, classes=True)
-    job = FitJob(model, learned.train, (learned.test,), name="the classifier of the subsets")
+    job = FitJob(
+        model, subset_split.train, (subset_split.test,), name="the classifier of the subsets"
+    )
     fit: FitResult[Any] | None = fit_all(
-        [job], TrainingData(data.columns.numbers[rows], tested), _positive_probability
+        [job], TrainingData(data.columns.numbers[rows], is_test_row), _positive_probability
     ).all[0]
     assert fit is not None
     (scores,) = fit.predictions
     evaluation = classification(
-        tested[learned.test], score=scores, positive=True, measures="AUC", level=1 - _SURE,
+        is_test_row[subset_split.test],
+        score=scores,
+        positive=True,
+        measures="AUC",
+        level=1 - _SURE,
         curves=False,
-    )  # fmt: skip
+    )
     return IntervalNumber.from_estimate(evaluation["AUC"])
 
 
@@ -550,9 +571,9 @@ class ModelScorer:
         """Return the scorer of a given estimator, or of the default model."""
         if task not in (None, "classification", "regression"):
             raise InputError(f"task is {task!r}, expected 'classification' or 'regression'")
-        absent = missing_mask(target, "y")
-        if absent.any():
-            raise report_missing("y", np.flatnonzero(absent), len(absent))
+        missing = missing_mask(target, "y")
+        if missing.any():
+            raise report_missing("y", np.flatnonzero(missing), len(missing))
         classes = _is_classes(target) if task is None else task == "classification"
         y = encode_labels(target, "y").codes.astype(np.intp) if classes else to_numbers(target, "y")
         has_estimator = estimator is not None
@@ -579,9 +600,9 @@ class ModelScorer:
         predictions, truth = self._predict(train, test, excluded), self.target[test]
         options: dict[str, Any] = {"measures": self.name, "curves": False, "seed": self.seed}
         if self.classes:  # right or wrong, also where the rows tested have one class alone
-            right = (predictions == truth).astype(np.intp)
+            correct = (predictions == truth).astype(np.intp)
             evaluation = classification(
-                np.ones_like(right), right, labels=[0, 1], positive=1, **options
+                np.ones_like(correct), correct, labels=[0, 1], positive=1, **options
             )
             return IntervalNumber.from_estimate(evaluation[self.name])
         return IntervalNumber.from_estimate(regression(truth, predictions, **options)[self.name])

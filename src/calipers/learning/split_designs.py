@@ -106,7 +106,7 @@ class SplitDesign:
         A new repetition begins where a row is tested again.
         """
         folds: list[TrainTestIndices] = []
-        visited: set[int] = set()
+        tested_before: set[int] = set()
         for train, test in pairs:
             test_rows = test
             if not len(test_rows) or not len(train):
@@ -116,8 +116,8 @@ class SplitDesign:
                 )
             last = folds[-1] if folds else TrainTestIndices(test_rows, test_rows, 0, -1)
             tested = set(test_rows.tolist())
-            is_repeat = not visited.isdisjoint(tested)
-            visited = tested if is_repeat else visited | tested
+            is_repeat = not tested_before.isdisjoint(tested)
+            tested_before = tested if is_repeat else tested_before | tested
             position = (last.repetition + 1, 0) if is_repeat else (last.repetition, last.fold + 1)
             folds.append(TrainTestIndices(train, test_rows, *position))
         if not folds:
@@ -169,8 +169,8 @@ def make_design(
     if folds is None:
         folds = defaults[0]
     if repeats is None:
-        one_order = constraints.time is not None or not isinstance(folds, int | np.integer)
-        repeats = 1 if one_order else defaults[1]
+        has_fixed_order = constraints.time is not None or not isinstance(folds, int | np.integer)
+        repeats = 1 if has_fixed_order else defaults[1]
     design = _make_design(folds, repeats, constraints, features, stratify=stratify, seed=seed)
     if design.is_single_split:
         train, test = (f"{int(size):,}" for size in design.sizes)
@@ -255,19 +255,19 @@ def _shared_group_notes(split: Split, constraints: RowConstraints) -> list[str]:
     shared = {group_code for a, b in combinations(group_sets, 2) for group_code in a & b}
     if not shared:
         return []
-    number = f"{len(shared):,} groups have" if len(shared) > 1 else "One group has"
-    return [f"{number} rows in more than one subset of the split; check_split reports the effect."]
+    subject = f"{len(shared):,} groups have" if len(shared) > 1 else "One group has"
+    return [f"{subject} rows in more than one subset of the split; check_split reports the effect."]
 
 
 def _time_order_notes(split: Split, constraints: RowConstraints, on: str) -> list[str]:
     """Return a note if training rows are not earlier than the measured rows."""
     if constraints.time is None:
         return []
-    moment = time_ranks(constraints.times)
-    later = int((moment[split.train] >= moment[split.subsets[on]].min()).sum())
-    if not later:
+    ranks = time_ranks(constraints.times)
+    n_later = int((ranks[split.train] >= ranks[split.subsets[on]].min()).sum())
+    if not n_later:
         return []
-    return [f"{later:,} training rows are not earlier than the first row measured."]
+    return [f"{n_later:,} training rows are not earlier than the first row measured."]
 
 
 def _check_pair(pair: Any, rows: int, split_number: int) -> tuple[Indices, Indices]:
@@ -305,9 +305,13 @@ def _choose_splitter(
     if constraints.time is not None:
         return _forward_splits(folds, repeats, constraints, stratify=stratify)
     leave_one_out = folds == constraints.rows
-    spread = constraints.classes if stratify is None else stratify
-    spread = spread and not leave_one_out
-    target = constraints.target if constraints.classes or not spread else strata(constraints.target)
+    is_stratified = constraints.classes if stratify is None else stratify
+    is_stratified = is_stratified and not leave_one_out
+    target = (
+        constraints.target
+        if constraints.classes or not is_stratified
+        else strata(constraints.target)
+    )
     is_repeated = repeats > 1
     split_options = {"n_repeats": repeats} if is_repeated else {"shuffle": True}
     group = constraints.group
@@ -316,17 +320,17 @@ def _choose_splitter(
             (True, True): has.RepeatedStratifiedKFold, (True, False): has.RepeatedKFold,
             (False, True): has.StratifiedKFold, (False, False): has.KFold,
         }  # fmt: skip
-        cv = kinds[is_repeated, spread](n_splits=folds, random_state=seed, **split_options)
+        cv = kinds[is_repeated, is_stratified](n_splits=folds, random_state=seed, **split_options)
     elif is_repeated:
-        splitter_class = RepeatedStratifiedGroupKFold if spread else RepeatedGroupKFold
+        splitter_class = RepeatedStratifiedGroupKFold if is_stratified else RepeatedGroupKFold
         cv = splitter_class(folds, n_repeats=repeats, random_state=seed)
-    elif spread:
+    elif is_stratified:
         cv = has.StratifiedGroupKFold(n_splits=folds, random_state=seed, **split_options)
     else:  # unshuffled, folds are as equal in size as groups allow
         cv = has.GroupKFold(n_splits=folds)
     pairs, notes = _collect_splits(lambda: cv.split(np.zeros(constraints.rows), target, group))
     words = [
-        *(["stratified"] if spread else []),
+        *(["stratified"] if is_stratified else []),
         *(["grouped"] if group is not None else []),
         "leave-one-out" if leave_one_out else f"{folds}-fold",
     ]
@@ -357,14 +361,14 @@ def _forward_splits(
     group = None if constraints.group is None else np.asarray(constraints.group)[order]
     cv: Any = TimeSeriesSplit(folds) if group is None else GroupTimeSeriesSplit(folds)
     pairs, notes = _collect_splits(lambda: cv.split(order, groups=group))
-    forward_pairs, dropped = [], 0
+    forward_pairs, n_dropped = [], 0
     for train, test in ((order[a], order[b]) for a, b in pairs):
-        before = train[time[train] < time[test].min()]
-        dropped += len(train) - len(before)
-        forward_pairs.append((before, test))
-    if dropped:
+        earlier_rows = train[time[train] < time[test].min()]
+        n_dropped += len(train) - len(earlier_rows)
+        forward_pairs.append((earlier_rows, test))
+    if n_dropped:
         reason = "as its time is that of the first row tested"
-        notes += (f"{dropped:,} times a row was not trained on, {reason}.",)
+        notes += (f"{n_dropped:,} times a row was not trained on, {reason}.",)
     grouped = "" if group is None else "grouped "
     return SplitDesign.from_pairs(
         forward_pairs, f"{grouped}cross-validation forward in time, {folds} splits", notes
@@ -389,8 +393,8 @@ def design_from_columns(fold: Any, repetition: Any, rows: int, train: float | No
     Each prediction was made by a model trained on the other folds of its repetition, or on
     ``train`` rows.
     """
-    codes = encode_labels(fold, "fold")
-    check_length(codes.codes, rows, "fold")
+    fold_labels = encode_labels(fold, "fold")
+    check_length(fold_labels.codes, rows, "fold")
     repetition_labels = None if repetition is None else encode_labels(repetition, "repetition")
     if repetition_labels is not None:
         check_length(repetition_labels.codes, rows, "repetition")
@@ -399,37 +403,40 @@ def design_from_columns(fold: Any, repetition: Any, rows: int, train: float | No
     )
     all_folds: list[TrainTestIndices] = []
     all_rows = np.arange(rows)
-    for number in np.unique(repetition_codes):
-        repetition_rows = all_rows[repetition_codes == number]
-        folds = np.unique(codes.codes[repetition_rows])
+    for repetition_code in np.unique(repetition_codes):
+        repetition_rows = all_rows[repetition_codes == repetition_code]
+        folds = np.unique(fold_labels.codes[repetition_rows])
         if len(folds) < 2 and train is None:
             raise InputError(
-                f"fold: there is one, {codes.names[folds[0]]!r}, expected two or more; or give "
+                f"fold: there is one, {fold_labels.names[folds[0]]!r}, expected two or more; or "
+                "give "
                 "train=, the number of rows that models were trained on"
             )
-        for fold_index, name in enumerate(folds):
-            tested = codes.codes[repetition_rows] == name
-            fold_name = codes.names[name]
+        for fold_index, fold_code in enumerate(folds):
+            tested = fold_labels.codes[repetition_rows] == fold_code
+            fold_name = fold_labels.names[fold_code]
             all_folds.append(
                 TrainTestIndices(
                     repetition_rows[~tested],
                     repetition_rows[tested],
-                    int(number),
+                    int(repetition_code),
                     fold_index,
                     fold_name,
                 )
             )
     repetitions = all_folds[-1].repetition + 1
     count = len(all_folds) // repetitions
-    times = f", {repetitions} times" if repetitions > 1 else ""
+    suffix = f", {repetitions} times" if repetitions > 1 else ""
     test = float(sum(len(each_fold.test) for each_fold in all_folds))
     if train is not None and not train > 0:
         raise InputError(f"train is {train}, expected a number of rows above 0")
-    trained = (
+    n_trained = (
         sum(len(each_fold.train) for each_fold in all_folds)
         if train is None
         else train * len(all_folds)
     )
     return SplitDesign(
-        tuple(all_folds), f"{count}-fold cross-validation{times}, as given", (float(trained), test)
+        tuple(all_folds),
+        f"{count}-fold cross-validation{suffix}, as given",
+        (float(n_trained), test),
     )

@@ -191,22 +191,24 @@ class GroupTimeSeriesSplit(_Splitter):
         """Yield the indices of training and test rows, forward in time."""
         codes, first = _groups(groups)
         n_groups = len(first)
-        size = n_groups // (self.n_splits + 1) if self.test_size is None else self.test_size
-        start = n_groups - self.n_splits * size
-        if size < 1 or start - self.gap < 1:
+        n_test_groups = (
+            n_groups // (self.n_splits + 1) if self.test_size is None else self.test_size
+        )
+        start = n_groups - self.n_splits * n_test_groups
+        if n_test_groups < 1 or start - self.gap < 1:
             raise InputError(
                 f"there are {n_groups} groups, too few for {self.n_splits} splits forward in time"
             )
         group_ranks = np.empty(n_groups, np.intp)
         group_ranks[np.argsort(first, kind="stable")] = np.arange(n_groups)
-        of_row = group_ranks[codes]
-        for begin in range(start, n_groups, size):
-            tested = (of_row >= begin) & (of_row < begin + size)
+        row_ranks = group_ranks[codes]
+        for begin in range(start, n_groups, n_test_groups):
+            test_mask = (row_ranks >= begin) & (row_ranks < begin + n_test_groups)
             end = begin - self.gap
             first_group = 0 if self.max_train_size is None else max(0, end - self.max_train_size)
-            trained = (of_row >= first_group) & (of_row < end)
-            trained[int(np.argmax(tested)) :] = False
-            yield np.flatnonzero(trained), np.flatnonzero(tested)
+            train_mask = (row_ranks >= first_group) & (row_ranks < end)
+            train_mask[int(np.argmax(test_mask)) :] = False
+            yield np.flatnonzero(train_mask), np.flatnonzero(test_mask)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of splits."""
@@ -256,8 +258,10 @@ class StratifiedGroupShuffleSplit(_Splitter):
         counts = class_counts(y, codes, len(first))
         random = _make_rng(self.random_state)
         for _ in range(self.n_splits):
-            tested = assign_groups(counts, (1 - self.test_size, self.test_size), random)[codes] == 1
-            yield np.flatnonzero(~tested), np.flatnonzero(tested)
+            test_mask = (
+                assign_groups(counts, (1 - self.test_size, self.test_size), random)[codes] == 1
+            )
+            yield np.flatnonzero(~test_mask), np.flatnonzero(test_mask)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of splits."""
@@ -321,17 +325,20 @@ def _assign_in_order(
     order: Indices, class_proportions: FloatArray, target_proportions: FloatArray
 ) -> tuple[float, Indices]:
     """Assign groups in this order; return the sum of squares and the subset of each group."""
-    lacking = target_proportions[:, None] * np.ones(class_proportions.shape[1])
-    out, empty = np.empty(len(order), np.intp), np.ones(len(target_proportions), np.bool_)
+    deficits = target_proportions[:, None] * np.ones(class_proportions.shape[1])
+    group_subsets, empty_mask = (
+        np.empty(len(order), np.intp),
+        np.ones(len(target_proportions), np.bool_),
+    )
     for n_remaining, group in zip(range(len(order), 0, -1), order, strict=True):
         # What the sum of squares grows by, where this subset takes the group.
-        growth = ((lacking - class_proportions[group]) ** 2 - lacking**2).sum(axis=1)
-        if empty.sum() == n_remaining:
-            growth[~empty] = math.inf
-        out[group] = subset = int(np.argmin(growth))
-        lacking[subset] -= class_proportions[group]
-        empty[subset] = False
-    return float((lacking**2).sum()), out
+        growth = ((deficits - class_proportions[group]) ** 2 - deficits**2).sum(axis=1)
+        if empty_mask.sum() == n_remaining:
+            growth[~empty_mask] = math.inf
+        group_subsets[group] = subset = int(np.argmin(growth))
+        deficits[subset] -= class_proportions[group]
+        empty_mask[subset] = False
+    return float((deficits**2).sum()), group_subsets
 
 
 def strata(y: Any, n_bins: int = 10, min_rows: int = 10) -> Indices:

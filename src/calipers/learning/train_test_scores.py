@@ -110,33 +110,35 @@ class ScoringTask:
         if isinstance(estimator, Mapping):
             raise InputError("estimator is a dict, expected one estimator")
         check_level(level)
-        classes = is_classification(check_named_estimators(estimator))
+        is_classifier = is_classification(check_named_estimators(estimator))
         if X is None or y is None:
             raise InputError("features and a truth are missing: give (estimator, X, y)")
-        target = checked_target(X, y, classes=classes)
+        target = checked_target(X, y, classes=is_classifier)
         weights = RowRepeats(len(target)).weights(weight)
         groups = None if group is None else encode_labels(group, "group").codes
         if groups is not None:
             check_length(groups, len(target), "group")
         material = TrainingData(X, target, weights)
-        name = parse_measure(
-            measure or DEFAULT_MEASURES[classes], "classification" if classes else "regression"
+        parsed_measure = parse_measure(
+            measure or DEFAULT_MEASURES[is_classifier],
+            "classification" if is_classifier else "regression",
         )
         constraints = RowConstraints(
-            len(target), target, classes, groups, checked_time(time, len(target))
+            len(target), target, is_classifier, groups, checked_time(time, len(target))
         )
-        if threshold is not None and not classes:
+        if threshold is not None and not is_classifier:
             raise InputError("threshold= requires two classes; the estimator predicts numbers")
-        if threshold is not None and name.definition.reads != "labels":
+        if threshold is not None and parsed_measure.definition.reads != "labels":
             raise InputError(
-                f"threshold= makes labels, and {name} reads {name.definition.reads}: name a "
+                f"threshold= makes labels, and {parsed_measure} reads "
+                f"{parsed_measure.definition.reads}: name a "
                 "measure of labels, such as F1"
             )
         tuning = ThresholdTuning.from_arguments(
             threshold, target, positive, inner, stratify=stratify, seed=seed
         )
-        chooses = inner_chooses or (tuning is not None and tuning.has_rule)
-        if inner is not None and not chooses:
+        uses_inner_folds = inner_chooses or (tuning is not None and tuning.has_rule)
+        if inner is not None and not uses_inner_folds:
             raise InputError(INNER_ALONE)
         if split is None:
             design = make_design(
@@ -144,16 +146,19 @@ class ScoringTask:
             )
         else:
             row_split = to_split(split, len(target))
-            measured = next((name for name in on if name in row_split.subsets), on[0])
+            measured = next(
+                (parsed_measure for parsed_measure in on if parsed_measure in row_split.subsets),
+                on[0],
+            )
             others = {"cv": folds, "n_repeats": repeats}
-            if not chooses or (inner_chooses and len(row_split.validation)):
+            if not uses_inner_folds or (inner_chooses and len(row_split.validation)):
                 others["stratify"] = stratify
             design = single_split_design(row_split, measured, constraints, others)
         return cls(
             estimator,
             material,
             constraints,
-            make_scorer(name, positive),
+            make_scorer(parsed_measure, positive),
             design,
             level,
             seed,
@@ -204,24 +209,24 @@ class ScoringTask:
         all_jobs = [
             item for job, inner in zip(jobs, inner_jobs, strict=True) for item in (job, *inner)
         ]
-        ask = self.scorer.get_predictions if tuning is None else predict_classifier
+        predict = self.scorer.get_predictions if tuning is None else predict_classifier
         fits: FitResults[Any] = fit_all(
-            all_jobs, self.material, ask, seed=self.seed, n_jobs=n_jobs, label="fitting model"
+            all_jobs, self.material, predict, seed=self.seed, n_jobs=n_jobs, label="fitting model"
         )
         stops = np.cumsum([1 + len(inner) for inner in inner_jobs])
-        done = int(np.searchsorted(stops, fits.done, side="right")) // each
+        n_finished = int(np.searchsorted(stops, fits.done, side="right")) // each
         task, notes = self, []
         if fits.interrupted:
-            if done < min(2, len(self.design.folds)):
+            if n_finished < min(2, len(self.design.folds)):
                 raise KeyboardInterrupt
-            progress = f"{done} of {len(self.design.folds)} splits"
+            progress = f"{n_finished} of {len(self.design.folds)} splits"
             notes.append(f"Interrupted: these numbers are of {progress}, which were finished.")
             warnings.warn(f"{verb} was interrupted after {progress}", stacklevel=4)
-            task = replace(self, design=replace(self.design, folds=self.design.folds[:done]))
-        tables = np.full((len(jobs[0].eval_parts), done * each), math.nan)
+            task = replace(self, design=replace(self.design, folds=self.design.folds[:n_finished]))
+        tables = np.full((len(jobs[0].eval_parts), n_finished * each), math.nan)
         predictions: list[list[Any]] = []
         choices: list[tuple[ThresholdChoice, list[ScoredRows]]] = []
-        for index, (job, end) in enumerate(zip(jobs[: done * each], stops, strict=False)):
+        for index, (job, end) in enumerate(zip(jobs[: n_finished * each], stops, strict=False)):
             job_fits = [
                 fit for fit in fits.all[end - 1 - len(inner_jobs[index]) : end] if fit is not None
             ]
@@ -234,12 +239,14 @@ class ScoringTask:
                 ]
                 choices.append((choice, rows))
             predictions.append(part_predictions)
-            for which, (rows_of_part, item) in enumerate(
+            for subset_index, (subset_rows, item) in enumerate(
                 zip(job.eval_parts, part_predictions, strict=True)
             ):
-                tables[which, index] = self._value(rows_of_part, item, job.name)
-        values = tables.reshape(len(tables), done, each)
-        return ScoreArray(task, tuple(jobs[: done * each]), values, notes, predictions, choices)
+                tables[subset_index, index] = self._value(subset_rows, item, job.name)
+        values = tables.reshape(len(tables), n_finished, each)
+        return ScoreArray(
+            task, tuple(jobs[: n_finished * each]), values, notes, predictions, choices
+        )
 
     def _tuned(
         self,
@@ -255,11 +262,11 @@ class ScoringTask:
         ]
         if not inner:
             return tuning.chosen(rows[0], job.name), rows
-        within = [
+        inner_rows = [
             tuning.scored(fit.predictions[0], *self._of_rows(item.eval_parts[0]), item.name)
             for fit, item in zip(fits[1:], inner, strict=True)
         ]
-        return tuning.chosen(concat_rows(within), job.name), rows
+        return tuning.chosen(concat_rows(inner_rows), job.name), rows
 
     def _of_rows(self, rows: Indices) -> tuple[Any, Any]:
         """Return the truth and the weight of rows."""
@@ -425,9 +432,9 @@ def checked_target(X: Any, y: Any, prefix: str = "", *, classes: bool) -> npt.ND
         target = to_numbers(target, f"{prefix}y")
     n = None if isinstance(X, Mapping) else n_rows(X)
     if n != len(target):
-        has = format_value(X) if n is None else f"{n:,} rows"
+        features = format_value(X) if n is None else f"{n:,} rows"
         raise InputError(
-            f"{prefix}X: {has}, expected a table of {len(target):,} rows, as many as y has"
+            f"{prefix}X: {features}, expected a table of {len(target):,} rows, as many as y has"
         )
     if not len(target):
         raise InputError(f"{prefix}y: there are no rows")
@@ -454,8 +461,8 @@ def format_values(values: Sequence[Any], parameter: str) -> list[str]:
     if len(set(names)) < len(names):
         names = [shown_value(value) for value in values]
     if len(names) < 2 or len(set(names)) < len(names):
-        twice = next((name for name in names if names.count(name) > 1), None)
-        problem = "one value" if twice is None else f"{twice!r} twice"
+        repeated = next((name for name in names if names.count(name) > 1), None)
+        problem = "one value" if repeated is None else f"{repeated!r} twice"
         raise InputError(
             f"values of {parameter}: there is {problem}, expected two or more, each once"
         )
@@ -520,9 +527,9 @@ class RowPredictions:
 
     def _evaluated(self, names: list[str]) -> Evaluation:
         """Evaluate some models on these rows."""
-        kind = _COLUMNS.get(self.scorer.measure.definition.reads or "", "predicted")
+        argument = _COLUMNS.get(self.scorer.measure.definition.reads or "", "predicted")
         options: dict[str, Any] = {
-            kind: {name: self.predictions[name][0] for name in names},
+            argument: {name: self.predictions[name][0] for name in names},
             "measures": [self.scorer.measure], "weight": self.weight, "cluster": self.cluster,
             "time": self.time, "curves": False, "level": self.level, "n_resamples": RESAMPLES,
             "seed": self.seed,

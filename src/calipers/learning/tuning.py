@@ -265,14 +265,20 @@ class ThresholdTuning:
         """
         pairs = list(zip(choices, tested, strict=True))
         choice_values = [c.on.value(measure, c.threshold) for c in choices]
-        tuned = np.array([rows.value(measure, c.threshold) for c, rows in pairs])
+        tuned_values = np.array([rows.value(measure, c.threshold) for c, rows in pairs])
         default_values = np.array([rows.default_value(measure) for rows in tested])
         return TunedThreshold(
-            system, str(self.rule), str(measure), chosen_on, float(np.mean(choice_values)),
+            system,
+            str(self.rule),
+            str(measure),
+            chosen_on,
+            float(np.mean(choice_values)),
             float(np.mean([c.on.default_value(measure) for c in choices])),
-            float(tuned.mean()), float(default_values.mean()), gain(tuned - default_values),
+            float(tuned_values.mean()),
+            float(default_values.mean()),
+            gain(tuned_values - default_values),
             np.array([c.threshold for c in choices]),
-        )  # fmt: skip
+        )
 
 
 def _rule(text: str) -> ThresholdRule:
@@ -356,10 +362,10 @@ class ThresholdGains:
 
         If the rule uses no measure of the confusion matrix, the first one evaluated is used.
         """
-        of_counts = (
+        count_measures = (
             measure for measure in measures if measure.definition.statistic is ConfusionMatrix
         )
-        gauges = self.tuning.gauges or tuple(of_counts)[:1]
+        gauges = self.tuning.gauges or tuple(count_measures)[:1]
         return tuple(
             self._summarize_model(name, thresholds, measure)
             for name, thresholds in self.tuned.items()

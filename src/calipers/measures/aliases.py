@@ -105,8 +105,8 @@ def read_otherwise(family: str, measure: str, name: str) -> str:
     """Return a note if the name used for a measure means another quantity elsewhere."""
     stem = _NUMBERED.sub("", name)
     for spelled, note in READ_OTHERWISE.get((family, measure), {}).items():
-        begins = spelled.endswith("_") and name.lower().startswith(spelled.lower())
-        if begins or stem == spelled or (spelled.islower() and stem.lower() == spelled):
+        is_prefix = spelled.endswith("_") and name.lower().startswith(spelled.lower())
+        if is_prefix or stem == spelled or (spelled.islower() and stem.lower() == spelled):
             return note
     return ""
 
@@ -128,18 +128,20 @@ def translate_name(name: str, at_suffix: str | None, values: Mapping[str, Any]) 
     >>> translate_name("F_0.5", None, {})
     ('F', None, {'beta': 0.5})
     """
-    words = name, at_suffix, dict(values)
-    for translated in (
+    parsed = name, at_suffix, dict(values)
+    for translate in (
         _mteb, _ranx, _trec_eval, _ir_measures, _lectures,
         _translate_classification, _translate_regression, _translate_former,
     ):  # fmt: skip
-        words = translated(*words)
-    return words
+        parsed = translate(*parsed)
+    return parsed
 
 
 def _mteb(name: str, at_suffix: str | None, values: Parameters) -> Words:
-    cut = re.fullmatch(r"(.+?)[-_]at[-_](\d+)", name, re.IGNORECASE)
-    return (cut[1], cut[2], values) if cut and at_suffix is None else (name, at_suffix, values)
+    match = re.fullmatch(r"(.+?)[-_]at[-_](\d+)", name, re.IGNORECASE)
+    return (
+        (match[1], match[2], values) if match and at_suffix is None else (name, at_suffix, values)
+    )
 
 
 def _ranx(name: str, at_suffix: str | None, values: Parameters) -> Words:
@@ -219,11 +221,11 @@ def _trec_eval(name: str, at_suffix: str | None, values: Parameters) -> Words:
     if name.lower() == "rbp_resid":
         return "RBP-residual", at_suffix, {**_RESIDUAL, **values}
     match = _BEHIND.fullmatch(name)
-    measure_name, meaning = _TREC_EVAL.get(match["name"].lower() if match else "", (None, None))
-    if match is None or measure_name is None or meaning is None:
+    measure_name, parse_text = _TREC_EVAL.get(match["name"].lower() if match else "", (None, None))
+    if match is None or measure_name is None or parse_text is None:
         return name, at_suffix, values
     try:
-        return measure_name, at_suffix, {**meaning(match["text"]), **values}
+        return measure_name, at_suffix, {**parse_text(match["text"]), **values}
     except ValueError:
         raise ValueError(f"trec_eval's {match['name']} takes no {match['text']}") from None
 
@@ -261,9 +263,9 @@ def _translate_classification(name: str, at_suffix: str | None, values: Paramete
         return base, at_suffix, values
     if base == "balanced-accuracy" and isinstance(values.get("adjusted"), bool):
         return "adjusted-" * values.pop("adjusted") + "balanced-accuracy", at_suffix, values
-    weighted = _KAPPA.fullmatch("quadratic-kappa" if base == "qwk" else name)
-    if weighted is not None:
-        return "kappa", at_suffix, {"weights": weighted[1].lower(), **values}
+    match = _KAPPA.fullmatch("quadratic-kappa" if base == "qwk" else name)
+    if match is not None:
+        return "kappa", at_suffix, {"weights": match[1].lower(), **values}
     return name, at_suffix, values
 
 

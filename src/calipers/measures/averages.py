@@ -63,9 +63,9 @@ def conventional_value(definition: Any, undefined: str) -> float | None:
     range, and for correlations only 0 applies.
     """
     value, (low, high) = UNDEFINED[undefined], definition.range
-    fits = bool(np.isfinite(high - low)) and (value == 0 or low == 0)
-    fits = fits and definition.reads in ("labels", "sets")
-    return value if fits or definition.task == "retrieval" else None
+    is_applicable = bool(np.isfinite(high - low)) and (value == 0 or low == 0)
+    is_applicable = is_applicable and definition.reads in ("labels", "sets")
+    return value if is_applicable or definition.task == "retrieval" else None
 
 
 #: ``labels`` or ``without``, and the classes that an average is of, or is not; or ``weights``, and
@@ -137,14 +137,16 @@ def undefined_average(measure: Any, statistic: Any) -> dict[str, Any] | None:
             "no_occurring_class": ~(weight > 0).any(axis=-1),
         }
     if isinstance(statistic, NumericMoments) and measure.average is not None:
-        masks_by_reason, varies_mask = (
+        masks_by_reason, varying_mask = (
             measure.plain.reasons(statistic).items(),
             np.asarray(statistic.of_truth > 0),
         )
         # A constant output has weight 0, unless all outputs are constant.
-        is_equal_weight = measure.average != BY_VARIANCE or ~varies_mask.any(axis=-1, keepdims=True)
+        is_equal_weight = measure.average != BY_VARIANCE or ~varying_mask.any(
+            axis=-1, keepdims=True
+        )
         return {
-            reason: (np.asarray(mask, bool) & (varies_mask | is_equal_weight)).any(axis=-1)
+            reason: (np.asarray(mask, bool) & (varying_mask | is_equal_weight)).any(axis=-1)
             for reason, mask in masks_by_reason
         }
     return None
@@ -159,20 +161,24 @@ def _class_values(measure: Any, matrix: ConfusionMatrix) -> tuple[FloatArray, Fl
 
     Values are cached for the mean, its reasons and other averages.
     """
-    each, plain = matrix.one_vs_rest(), measure.plain
-    values = cached(each, ("values", plain), lambda: plain.apply(each))
+    class_matrices, binary_measure = matrix.one_vs_rest(), measure.plain
+    values = cached(
+        class_matrices, ("values", binary_measure), lambda: binary_measure.apply(class_matrices)
+    )
     return weights_by_class(measure, matrix, values), values
 
 
 def weights_by_class(measure: Any, matrix: ConfusionMatrix, values: FloatArray) -> FloatArray:
     """Return the weight of each class in an average."""
-    each, picked = matrix.one_vs_rest(), measure.picked(matrix.labels)
-    weight = np.asarray(each.averaging(measure.average) * picked)
+    class_matrices, class_mask = matrix.one_vs_rest(), measure.picked(matrix.labels)
+    weight = np.asarray(class_matrices.averaging(measure.average) * class_mask)
     if measure.convention == "nan":
         return weight
-    stated = measure.stated or (measure.among or ("",))[0] == "labels"
+    includes_absent = measure.stated or (measure.among or ("",))[0] == "labels"
     equal_weight = (
-        each.averaging("macro") * picked if not stated else picked.astype(np.float64) + 0 * weight
+        class_matrices.averaging("macro") * class_mask
+        if not includes_absent
+        else class_mask.astype(np.float64) + 0 * weight
     )
     if measure.average == "macro":
         weight = equal_weight

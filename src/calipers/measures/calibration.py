@@ -64,8 +64,8 @@ def register_formula(name: str, **traits: Any) -> Callable[[Callable[..., float]
     traits["undefined"] = reasons | traits.get("undefined", {})
 
     def register(compute: Callable[..., float]) -> Formula:
-        put = measure(name, family="calibration", statistic=ScoreTable, **traits)
-        formula: Formula = put(_formula(compute))
+        register_measure = measure(name, family="calibration", statistic=ScoreTable, **traits)
+        formula: Formula = register_measure(_formula(compute))
         return formula
 
     return register
@@ -96,8 +96,8 @@ def _n_impossible(table: ScoreTable, parameters: Mapping[str, Any]) -> Any:
 
 def _given_nothing(x: ProbabilityLevels) -> float:
     """Return the weight of the rows whose class has probability 0."""
-    of_negatives = (x.total - x.positive)[x.probability >= 1].sum()
-    return float(x.positive[x.probability <= 0].sum() + of_negatives)
+    negative_weight = (x.total - x.positive)[x.probability >= 1].sum()
+    return float(x.positive[x.probability <= 0].sum() + negative_weight)
 
 
 IMPOSSIBLE = {"zero_probability": _n_impossible}
@@ -114,13 +114,15 @@ def _loss(x: ProbabilityLevels, loss: str, answer: FloatArray | float | None = N
     """Compute the mean loss of a prediction for each level, by default its probability."""
     answer = np.broadcast_to(x.probability if answer is None else answer, x.total.shape)
     if loss == "Brier":
-        each = x.positive * np.square(1 - answer) + (x.total - x.positive) * np.square(answer)
-        return float(each.sum()) / x.weight
+        level_losses = x.positive * np.square(1 - answer) + (x.total - x.positive) * np.square(
+            answer
+        )
+        return float(level_losses.sum()) / x.weight
     out = 0.0
-    for weight, likely in ((x.positive, answer), (x.total - x.positive, 1 - answer)):
-        if (likely[weight > 0] <= 0).any():
+    for weight, likelihood in ((x.positive, answer), (x.total - x.positive, 1 - answer)):
+        if (likelihood[weight > 0] <= 0).any():
             return inf
-        out -= float(np.dot(weight[weight > 0], np.log(likely[weight > 0])))
+        out -= float(np.dot(weight[weight > 0], np.log(likelihood[weight > 0])))
     return out / x.weight
 
 

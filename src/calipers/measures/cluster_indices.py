@@ -21,8 +21,8 @@ _BIAS_DESCRIPTIONS = {
 
 def bias_description(measure: Measure) -> str:
     """Return a short description of what an index favors; empty if none is known."""
-    d = measure.definition
-    return _BIAS_DESCRIPTIONS.get(d.name, _BIAS_DESCRIPTIONS.get(d.family, ""))
+    definition = measure.definition
+    return _BIAS_DESCRIPTIONS.get(definition.name, _BIAS_DESCRIPTIONS.get(definition.family, ""))
 
 
 def silhouettes(own_distance: FloatArray, nearest_distance: FloatArray, **_: object) -> FloatArray:
@@ -170,5 +170,7 @@ def dunn(s: ClusterSeparation) -> FloatArray:
     sampling distribution cannot be estimated. It is 0 or more. It is undefined for a single
     cluster, or if no cluster has two distinct points.
     """
-    near, wide = s.min_distances.min(axis=(-2, -1)), s.widest.max(axis=-1)
-    return np.where(np.isinf(near) | (wide == 0), np.nan, near / wide)
+    min_distance, max_diameter = s.min_distances.min(axis=(-2, -1)), s.widest.max(axis=-1)
+    return np.where(
+        np.isinf(min_distance) | (max_diameter == 0), np.nan, min_distance / max_diameter
+    )

@@ -267,9 +267,11 @@ def balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
     It is (recall + specificity) / 2 for two classes, and macro-recall for more. It ranges from 0 to
     1. It is undefined if a class has no rows.
     """
-    occurs = _present_mask(c)
+    occurring_mask = _present_mask(c)
     recalls = c.hits / c.truth
-    return np.asarray(np.where(occurs, recalls, 0.0).sum(axis=-1) / occurs.sum(axis=-1))
+    return np.asarray(
+        np.where(occurring_mask, recalls, 0.0).sum(axis=-1) / occurring_mask.sum(axis=-1)
+    )
 
 
 def beyond_chance(balanced: FloatArray, c: ConfusionMatrix) -> FloatArray:
@@ -351,10 +353,10 @@ def matthews_correlation(c: ConfusionMatrix) -> FloatArray:
     """
     truth, prediction, total = c.truth, c.prediction, c.total[..., None]
     covariance = c.correct * c.total - (truth * prediction).sum(axis=-1)
-    spread = (truth * (total - truth)).sum(axis=-1) * (prediction * (total - prediction)).sum(
-        axis=-1
-    )
-    return np.asarray(covariance / np.sqrt(spread))
+    variance_product = (truth * (total - truth)).sum(axis=-1) * (
+        prediction * (total - prediction)
+    ).sum(axis=-1)
+    return np.asarray(covariance / np.sqrt(variance_product))
 
 
 @rate(
@@ -404,11 +406,11 @@ def _expected_distance_sums(c: ConfusionMatrix, power: int) -> FloatArray:
     if power == 1:  # rows at distance |i − j| are separated by |i − j| borders of classes
         truth, prediction = (np.cumsum(x, axis=-1)[..., :-1] for x in (c.truth, c.prediction))
         total = c.total[..., None]
-        crossed = truth * (total - prediction) + (total - truth) * prediction
-        return np.asarray(crossed.sum(axis=-1) / c.total)
-    position = np.arange(c.classes) - (c.classes - 1) / 2
-    first, second = c.truth @ position, c.prediction @ position
-    return np.asarray((c.truth + c.prediction) @ position**2 - 2 * first * second / c.total)
+        n_crossings = truth * (total - prediction) + (total - truth) * prediction
+        return np.asarray(n_crossings.sum(axis=-1) / c.total)
+    centered_index = np.arange(c.classes) - (c.classes - 1) / 2
+    first, second = c.truth @ centered_index, c.prediction @ centered_index
+    return np.asarray((c.truth + c.prediction) @ centered_index**2 - 2 * first * second / c.total)
 
 
 @agreement(
@@ -560,8 +562,8 @@ def expected_cost(
     """
     if prevalence is None:
         return (cost_fp * c.fp + cost_fn * c.fn) / c.total
-    wrong_negatives = cost_fp * false_positive_rate(c) * (1 - prevalence)
-    return wrong_negatives + cost_fn * false_negative_rate(c) * prevalence
+    fp_cost = cost_fp * false_positive_rate(c) * (1 - prevalence)
+    return fp_cost + cost_fn * false_negative_rate(c) * prevalence
 
 
 @error(

@@ -437,10 +437,10 @@ class Measure:
     @property
     def needs_order(self) -> bool:
         """Whether the value depends on the order of rankings, or on where they are cut."""
-        d = self.definition
-        if d.reads != "rankings" or d.ties == "none":
+        definition = self.definition
+        if definition.reads != "rankings" or definition.ties == "none":
             return False
-        return not d.is_order_free or self.parameters.get("cutoff") is not None
+        return not definition.is_order_free or self.parameters.get("cutoff") is not None
 
     @property
     def has_view(self) -> bool:
@@ -581,9 +581,9 @@ class Measure:
         Measure
             Measure with the convention.
         """
-        agreed = conventional_value(self.definition, undefined)
-        convention = undefined if agreed is not None or undefined == OMIT else "nan"
-        return replace(self, agreed=agreed, convention=convention, stated=stated)
+        undefined_value = conventional_value(self.definition, undefined)
+        convention = undefined if undefined_value is not None or undefined == OMIT else "nan"
+        return replace(self, agreed=undefined_value, convention=convention, stated=stated)
 
     def _value(self, statistic: Statistic) -> FloatArray:
         average = average_value(self, statistic)
@@ -664,9 +664,9 @@ class Measure:
             Mask of undefined values, or the number of rows that make a value undefined, for each
             reason.
         """
-        of_average = undefined_average(self, statistic)
-        if of_average is not None:
-            return of_average
+        average_reasons = undefined_average(self, statistic)
+        if average_reasons is not None:
+            return average_reasons
         statistic = self._select_statistic(statistic)
         with np.errstate(divide="ignore", invalid="ignore"):
             conditions = {
@@ -749,22 +749,24 @@ def format_name(measure: Any, name: str, stating: Container[str] = ()) -> str:
     >>> format_name(parse("nDCG@5"), "nDCG", stating=["dcg"])
     "nDCG(dcg='log2')@5"
     """
-    d, bound = measure.definition, measure.parameters
-    if d.suffix is not None and bound.get("alpha") is None:
-        number = bound.pop(d.suffix)
-        is_hidden = d.hides_default and number == d.parameters[d.suffix]
-        name = name if is_hidden else insert_suffix(d, name, format_number(number))
-    if d.infix is not None:
-        name = name.replace(f"-{d.infix}-", f"-{format_number(bound.pop(d.infix))}-")
-    suffix_value = bound.pop(d.suffix_parameter, None)
-    stated = [
+    definition, bound = measure.definition, measure.parameters
+    if definition.suffix is not None and bound.get("alpha") is None:
+        number = bound.pop(definition.suffix)
+        is_hidden = definition.hides_default and number == definition.parameters[definition.suffix]
+        name = name if is_hidden else insert_suffix(definition, name, format_number(number))
+    if definition.infix is not None:
+        name = name.replace(
+            f"-{definition.infix}-", f"-{format_number(bound.pop(definition.infix))}-"
+        )
+    suffix_value = bound.pop(definition.suffix_parameter, None)
+    parameter_texts = [
         f"{k}={format_literal(k, v)}"
         for k, v in bound.items()
-        if v != d.parameters[k] or k in stating
+        if v != definition.parameters[k] or k in stating
     ]
-    extra = ",".join([*stated, *format_class_set(measure.among)])
+    extra = ",".join([*parameter_texts, *format_class_set(measure.among)])
     base, mark, key = name.partition("@")
-    joint = f"{mark}{key}=" if mark else "@"
+    separator = f"{mark}{key}=" if mark else "@"
     if measure.average is not None:
         base = f"{measure.average}-{base}"
     if measure.label is not None:
@@ -772,7 +774,7 @@ def format_name(measure: Any, name: str, stating: Container[str] = ()) -> str:
     return (
         base
         + (f"({extra})" if extra else "")
-        + ("" if suffix_value is None else joint + format_number(suffix_value))
+        + ("" if suffix_value is None else separator + format_number(suffix_value))
     )
 
 

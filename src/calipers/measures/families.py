@@ -209,10 +209,10 @@ def find_families(family: Any) -> tuple[str, ...]:
         if isinstance(name, str) and name not in FAMILIES:
             plugins.load("calipers.measures")
         if not isinstance(name, str) or name not in FAMILIES:
-            received = (
+            received_text = (
                 repr(name[:40]) if isinstance(name, str) else f"of type {type(name).__name__}"
             )
             raise UnknownMeasureError(
-                f"family is {received}, expected one of {', '.join(sorted(FAMILIES))}"
+                f"family is {received_text}, expected one of {', '.join(sorted(FAMILIES))}"
             )
     return tuple(FAMILIES) if family is None else names

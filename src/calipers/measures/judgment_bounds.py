@@ -98,13 +98,13 @@ def value_bounds(
     [0.4] [0.5714] sharp
     """
     max_judged = int(rankings.judged_grade.max(initial=1))
-    top = max_judged if max_grade is None else max_grade
-    rules = [find_bound_rule(measure, max(max_judged, top)) for measure in measures]
+    completion_grade = max_judged if max_grade is None else max_grade
+    rules = [find_bound_rule(measure, max(max_judged, completion_grade)) for measure in measures]
     low = np.full((len(measures), len(rankings)), np.nan)
     high = low.copy()
     for topics in _blocks(rankings.retrieved):
         block = TopicBlock.from_rankings(
-            rankings.take(topics), max_unretrieved, top, collection_size
+            rankings.take(topics), max_unretrieved, completion_grade, collection_size
         )
         for i, (measure, rule) in enumerate(zip(measures, rules, strict=True)):
             if rule is not None:
@@ -160,10 +160,14 @@ def mean_bounds(
             np.log(np.maximum(high, GEOMETRIC_FLOOR)),
             float(np.log(GEOMETRIC_FLOOR)),
         )
-    counted = zero or summary == "sum"
-    absent = np.isnan(values)
-    minimum = _minimum_mean(absent, low, zero_value if counted else None, summary, weight)
-    maximum = -_minimum_mean(absent, -high, -zero_value if counted else None, summary, weight)
+    counts_undefined = zero or summary == "sum"
+    undefined_mask = np.isnan(values)
+    minimum = _minimum_mean(
+        undefined_mask, low, zero_value if counts_undefined else None, summary, weight
+    )
+    maximum = -_minimum_mean(
+        undefined_mask, -high, -zero_value if counts_undefined else None, summary, weight
+    )
     return (
         (float(np.exp(minimum)), float(np.exp(maximum)))
         if summary == "geometric"
@@ -278,10 +282,10 @@ class TopicBlock:
     def _compute_status(self, rel: int, cutoff: int | None) -> JudgmentStatus:
         grade = self.grade[:, :cutoff]
         unknown = grade == UNKNOWN
-        outside = (self.grade == UNKNOWN).sum(axis=1) - unknown.sum(axis=1) + self.max_unretrieved
+        n_outside = (self.grade == UNKNOWN).sum(axis=1) - unknown.sum(axis=1) + self.max_unretrieved
         if rel > self.top:  # no unknown document can be relevant
-            unknown, outside = np.zeros_like(unknown), np.zeros(len(grade))
-        return JudgmentStatus(grade >= rel, unknown, self.ranking.relevant(rel), outside)
+            unknown, n_outside = np.zeros_like(unknown), np.zeros(len(grade))
+        return JudgmentStatus(grade >= rel, unknown, self.ranking.relevant(rel), n_outside)
 
     def completed(
         self, added_mask: BoolArray, max_unretrieved: FloatArray, top: int
@@ -458,20 +462,24 @@ def _average_precision(block: TopicBlock, measure: Measure) -> BoundPair:
         return ratio(precisions, relevant)
 
     terms = status.hit / status.rank
-    now = (terms * status.hits).sum(axis=1)[:, None]
+    current_sum = (terms * status.hits).sum(axis=1)[:, None]
     gain = status.unknown * (
         (status.hits + status.topmost) / status.rank + reverse_cumsum(terms) - terms
     )
     none_outside = np.zeros_like(status.outside)
     best = normalize(
-        _prepend_zero(np.cumsum(gain, axis=1)) + now, _prepend_zero(status.topmost), none_outside
+        _prepend_zero(np.cumsum(gain, axis=1)) + current_sum,
+        _prepend_zero(status.topmost),
+        none_outside,
     )
     terms = (status.hit | status.unknown) / status.rank
     gain = status.unknown * ((status.hits + 1) / status.rank + reverse_cumsum(terms) - terms)
     worst = normalize(
-        _prepend_zero(reverse_cumsum(gain)) + now, _prepend_zero(status.bottommost), status.outside
+        _prepend_zero(reverse_cumsum(gain)) + current_sum,
+        _prepend_zero(status.bottommost),
+        status.outside,
     )
-    only_outside = normalize(now, np.zeros_like(now), status.outside)[:, 0]
+    only_outside = normalize(current_sum, np.zeros_like(current_sum), status.outside)[:, 0]
     return (
         np.fmin.reduce(worst, axis=1),
         np.fmax(np.fmax.reduce(best, axis=1), only_outside),
@@ -499,20 +507,20 @@ def _interpolated_precision_bounds(block: TopicBlock, measure: Measure) -> Bound
         reached = (n_hits > 0) & (n_hits >= min_hits)
         return np.asarray(np.where(reached, n_hits / status.rank, 0.0).max(axis=1, initial=0.0))
 
-    inside, n_known_relevant = last_column(status.topmost), status.relevant + status.outside
+    n_inside, n_known_relevant = last_column(status.topmost), status.relevant + status.outside
     high = largest(
         status.hits + status.topmost, n_required(status.relevant[:, None] + status.topmost)
     )
-    high = np.where(n_known_relevant + inside > 0, high, np.nan)
-    low, before = np.full(len(n_known_relevant), np.nan), np.full(len(n_known_relevant), -inf)
-    for x in range(int(inside.max(initial=0)) + 1):
+    high = np.where(n_known_relevant + n_inside > 0, high, np.nan)
+    low, max_required = np.full(len(n_known_relevant), np.nan), np.full(len(n_known_relevant), -inf)
+    for x in range(int(n_inside.max(initial=0)) + 1):
         required = n_required(n_known_relevant + x)
         rows = np.flatnonzero(
-            (x <= inside) & (n_known_relevant + x > 0) & (required > before) & ~(low == 0)
+            (x <= n_inside) & (n_known_relevant + x > 0) & (required > max_required) & ~(low == 0)
         )
-        before[rows] = required[rows]
+        max_required[rows] = required[rows]
         n_hits = status.hits[rows] + np.maximum(
-            status.topmost[rows] - (inside[rows] - x)[:, None], 0
+            status.topmost[rows] - (n_inside[rows] - x)[:, None], 0
         )
         low[rows] = np.fmin(low[rows], largest(n_hits, required[rows, None]))
     return low, high
@@ -544,21 +552,21 @@ def _r_precision(block: TopicBlock, measure: Measure) -> BoundPair:
     """
     status = block.judgment_status(measure.parameters["rel"], None)
     n, relevant = len(status.relevant), status.relevant[:, None]
-    outside, inside = status.outside[:, None], last_column(status.topmost)[:, None]
-    r = np.hstack([np.broadcast_to(status.rank, status.hits.shape), relevant, relevant + inside,
-                   relevant + outside])  # fmt: skip
+    n_outside, n_inside = status.outside[:, None], last_column(status.topmost)[:, None]
+    r = np.hstack([np.broadcast_to(status.rank, status.hits.shape), relevant, relevant + n_inside,
+                   relevant + n_outside])  # fmt: skip
     column = np.minimum(r, status.hits.shape[1]).astype(np.int64)
     hits, unknown = (
         np.take_along_axis(np.hstack([np.zeros((n, 1)), running]), column, axis=1)
         for running in (status.hits, status.topmost)
     )
-    possible = (r >= relevant) & (r <= relevant + inside + outside)
-    n_unknown_below = inside - unknown + outside
+    possible_mask = (r >= relevant) & (r <= relevant + n_inside + n_outside)
+    n_unknown_below = n_inside - unknown + n_outside
     high = ratio(hits + np.minimum(unknown, r - relevant), r)
     low = np.where(np.isinf(r), 0.0, ratio(hits + np.maximum(r - relevant - n_unknown_below, 0), r))
     return (
-        np.fmin.reduce(np.where(possible, low, np.nan), axis=1),
-        np.fmax.reduce(np.where(possible, high, np.nan), axis=1),
+        np.fmin.reduce(np.where(possible_mask, low, np.nan), axis=1),
+        np.fmax.reduce(np.where(possible_mask, high, np.nan), axis=1),
     )
 
 
@@ -576,35 +584,42 @@ def _bpref(block: TopicBlock, measure: Measure) -> BoundPair:
     rel = measure.parameters["rel"]
     status = block.judgment_status(rel, None)
     nonrelevant_mask = (block.grade[:, : status.hit.shape[1]] >= 0) & ~status.hit
-    above = np.cumsum(nonrelevant_mask, axis=1)
-    relevant, inside = (
+    n_nonrelevant_above = np.cumsum(nonrelevant_mask, axis=1)
+    relevant, n_inside = (
         status.relevant.astype(np.int64),
         last_column(status.topmost).astype(np.int64),
     )
     judged = segment_sum(np.where(block.ranking.judged_grade >= 0, block.ranking.judged_count, 0),
                          block.ranking.judged_offsets)  # fmt: skip
     candidate_mask = status.hit | status.unknown
-    deepest = np.max(np.where(candidate_mask, above, 0), axis=1, initial=0)
-    furthest = np.maximum(inside, np.maximum(2 * deepest, 1) - relevant)
-    max_added = np.minimum(inside + status.outside, furthest)
+    max_nonrelevant_above = np.max(
+        np.where(candidate_mask, n_nonrelevant_above, 0), axis=1, initial=0
+    )
+    max_useful = np.maximum(n_inside, np.maximum(2 * max_nonrelevant_above, 1) - relevant)
+    max_added = np.minimum(n_inside + status.outside, max_useful)
     width = int(max_added.max(initial=0)) + 1
     # The smallest x = r − R from which a document contributes.
     start = np.maximum(
-        status.unknown * status.topmost.astype(np.int64), above + 1 - relevant[:, None]
+        status.unknown * status.topmost.astype(np.int64),
+        n_nonrelevant_above + 1 - relevant[:, None],
     )
     topic, column = np.nonzero(candidate_mask & (start < width))
     cell_index = topic * width + start[topic, column]
     size = len(relevant) * width
     count = np.bincount(cell_index, minlength=size).reshape(-1, width).cumsum(axis=1)
-    sums = np.bincount(cell_index, above[topic, column], size).reshape(-1, width).cumsum(axis=1)
+    sums = (
+        np.bincount(cell_index, n_nonrelevant_above[topic, column], size)
+        .reshape(-1, width)
+        .cumsum(axis=1)
+    )
     x = np.arange(width)
     r = (relevant[:, None] + x).astype(np.float64)
     upper_values = np.where(x <= max_added[:, None], ratio(count * r - sums, r * r), np.nan)
     high = np.fmax.reduce(upper_values, axis=1)
-    worst = np.minimum(above + status.topmost, relevant[:, None])
+    worst = np.minimum(n_nonrelevant_above + status.topmost, relevant[:, None])
     total = np.minimum((judged - relevant)[:, None] + status.topmost, relevant[:, None])
     lower_terms = np.where(status.hit, 1 - worst / np.maximum(total, 1), 0.0)
-    low = ratio(lower_terms.sum(axis=1), relevant + inside + status.outside)
+    low = ratio(lower_terms.sum(axis=1), relevant + n_inside + status.outside)
     return low, high
 
 
@@ -633,9 +648,9 @@ def _ndcg(block: TopicBlock, measure: Measure) -> BoundPair:
     if not step[levels <= block.top].any():  # no unknown document can gain anything
         return measure.apply(r), measure.apply(r)
     count = [r.relevant(t) for t in levels]
-    outside = np.minimum(status.outside, inf if depth is None else depth)
+    n_outside = np.minimum(status.outside, inf if depth is None else depth)
     max_rank = max(c.max(initial=0) for c in count) + last_column(status.topmost).max(initial=0)
-    max_rank += outside.max(initial=0, where=np.isfinite(outside))
+    max_rank += n_outside.max(initial=0, where=np.isfinite(n_outside))
     discount = _discounts(measure, np.arange(1, 1 + max(int(max_rank), status.hit.shape[1])))
     ideal = np.concatenate([[0.0], np.cumsum(discount if depth is None else discount[:depth])])
 
@@ -644,9 +659,9 @@ def _ndcg(block: TopicBlock, measure: Measure) -> BoundPair:
 
     discount = discount[: status.hit.shape[1]]
     grade = block.grade[:, : status.hit.shape[1]]
-    gained = sum(d * ((grade >= t) @ discount) for t, d in zip(levels, step, strict=True))
+    known_dcg = sum(d * ((grade >= t) @ discount) for t, d in zip(levels, step, strict=True))
     open_steps = [(d, c) for t, d, c in zip(levels, step, count, strict=True) if t <= block.top]
-    fixed = sum(
+    fixed_ideal = sum(
         (d * best(c) for t, d, c in zip(levels, step, count, strict=True) if t > block.top),
         np.zeros(len(r)),
     )
@@ -657,24 +672,24 @@ def _ndcg(block: TopicBlock, measure: Measure) -> BoundPair:
     high = np.full(len(r), np.nan)
     rows = np.arange(len(r))
     while len(rows):
-        above, below = gained[rows], fixed[rows]
+        numerator, denominator = known_dcg[rows], fixed_ideal[rows]
         for d, c in open_steps:
             n = c[rows, None] + topmost[rows]
-            worth = running[rows] - np.nan_to_num(high[rows, None]) * best(n)
+            net_gain = running[rows] - np.nan_to_num(high[rows, None]) * best(n)
             # The last of the best: the largest x.
-            best_index = worth.shape[1] - 1 - np.argmax(worth[:, ::-1], axis=1)
-            above = above + d * running[rows, best_index]
-            below = below + d * best(n[np.arange(len(rows)), best_index])
-        value = ratio(above, below)
-        better = ~np.isnan(value) & ~(value <= high[rows])
-        rows = rows[better]
-        high[rows] = value[better]
+            best_index = net_gain.shape[1] - 1 - np.argmax(net_gain[:, ::-1], axis=1)
+            numerator = numerator + d * running[rows, best_index]
+            denominator = denominator + d * best(n[np.arange(len(rows)), best_index])
+        value = ratio(numerator, denominator)
+        improved_mask = ~np.isnan(value) & ~(value <= high[rows])
+        rows = rows[improved_mask]
+        high[rows] = value[improved_mask]
     running = _prepend_zero(reverse_cumsum(status.unknown * discount))
-    n = _prepend_zero(status.bottommost) + np.where(np.isfinite(outside), outside, 0.0)[:, None]
-    below = sum((d * best(c[:, None] + n) for d, c in open_steps), fixed[:, None])
-    low = ratio(gained[:, None] + sum(d for d, _ in open_steps) * running, below)
-    low = np.where(np.isinf(outside), 0.0, np.fmin.reduce(low, axis=1))
-    return low, np.where(np.isnan(high) & (outside > 0), 0.0, high)
+    n = _prepend_zero(status.bottommost) + np.where(np.isfinite(n_outside), n_outside, 0.0)[:, None]
+    denominator = sum((d * best(c[:, None] + n) for d, c in open_steps), fixed_ideal[:, None])
+    low = ratio(known_dcg[:, None] + sum(d for d, _ in open_steps) * running, denominator)
+    low = np.where(np.isinf(n_outside), 0.0, np.fmin.reduce(low, axis=1))
+    return low, np.where(np.isnan(high) & (n_outside > 0), 0.0, high)
 
 
 def _prepend_zero(running: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -711,8 +726,8 @@ def _has_nondecreasing_gains(measure: Measure, highest: int) -> bool:
     listed_grades = [grade for grade, _ in measure.parameters.get("gains") or ()]
     if any(grade < 0 for grade in listed_grades):
         return False
-    near = {0, 1, highest, *(g + d for g in listed_grades for d in (-1, 0, 1))}
-    gain = _gains(measure, np.array(sorted(g for g in near if 0 <= g <= highest)))
+    checked_grades = {0, 1, highest, *(g + d for g in listed_grades for d in (-1, 0, 1))}
+    gain = _gains(measure, np.array(sorted(g for g in checked_grades if 0 <= g <= highest)))
     return gain[0] == 0 and bool((np.diff(gain) >= 0).all())
 
 

@@ -52,9 +52,9 @@ def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
 def usual_set(truth: Sets, weight: FloatArray | None) -> float:
     """Compute the proportion of rows with the most frequent set of labels."""
     packed = np.packbits(truth, axis=1)
-    kinds = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}").ravel()
-    _, first, kind = np.unique(kinds, return_index=True, return_inverse=True)
-    modal_set = truth[first[np.bincount(kind.ravel(), weight).argmax()]]
+    packed_sets = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}").ravel()
+    _, first, set_index = np.unique(packed_sets, return_index=True, return_inverse=True)
+    modal_set = truth[first[np.bincount(set_index.ravel(), weight).argmax()]]
     return float(np.average((truth == modal_set).all(axis=1), weights=weight))
 
 
@@ -76,8 +76,8 @@ def subset_accuracy(truth: Sets, predicted: Sets) -> FloatArray:
 
     A row is correct if Y = Z. It ranges from 0 to 1 and is undefined without rows.
     """
-    same = np.asarray(truth, bool) == np.asarray(predicted, bool)
-    return np.asarray(same.all(axis=1), np.float64)
+    equal_mask = np.asarray(truth, bool) == np.asarray(predicted, bool)
+    return np.asarray(equal_mask.all(axis=1), np.float64)
 
 
 @example(
@@ -158,13 +158,13 @@ def _depths(truth: Sets, score: Sets) -> tuple[FloatArray, FloatArray, FloatArra
     """
     order = np.argsort(-score, axis=1, kind="stable")
     ordered = np.take_along_axis(score, order, axis=1)
-    true = np.take_along_axis(np.asarray(truth, bool), order, axis=1)
-    last = np.ones(score.shape, bool)
-    last[:, :-1] = ordered[:, 1:] != ordered[:, :-1]
-    last_index = np.where(last, np.arange(score.shape[1]), score.shape[1])
+    sorted_truth = np.take_along_axis(np.asarray(truth, bool), order, axis=1)
+    is_last_of_score = np.ones(score.shape, bool)
+    is_last_of_score[:, :-1] = ordered[:, 1:] != ordered[:, :-1]
+    last_index = np.where(is_last_of_score, np.arange(score.shape[1]), score.shape[1])
     last_index = np.minimum.accumulate(last_index[:, ::-1], axis=1)[:, ::-1]
-    n_true_above = np.take_along_axis(np.cumsum(true, axis=1), last_index, axis=1)
-    return last_index + 1.0, n_true_above.astype(np.float64), true.astype(np.float64)
+    n_true_to_rank = np.take_along_axis(np.cumsum(sorted_truth, axis=1), last_index, axis=1)
+    return last_index + 1.0, n_true_to_rank.astype(np.float64), sorted_truth.astype(np.float64)
 
 
 def _map_rows(

@@ -140,10 +140,10 @@ def _parse_phrase(
         return _parse_name_pair(text, pair, families, defaults)
     if _alternative_hint(text, families) is not None:
         raise UnknownMeasureError(_unknown_message(text, families))
-    of_topics = phrases.macro_of_topics(text, families)
-    if of_topics is not None:
+    topic_name = phrases.macro_of_topics(text, families)
+    if topic_name is not None:
         with contextlib.suppress(UnknownMeasureError):
-            measure = parse(of_topics, families, defaults)
+            measure = parse(topic_name, families, defaults)
             if measure.definition.summary == "mean":
                 return measure
     matches: dict[Measure, None] = {}
@@ -155,10 +155,10 @@ def _parse_phrase(
         except UnknownMeasureError as error:
             first_error = first_error or str(error).removeprefix(f"{candidate!r}: ")
     if len(candidates) > 1 and len(matches) != 1:
-        senses = dict.fromkeys(
+        meanings = dict.fromkeys(
             d for candidate in candidates for d in matching_definitions(candidate, families)[:1]
         )
-        raise UnknownMeasureError(_ambiguity_message(text, [*senses]))
+        raise UnknownMeasureError(_ambiguity_message(text, [*meanings]))
     if matches:
         return next(iter(matches))
     if first_error:
@@ -189,10 +189,10 @@ def senses(text: str, families: Sequence[str]) -> list[Definition]:
     load(families)
     matches = dict.fromkeys(matching_definitions(text, families))
     if not matches:
-        pair, of_topics = phrases.split_aliases(text), phrases.macro_of_topics(text, families)
+        pair, topic_name = phrases.split_aliases(text), phrases.macro_of_topics(text, families)
         if pair:
             matches = dict.fromkeys(senses(pair[0], families))
-        candidates = [*phrases.spelled_out(text, families), *([of_topics] if of_topics else [])]
+        candidates = [*phrases.spelled_out(text, families), *([topic_name] if topic_name else [])]
         for candidate in candidates if not matches else ():
             matches |= dict.fromkeys(matching_definitions(candidate, families))
     return list(matches)
@@ -223,10 +223,12 @@ def _parse_name(
 
     ``unknown`` makes the message for a name without a meaning.
     """
-    viewed = _view(text, families)
-    if viewed is not None:
-        bare, view = viewed
-        measure = _parse_name(bare, _families_with_view(families, view), defaults, unknown)
+    view_split = _view(text, families)
+    if view_split is not None:
+        name_without_view, view = view_split
+        measure = _parse_name(
+            name_without_view, _families_with_view(families, view), defaults, unknown
+        )
         if view.get("average") in PAIRWISE and measure.reads != "scores":
             raise UnknownMeasureError(
                 f"{text!r}: {measure} is not a measure of scores, as averages over pairs require"
@@ -238,13 +240,15 @@ def _parse_name(
             )
         _check_weights(text, measure, view)
         return replace(measure, **view)
-    name, readings, values = _interpretations(text, families)
-    if not readings:
+    name, interpretations, values = _interpretations(text, families)
+    if not interpretations:
         if plugins.load("calipers.measures"):
             return _parse_name(text, families, defaults, unknown)
         raise UnknownMeasureError(unknown(text, families))
-    definition, written = _select_interpretation(text, name, readings, values, defaults, alone=True)
-    for trait, number in written.items():
+    definition, name_numbers = _select_interpretation(
+        text, name, interpretations, values, defaults, alone=True
+    )
+    for trait, number in name_numbers.items():
         parameter = getattr(definition, trait)
         if parameter is None or parameter not in definition.parameters:
             raise UnknownMeasureError(f"{text!r}: {definition.name} takes no number there")
@@ -288,12 +292,12 @@ def deduplicate(measures: Iterable[Measure]) -> list[Measure]:
     >>> [measure.display_name for measure in deduplicate(map(parse, ["sensitivity", "PPV", "TPR"]))]
     ['sensitivity/TPR', 'PPV']
     """
-    names: dict[Measure, dict[str, None]] = {}
+    aliases_by_measure: dict[Measure, dict[str, None]] = {}
     for measure in measures:
-        names.setdefault(measure, {})[measure.alias or measure.definition.name] = None
+        aliases_by_measure.setdefault(measure, {})[measure.alias or measure.definition.name] = None
     return [
         measure if list(aliases) == [measure.definition.name] else _set_alias(measure, aliases)
-        for measure, aliases in names.items()
+        for measure, aliases in aliases_by_measure.items()
     ]
 
 
@@ -322,14 +326,14 @@ def parse_by_task(
     Measure
         Measure of a task.
     """
-    in_words = []
+    phrase_tasks = []
     for task in sorted(TASKS, key=lambda task: task != first):
         if task == first or _is_exact_name(text, TASKS[task]):
             with contextlib.suppress(UnknownMeasureError):
                 yield parse(text, TASKS[task], defaults)
         else:
-            in_words.append(task)
-    for task in in_words:
+            phrase_tasks.append(task)
+    for task in phrase_tasks:
         with contextlib.suppress(UnknownMeasureError):
             yield parse(text, TASKS[task], defaults)
 
@@ -402,20 +406,20 @@ def _interpretations(
     name, at_suffix, values = _translate(
         text, match["name"], match["at"], _arguments(text, match["arguments"])
     )
-    written: dict[str, str] = {}
+    name_numbers: dict[str, str] = {}
     if at_suffix is not None:
-        joint, equals, number = at_suffix.rpartition("=")
+        word, equals, number = at_suffix.rpartition("=")
         if not equals and find_candidates(
             f"{name}@{at_suffix}", families
         ):  # the number is left out
             name = f"{name}@{at_suffix}"
         else:
-            name, written = f"{name}@{joint}" if equals else name, {"suffix_parameter": number}
-    readings = [(d, written) for d in find_candidates(name, families)]
-    readings += _match_trailing_number(name, families, written)
-    readings += _match_infix(name, families, written)
-    readings += _match_suffix_inside(name, families, written)
-    return name, readings, values
+            name, name_numbers = f"{name}@{word}" if equals else name, {"suffix_parameter": number}
+    interpretations = [(d, name_numbers) for d in find_candidates(name, families)]
+    interpretations += _match_trailing_number(name, families, name_numbers)
+    interpretations += _match_infix(name, families, name_numbers)
+    interpretations += _match_suffix_inside(name, families, name_numbers)
+    return name, interpretations, values
 
 
 def matching_definitions(text: str, families: Sequence[str]) -> list[Definition]:
@@ -423,14 +427,14 @@ def matching_definitions(text: str, families: Sequence[str]) -> list[Definition]
 
     The first of several is the one that :func:`parse` selects.
     """
-    viewed = _view(text, families)
+    view_split = _view(text, families)
     try:
-        if viewed is not None:
-            return matching_definitions(viewed[0], _families_with_view(families, viewed[1]))
-        name, readings, values = _interpretations(text, families)
-        fitting = [r for r in readings if _can_bind(*r, values)] or readings
-        chosen = _select_interpretation(text, name, fitting, values)[0] if fitting else None
-        return [d for d, _ in fitting if d is chosen] + [d for d, _ in fitting if d is not chosen]
+        if view_split is not None:
+            return matching_definitions(view_split[0], _families_with_view(families, view_split[1]))
+        name, interpretations, values = _interpretations(text, families)
+        valid = [r for r in interpretations if _can_bind(*r, values)] or interpretations
+        chosen = _select_interpretation(text, name, valid, values)[0] if valid else None
+        return [d for d, _ in valid if d is chosen] + [d for d, _ in valid if d is not chosen]
     except UnknownMeasureError:
         return []
 
@@ -473,7 +477,7 @@ def _select_interpretation(
     readings = [r for r in readings if _can_bind(*r, values)]
     if not readings and defaults:
         readings = [r for r in all_readings if _can_bind(*r, values, defaults)]
-    bound, readings = bool(readings), readings or all_readings
+    can_bind, readings = bool(readings), readings or all_readings
     exact_matches = [
         (d, written)
         for d, written in readings
@@ -486,7 +490,7 @@ def _select_interpretation(
             f"{text!r} is defined for {' and '.join(families)}; "
             f"say which with family={families[0]!r}"
         )
-    if alone and not bound:
+    if alone and not can_bind:
         lacking = [d for d, w in readings if _given_parameters(d, w, values) <= set(d.parameters)]
         if len(lacking) > 1:
             raise UnknownMeasureError(_ambiguity_message(text, lacking))
@@ -550,8 +554,8 @@ def _match_infix(name: str, families: Sequence[str], written: dict[str, str]) ->
     if match is None:
         return []
     # As the catalogue has it, or as an alias: top-k-accuracy, top_k_accuracy_score.
-    spelled = (f"{match['name']}{joint}k{joint}{match['rest']}" for joint in "-_")
-    candidates = {d: None for name in spelled for d in find_candidates(name, families) if d.infix}
+    variants = (f"{match['name']}{joint}k{joint}{match['rest']}" for joint in "-_")
+    candidates = {d: None for name in variants for d in find_candidates(name, families) if d.infix}
     return [(d, {**written, "infix": match["number"]}) for d in candidates]
 
 
@@ -571,13 +575,13 @@ def _view(text: str, families: Sequence[str]) -> tuple[str, dict[str, Any]] | No
         return None
     average = match["average"].lower().replace("_", "-")
     view: dict[str, Any] = {"average": _SAME.get(average, average)}
-    viewed = _families_with_view(families, view)
-    if not viewed:
+    view_families = _families_with_view(families, view)
+    if not view_families:
         return None
     name, among = _subset(text, match["name"] + match.groupdict().get("rest", ""))
     # Some have such a word in an alias, as the micro averages over topics; which gives way to an
     # average over classes, as the plain name does.
-    if not _is_complete_name(name, viewed) and (exact or _is_complete_name(text, families)):
+    if not _is_complete_name(name, view_families) and (exact or _is_complete_name(text, families)):
         return None
     return name, {**view, **among}
 
@@ -586,8 +590,8 @@ def _is_complete_name(text: str, families: Sequence[str]) -> bool:
     """Return whether a name with its parameters, and no others, is that of a measure."""
     if _NAME.match(text) is None:
         return False
-    _, readings, values = _interpretations(text, families)
-    return any(_can_bind(*reading, values) for reading in readings)
+    _, interpretations, values = _interpretations(text, families)
+    return any(_can_bind(*interpretation, values) for interpretation in interpretations)
 
 
 def _subset(text: str, name: str) -> tuple[str, dict[str, Any]]:
@@ -602,8 +606,8 @@ def _subset(text: str, name: str) -> tuple[str, dict[str, Any]]:
     if not subset_options:
         return name, {}
     (option, classes), *extra_options = subset_options.items()
-    weighed = option in _WEIGHTS and not extra_options
-    if weighed and not _are_weights(classes):
+    is_weights = option in _WEIGHTS and not extra_options
+    if is_weights and not _are_weights(classes):
         raise UnknownMeasureError(
             f"{text!r}: expected what each output counts for, as in weights=[0.3, 0.7]"
         )
@@ -613,16 +617,20 @@ def _subset(text: str, name: str) -> tuple[str, dict[str, Any]]:
         )
     remaining_arguments = ",".join(f"{key}={value!r}" for key, value in values.items())
     at_suffix = "" if match["at"] is None else f"@{match['at']}"
-    bare = match["name"] + (f"({remaining_arguments})" if remaining_arguments else "") + at_suffix
-    if weighed:
-        return bare, {"among": (WEIGHTS, tuple(map(float, classes)))}
-    return bare, {"among": (option, tuple(dict.fromkeys(map(str, classes))))}
+    name_without_set = (
+        match["name"] + (f"({remaining_arguments})" if remaining_arguments else "") + at_suffix
+    )
+    if is_weights:
+        return name_without_set, {"among": (WEIGHTS, tuple(map(float, classes)))}
+    return name_without_set, {"among": (option, tuple(dict.fromkeys(map(str, classes))))}
 
 
 def _are_weights(values: Any) -> bool:
     """Return whether these are nonnegative numbers, some of them positive."""
-    listed = isinstance(values, list | tuple) and all(isinstance(x, int | float) for x in values)
-    return listed and all(0 <= x < math.inf for x in values) and any(x > 0 for x in values)
+    is_number_list = isinstance(values, list | tuple) and all(
+        isinstance(x, int | float) for x in values
+    )
+    return is_number_list and all(0 <= x < math.inf for x in values) and any(x > 0 for x in values)
 
 
 def _families_with_view(families: Sequence[str], view: Mapping[str, Any]) -> tuple[str, ...]:
@@ -663,11 +671,11 @@ def _number(text: str, number: str, definition: Definition, parameter: str) -> i
     try:
         return int(number) if re.fullmatch(r"\d+", number) else float(number)
     except ValueError:
-        as_in = format_request(
+        example = format_request(
             definition.name, parameter, definition.suffix_parameter, definition.infix
         )
         raise UnknownMeasureError(
-            f"{text!r}: {number!r} is not a number; expected one, as in {as_in}"
+            f"{text!r}: {number!r} is not a number; expected one, as in {example}"
         ) from None
 
 
@@ -679,21 +687,27 @@ def _unknown_message(text: str, families: Sequence[str]) -> str:
     hint = _alternative_hint(text, families) or _alternative_hint(base, families)
     if hint is not None:
         return message + hint
-    averaged = _AVERAGE.match(text.strip())
+    average_match = _AVERAGE.match(text.strip())
     averaging_families = _families_with_view(families, {"average": "macro"})
-    if averaged and averaging_families and _is_measure_name(f"macro-{averaged['name']}", families):
-        return message + f"its mean is macro-{averaged['name']}"
-    others = [
+    if (
+        average_match
+        and averaging_families
+        and _is_measure_name(f"macro-{average_match['name']}", families)
+    ):
+        return message + f"its mean is macro-{average_match['name']}"
+    other_meanings = [
         f"{m.name} of {other_task}"
         for other_task, task_families in TASKS.items()
         if not set(task_families) & set(families)
         for m in senses(text, task_families)[:1]
     ]
-    if others:
-        return message + f"there is {' and '.join(others)}"
-    close = _similar_names(text.strip(), base, families)
+    if other_meanings:
+        return message + f"there is {' and '.join(other_meanings)}"
+    similar_names = _similar_names(text.strip(), base, families)
     return message + (
-        f"did you mean {' or '.join(close)}?" if close else "`calipers measures` lists them"
+        f"did you mean {' or '.join(similar_names)}?"
+        if similar_names
+        else "`calipers measures` lists them"
     )
 
 
@@ -718,13 +732,13 @@ def _similar_names(text: str, base: str, families: Sequence[str], max_names: int
     ):
         candidates = [spellings[name] + text[len(base) :], spellings[name]]
         candidates += [str(definition.example()) for definition in definitions_by_spelling[name]]
-        fitting = (
+        valid_names = (
             candidate
             for candidate in candidates
             if normalize_name(candidate) != normalize_name(text)
             and _is_measure_name(candidate, families)
         )
-        for candidate in itertools.islice(fitting, 1):
+        for candidate in itertools.islice(valid_names, 1):
             matches.setdefault(normalize_name(candidate), candidate)
     return list(matches.values())[:max_names]
 

@@ -40,15 +40,15 @@ def extrapolated_rbo(r: SharedRankings, p: float = 0.9, ties: str = "id") -> Flo
     short, long, shared = r.shorter, r.longer, r.shared
     depth = _DepthSums(p, int(long.max(initial=0)))
     # X(short), and the agreement there, at which the shorter ranking goes on.
-    at_end = r.sum(
+    n_shared_at_end = r.sum(
         _inclusion_probability(r, r.from_a, r.to_a, short)
         * _inclusion_probability(r, r.from_b, r.to_b, short)
     )
-    agreement = at_end / short
-    seen_sum = r.sum(_shared_weights(r, depth)) - shared * depth.beyond(long)
+    agreement = n_shared_at_end / short
+    ranked_sum = r.sum(_shared_weights(r, depth)) - shared * depth.beyond(long)
     unseen_sum = depth.plain(short + 1, long) - short * depth.over(short + 1, long)
-    last = (shared - at_end) / long + agreement
-    return np.asarray(depth.norm * (seen_sum + agreement * unseen_sum) + last * p**long)
+    end_agreement = (shared - n_shared_at_end) / long + agreement
+    return np.asarray(depth.norm * (ranked_sum + agreement * unseen_sum) + end_agreement * p**long)
 
 
 def least_rbo(r: SharedRankings, p: float = 0.9, ties: str = "id") -> FloatArray:
@@ -71,15 +71,17 @@ def residual_rbo(r: SharedRankings, p: float = 0.9) -> FloatArray:
     """
     short, long, shared = r.shorter, r.longer, r.shared
     # The depth from which on both rankings hold the same documents.
-    end = (short + long - shared).astype(np.int64)
-    depth = _DepthSums(p, int(end.max(initial=0)))
-    missing = (
-        short * depth.over(short + 1, end)
-        + long * depth.over(long + 1, end)
-        + shared * depth.beyond(end)
+    complete_depth = (short + long - shared).astype(np.int64)
+    depth = _DepthSums(p, int(complete_depth.max(initial=0)))
+    max_missing = (
+        short * depth.over(short + 1, complete_depth)
+        + long * depth.over(long + 1, complete_depth)
+        + shared * depth.beyond(complete_depth)
     )
     # Rounding error may make it slightly negative.
-    return np.asarray(np.maximum(p**short + p**long - p**end - depth.norm * missing, 0.0))
+    return np.asarray(
+        np.maximum(p**short + p**long - p**complete_depth - depth.norm * max_missing, 0.0)
+    )
 
 
 def overlap_at(r: SharedRankings, cutoff: int) -> FloatArray:
@@ -170,16 +172,16 @@ def _shared_weights(r: SharedRankings, depth: _DepthSums) -> FloatArray:
     size_a, size_b = r.to_a - above_a, r.to_b - above_b
     first, last = np.maximum(r.from_a, r.from_b), np.maximum(r.to_a, r.to_b)
     # Inside both groups the chance is (d − above_a)(d − above_b)/(size_a·size_b) …
-    inner = np.minimum(r.to_a, r.to_b)
+    first_end = np.minimum(r.to_a, r.to_b)
     within_both = (
-        depth.times(first, inner)
-        - (above_a + above_b) * depth.plain(first, inner)
-        + above_a * above_b * depth.over(first, inner)
+        depth.times(first, first_end)
+        - (above_a + above_b) * depth.plain(first, first_end)
+        + above_a * above_b * depth.over(first, first_end)
     ) / (size_a * size_b)
     # … behind the end of one of them it is (d − above)/size in the other.
-    start, a_ends_last = np.maximum(first, inner + 1), r.to_a >= r.to_b
-    above, size = np.where(a_ends_last, (above_a, size_a), (above_b, size_b))
-    within_one = (depth.plain(start, last) - above * depth.over(start, last)) / size
+    start, a_ends_last = np.maximum(first, first_end + 1), r.to_a >= r.to_b
+    n_above, size = np.where(a_ends_last, (above_a, size_a), (above_b, size_b))
+    within_one = (depth.plain(start, last) - n_above * depth.over(start, last)) / size
     return np.asarray(within_both + within_one + depth.beyond(last))
 
 

@@ -71,8 +71,8 @@ class ParameterDomain:
         if self.holds == "gains":
             return None if _holds_gains(value) else "grades and their gains, such as {1: 1, 2: 3}"
         if self.holds == "numbers":
-            good = isinstance(value, tuple) and value and not any(map(self._refuses, value))
-            return None if good else f"several numbers, each {self._bounds()}"
+            is_valid = isinstance(value, tuple) and value and not any(map(self._refuses, value))
+            return None if is_valid else f"several numbers, each {self._bounds()}"
         if isinstance(value, bool) or not isinstance(value, int if self.integer else (int, float)):
             return f"a {'whole ' if self.integer else ''}number"
         return self._bounds() if self._refuses(value) else None
@@ -80,22 +80,22 @@ class ParameterDomain:
     def _refuses(self, value: Any) -> bool:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return True
-        inside = self.low < value < self.high if self.open else self.low <= value <= self.high
-        return not inside or (value in (inf, -inf) and not self.infinite)
+        is_inside = self.low < value < self.high if self.open else self.low <= value <= self.high
+        return not is_inside or (value in (inf, -inf) and not self.infinite)
 
     def _bounds(self) -> str:
         if self.high == inf == -self.low:
             return "finite"
         if self.high == inf:
             return f"more than {self.low:g}" if self.open else f"{self.low:g} or more"
-        inside = "strictly between" if self.open else "between"
-        return f"{inside} {self.low:g} and {self.high:g}"
+        phrase = "strictly between" if self.open else "between"
+        return f"{phrase} {self.low:g} and {self.high:g}"
 
 
 def _holds_gains(value: Any) -> bool:
-    number = (int, float)
+    number_types = (int, float)
     return isinstance(value, tuple) and all(
-        isinstance(grade, int) and isinstance(gain, number) and abs(gain) < inf
+        isinstance(grade, int) and isinstance(gain, number_types) and abs(gain) < inf
         for grade, gain in value
     )
 

@@ -61,8 +61,10 @@ def adjusted_rand(t: ContingencyTable) -> FloatArray:
     is alone. It ranges from −½ to 1 and is undefined for fewer than two points.
     """
     joint, classes, clusters, pairs = t.pairs
-    chance = classes * clusters / pairs
-    return np.where(_identity_mask(t), 1.0, (joint - chance) / ((classes + clusters) / 2 - chance))
+    expected = classes * clusters / pairs
+    return np.where(
+        _identity_mask(t), 1.0, (joint - expected) / ((classes + clusters) / 2 - expected)
+    )
 
 
 @against_truth("Rand", aliases=("rand_score", "RI"), undefined=_NO_PAIRS, reference="Rand (1971)")
@@ -148,9 +150,9 @@ def normalized_information(t: ContingencyTable, average: str = "arithmetic") -> 
     It is 1 if all points are in one class and in one cluster. It is above 0 for independent
     partitions, for which AMI is adjusted. It ranges from 0 to 1 and is undefined without points.
     """  # noqa: D401  # a noun
-    of_class, of_cluster, shared = t.entropies
-    mean = MEANS[average](of_class, of_cluster)
-    return _clip_trivial(t, np.where(shared > 0, shared / mean, 0.0))
+    class_entropy, cluster_entropy, information = t.entropies
+    mean = MEANS[average](class_entropy, cluster_entropy)
+    return _clip_trivial(t, np.where(information > 0, information / mean, 0.0))
 
 
 @against_truth(
@@ -169,12 +171,14 @@ def adjusted_information(t: ContingencyTable, average: str = "arithmetic") -> Fl
     1 if both partitions are the same, and at most 1. It is undefined without points, or if E is the
     mean of both entropies, as when every point is alone in one partition.
     """
-    of_class, of_cluster, shared = t.entropies
-    chance = t.expected_information
-    room = MEANS[average](of_class, of_cluster) - chance
+    class_entropy, cluster_entropy, information = t.entropies
+    expected = t.expected_information
+    max_excess = MEANS[average](class_entropy, cluster_entropy) - expected
     nontrivial_mask = (t.n_nonempty[0] > 1) & (t.n_nonempty[1] > 1)
     value = np.where(
-        _identity_mask(t), 1.0, np.where(nontrivial_mask, (shared - chance) / room, 0.0)
+        _identity_mask(t),
+        1.0,
+        np.where(nontrivial_mask, (information - expected) / max_excess, 0.0),
     )
     return np.where(_all_by_chance(t, average), np.nan, _clip_trivial(t, value))
 
@@ -186,8 +190,8 @@ def _identity_mask(t: ContingencyTable) -> npt.NDArray[np.bool_]:
 
 def _all_by_chance(t: ContingencyTable, average: str) -> npt.NDArray[np.bool_]:
     """Return whether the expected information is all there is, as if every point is alone."""
-    of_class, of_cluster, _ = t.entropies
-    max_information = MEANS[average](of_class, of_cluster)
+    class_entropy, cluster_entropy, _ = t.entropies
+    max_information = MEANS[average](class_entropy, cluster_entropy)
     nontrivial_mask = (t.n_nonempty[0] > 1) & (t.n_nonempty[1] > 1)
     chance_mask = max_information - t.expected_information <= _HAIR * max_information
     return np.asarray(nontrivial_mask & ~_identity_mask(t) & chance_mask)
@@ -206,8 +210,8 @@ def homogeneity(t: ContingencyTable) -> FloatArray:
 
     It is 1 if there is only one class. It ranges from 0 to 1 and is undefined without points.
     """
-    of_class, _, shared = t.entropies
-    return np.where(of_class > 0, np.minimum(shared / of_class, 1.0), 1.0)
+    class_entropy, _, information = t.entropies
+    return np.where(class_entropy > 0, np.minimum(information / class_entropy, 1.0), 1.0)
 
 
 @against_truth(
@@ -223,8 +227,8 @@ def completeness(t: ContingencyTable) -> FloatArray:
 
     It is 1 if there is only one cluster. It ranges from 0 to 1 and is undefined without points.
     """
-    _, of_cluster, shared = t.entropies
-    return np.where(of_cluster > 0, np.minimum(shared / of_cluster, 1.0), 1.0)
+    _, cluster_entropy, information = t.entropies
+    return np.where(cluster_entropy > 0, np.minimum(information / cluster_entropy, 1.0), 1.0)
 
 
 @against_truth(

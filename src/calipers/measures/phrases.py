@@ -323,11 +323,11 @@ class PhraseIndex:
         for names_by_phrase, key in zip(
             (self._exact, self._singular), fold_words(phrase), strict=True
         ):
-            best, names = names_by_phrase.get(key, (rank, {}))
-            if rank < best:
-                best, names = rank, {}
-            if rank == best:
-                names_by_phrase[key] = best, {**names, name: None}
+            best_rank, names = names_by_phrase.get(key, (rank, {}))
+            if rank < best_rank:
+                best_rank, names = rank, {}
+            if rank == best_rank:
+                names_by_phrase[key] = best_rank, {**names, name: None}
 
     def names(self, phrase: str, worst: int = 4) -> tuple[str, ...]:
         """Return the names that a phrase means: none, one or several."""
@@ -358,8 +358,8 @@ def split_aliases(text: str) -> list[str]:
     match = _ALSO.fullmatch(text.strip())
     if match is None:
         return []
-    others = re.split(r"\s*[,/;]\s*|\s+or\s+", f"{match['other']}{match['more']}".strip())
-    return [match["name"], *filter(None, others)]
+    aliases = re.split(r"\s*[,/;]\s*|\s+or\s+", f"{match['other']}{match['more']}".strip())
+    return [match["name"], *filter(None, aliases)]
 
 
 def spelled_out(text: str, families: Sequence[str]) -> list[str]:
@@ -369,8 +369,10 @@ def spelled_out(text: str, families: Sequence[str]) -> list[str]:
     ['precision@recall=0.9']
     """
     text = text.strip()
-    numbered = _OF_NUMBER.fullmatch(text)
-    match = _SHAPE.fullmatch(f"{numbered['name']}@{numbered['number']}" if numbered else text)
+    number_match = _OF_NUMBER.fullmatch(text)
+    match = _SHAPE.fullmatch(
+        f"{number_match['name']}@{number_match['number']}" if number_match else text
+    )
     if match is None:
         return []
     base, at_suffix, index = normalize_text(match["base"]).strip(), match["at"], get_index(families)
@@ -379,21 +381,24 @@ def spelled_out(text: str, families: Sequence[str]) -> list[str]:
     if at_suffix is None and not names and (segments := _AT_WORD.split(base, maxsplit=1))[1:]:
         base, at_suffix = segments
         names = _names(base, index)
-    if at_suffix is None and not names and (cut := _CUT.search(base)):
-        base, at_suffix = base[: cut.start()], cut["letter"] or cut["number"]
+    if at_suffix is None and not names and (cutoff_match := _CUT.search(base)):
+        base, at_suffix = (
+            base[: cutoff_match.start()],
+            cutoff_match["letter"] or cutoff_match["number"],
+        )
         names = _names(base, index)
     middle = (match["label"] or "").rstrip() + (match["arguments"] or "").rstrip()
     if at_suffix is None:
         return [name + middle for name in names]
-    joint = _JOINT.fullmatch(at_suffix) or re.fullmatch(
+    at_match = _JOINT.fullmatch(at_suffix) or re.fullmatch(
         r"(?P<word>.*[^\W\d].*)(?P<number>)", at_suffix
     )
-    if joint is None:
+    if at_match is None:
         return [f"{name}{middle}@{at_suffix}" for name in names]
-    joined = _joint_names(names, joint["word"], joint["number"], index, families)
-    if not joined and len(at_suffix) == 1:  # a letter in place of a number
+    composed_names = _joint_names(names, at_match["word"], at_match["number"], index, families)
+    if not composed_names and len(at_suffix) == 1:  # a letter in place of a number
         return [f"{name}{middle}@{at_suffix}" for name in names]
-    return [name.replace("@", f"{middle}@") if middle else name for name in joined]
+    return [name.replace("@", f"{middle}@") if middle else name for name in composed_names]
 
 
 def _names(base: str, index: PhraseIndex) -> list[str]:
@@ -404,14 +409,14 @@ def _names(base: str, index: PhraseIndex) -> list[str]:
         names = [
             name.replace("#", numbers[0]) for name in index.names(_NUMBER.sub(" # ", base), worst=2)
         ]
-    averaged = _AVERAGED.fullmatch(base)
-    if not names and averaged is not None:
-        average = re.sub(r"[\s_]", "-", averaged["how"].lower())
-        averaged_names = [f"{average}-{name}" for name in _names(averaged["name"], index)]
+    average_match = _AVERAGED.fullmatch(base)
+    if not names and average_match is not None:
+        average = re.sub(r"[\s_]", "-", average_match["how"].lower())
+        averaged_names = [f"{average}-{name}" for name in _names(average_match["name"], index)]
         # A macro average of average precision, or a macro average, precision?
-        average_word = averaged["told"]
+        average_word = average_match["told"]
         if average_word and _BETWEEN_WORDS.split(average_word)[0].lower() == "average":
-            longer = _names(average_word + averaged["name"], index)
+            longer = _names(average_word + average_match["name"], index)
             averaged_names += [f"{average}-{name}" for name in longer]
         names = averaged_names
     if not names and _GENERIC.search(base):
@@ -426,13 +431,17 @@ def _joint_names(
 
     The number after the ``@`` is appended.
     """
-    rights = dict.fromkeys([*index.names(word, worst=2), word.strip()])
-    lefts = dict.fromkeys(own_name for name in names for own_name in _own_names(name, families))
+    right_phrases = dict.fromkeys([*index.names(word, worst=2), word.strip()])
+    left_names = dict.fromkeys(
+        own_name for name in names for own_name in _own_names(name, families)
+    )
     right_names = [
-        own_name for right_name in rights for own_name in _own_names(right_name, families)
+        own_name for right_name in right_phrases for own_name in _own_names(right_name, families)
     ]
     matches: dict[str, None] = {}
-    for left_name, right_name in product((*lefts, *names), dict.fromkeys((*right_names, *rights))):
+    for left_name, right_name in product(
+        (*left_names, *names), dict.fromkeys((*right_names, *right_phrases))
+    ):
         for definition in find_candidates(f"{left_name}@{right_name}", families):
             matches[f"{definition.name}={number}" if number else definition.name] = None
     if not matches and number:

@@ -48,8 +48,8 @@ def interpolated_precision(points: PrecisionRecallPoints, recall: float) -> Floa
 
     It ranges from 0 to 1 and is undefined if the points end before the recall.
     """
-    reached = points.recall >= recall - ROUNDING
-    return np.asarray(np.where(reached, points.precision, 0.0).max())
+    reached_mask = points.recall >= recall - ROUNDING
+    return np.asarray(np.where(reached_mask, points.precision, 0.0).max())
 
 
 def eleven_point_precision(points: PrecisionRecallPoints) -> FloatArray:
@@ -57,8 +57,8 @@ def eleven_point_precision(points: PrecisionRecallPoints) -> FloatArray:
 
     It ranges from 0 to 1 and is undefined if the points end before recall 1.
     """
-    levels = [interpolated_precision(points, tenths / 10) for tenths in range(11)]
-    return np.asarray(np.mean(levels))
+    precisions = [interpolated_precision(points, tenths / 10) for tenths in range(11)]
+    return np.asarray(np.mean(precisions))
 
 
 def trapezoid_area(points: PrecisionRecallPoints) -> FloatArray:
@@ -92,11 +92,14 @@ def break_even_precision(points: PrecisionRecallPoints) -> FloatArray:
     below precision.
     """
     precision, excess = points.from_start()[0], _excess(points)
-    after = int((excess <= 0).argmax())
-    if after == 0:
+    after_index = int((excess <= 0).argmax())
+    if after_index == 0:
         return np.asarray(precision[0])
-    fraction = excess[after - 1] / (excess[after - 1] - excess[after])
-    return np.asarray(precision[after - 1] + fraction * (precision[after] - precision[after - 1]))
+    fraction = excess[after_index - 1] / (excess[after_index - 1] - excess[after_index])
+    return np.asarray(
+        precision[after_index - 1]
+        + fraction * (precision[after_index] - precision[after_index - 1])
+    )
 
 
 def precision_at_recall(points: PrecisionRecallPoints, recall: float) -> FloatArray:
@@ -184,15 +187,16 @@ def measures_of_points(names: Sequence[str | Measure]) -> list[Measure]:
 def _measure(name: str | Measure) -> Measure:
     measure_names = ", ".join(MEASURES)
     try:
-        like = parse(name, ("scores",)) if isinstance(name, str) else name
+        measure = parse(name, ("scores",)) if isinstance(name, str) else name
     except UnknownMeasureError as error:
         raise UnknownMeasureError(
             f"{error}; points of precision and recall have {measure_names}"
         ) from None
-    if like.definition.family == FAMILY:
-        return like
-    if like.definition.name not in MEASURES or like.has_view:
+    if measure.definition.family == FAMILY:
+        return measure
+    if measure.definition.name not in MEASURES or measure.has_view:
         raise UnknownMeasureError(
-            f"{like} cannot be had from points of precision and recall, which have {measure_names}"
+            f"{measure} cannot be had from points of precision and recall, which have "
+            f"{measure_names}"
         )
-    return MEASURES[like.definition.name].bind(like.parameters)
+    return MEASURES[measure.definition.name].bind(measure.parameters)

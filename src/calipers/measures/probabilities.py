@@ -69,10 +69,10 @@ def binary_cross_entropies(
     truth: FloatArray, probability: Probability, delta: float = 1e-15
 ) -> FloatArray:
     """Compute −Σₖ (yₖ ln pₖ + (1 − yₖ) ln(1 − pₖ)) of each row, over all classes, also if two."""
-    right = np.clip(true_class_probability(truth, probability), delta, 1 - delta)
+    true_probability = np.clip(true_class_probability(truth, probability), delta, 1 - delta)
     if isinstance(probability, np.ndarray) and probability.ndim == 1:
-        return -2 * np.log(right)
-    out = np.log1p(-right) - np.log(right)
+        return -2 * np.log(true_probability)
+    out = np.log1p(-true_probability) - np.log(true_probability)
     for column in ClassScoreRows.from_scores(
         truth, probability
     ).table.T:  # one by one, to need little memory
@@ -93,8 +93,8 @@ def cross_entropy(truth: FloatArray, model: FloatArray) -> FloatArray:
     """
     truth, model = np.broadcast_arrays(truth, model)
     with np.errstate(divide="ignore"):
-        bits = np.log(model, out=np.zeros(model.shape), where=truth > 0)
-    return np.asarray(-(truth * bits).sum(axis=-1))[()]
+        log_model = np.log(model, out=np.zeros(model.shape), where=truth > 0)
+    return np.asarray(-(truth * log_model).sum(axis=-1))[()]
 
 
 def constant_loss(proportions: FloatArray, loss: str) -> FloatArray:

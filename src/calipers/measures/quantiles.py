@@ -27,8 +27,8 @@ _proportion = partial(
 
 def mean_over_levels(truth: FloatArray, predicted: QuantileRows) -> FloatArray:
     """Compute the mean of the pinball losses over the levels."""
-    each = [pinball(truth, predicted.quantile(level), level) for level in predicted.levels]
-    return np.asarray(np.mean(each, axis=0))
+    level_losses = [pinball(truth, predicted.quantile(level), level) for level in predicted.levels]
+    return np.asarray(np.mean(level_losses, axis=0))
 
 
 def _quantile_crps(truth: FloatArray, predicted: QuantileRows) -> FloatArray:
@@ -37,8 +37,8 @@ def _quantile_crps(truth: FloatArray, predicted: QuantileRows) -> FloatArray:
 
 def _winkler(truth: FloatArray, predicted: QuantileRows, coverage: float) -> FloatArray:
     low, high = predicted.interval_limits(coverage)
-    outside = np.maximum(low - truth, 0.0) + np.maximum(truth - high, 0.0)
-    return np.asarray(high - low + 2 / (1 - coverage) * outside)
+    excess = np.maximum(low - truth, 0.0) + np.maximum(truth - high, 0.0)
+    return np.asarray(high - low + 2 / (1 - coverage) * excess)
 
 
 def covered_rows(truth: FloatArray, predicted: QuantileRows, coverage: float) -> FloatArray:

@@ -48,13 +48,15 @@ def tau_ap(reference: FloatArray, y: FloatArray) -> FloatArray:
     either list it is the expected value over all ways to break them; if the reference has no ties,
     this is τ_AP,a of Urbano and Marrero (2017).
     """
-    above, tied, agreed = _count_above(reference, y)
+    n_above, tied, agreed = _count_above(reference, y)
     n = y.shape[-1]
     harmonic = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, max(n, 2)))])
     # The mean of 1/(i − 1) over the ranks i that the group of ties takes; the top one has none.
-    top = above == 0
-    mean_reciprocal = (harmonic[above + tied - 1] - harmonic[np.where(top, 0, above - 1)]) / tied
-    return _divide((agreed * np.where(top, 0.0, mean_reciprocal)).sum(-1), n - 1)
+    is_top = n_above == 0
+    mean_reciprocal = (
+        harmonic[n_above + tied - 1] - harmonic[np.where(is_top, 0, n_above - 1)]
+    ) / tied
+    return _divide((agreed * np.where(is_top, 0.0, mean_reciprocal)).sum(-1), n - 1)
 
 
 def tau_ap_b(x: FloatArray, y: FloatArray) -> FloatArray:
@@ -68,10 +70,10 @@ def tau_ap_b(x: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def _tau_ap_b(reference: FloatArray, y: FloatArray) -> FloatArray:
-    above, _, agreed = _count_above(reference, y, strict=True)
-    below_top = above > 0
-    agreed_proportion = np.where(below_top, agreed / np.maximum(above, 1), 0.0)
-    return _divide(agreed_proportion.sum(-1), below_top.sum(-1))
+    n_above, _, agreed = _count_above(reference, y, strict=True)
+    below_top_mask = n_above > 0
+    agreed_proportion = np.where(below_top_mask, agreed / np.maximum(n_above, 1), 0.0)
+    return _divide(agreed_proportion.sum(-1), below_top_mask.sum(-1))
 
 
 def spearman(x: FloatArray, y: FloatArray) -> FloatArray:
@@ -122,15 +124,15 @@ def _count_above(
     The agreement is the sum over the items above: +1 for each that is above in the reference as
     well, −1 for each that is not, and 0 for ties in the reference, or −1 if ``strict``.
     """
-    above, tied = np.zeros((2, *y.shape), np.int64)
-    agreed = np.zeros(y.shape)
+    n_above, n_tied = np.zeros((2, *y.shape), np.int64)
+    agreement = np.zeros(y.shape)
     for j in range(y.shape[-1]):
         higher = y[..., j, None] > y
         sign = np.sign(reference[..., j, None] - reference)
-        above += higher
-        tied += y[..., j, None] == y
-        agreed += np.where(higher, np.where(sign > 0, 1.0, -1.0) if strict else sign, 0.0)
-    return above, tied, agreed
+        n_above += higher
+        n_tied += y[..., j, None] == y
+        agreement += np.where(higher, np.where(sign > 0, 1.0, -1.0) if strict else sign, 0.0)
+    return n_above, n_tied, agreement
 
 
 def _centered_ranks(x: FloatArray) -> FloatArray:

@@ -15,9 +15,9 @@ from calipers.statistics import FloatArray, NumericRows
 
 def _constant_condition(column: str) -> Any:
     def constant_mask(rows: NumericRows, _: Any) -> Any:
-        value, used = np.broadcast_arrays(getattr(rows, column), rows.weight > 0)
+        value, used_mask = np.broadcast_arrays(getattr(rows, column), rows.weight > 0)
         low, high = (
-            extremum(value, axis=-1, initial=initial, where=used)
+            extremum(value, axis=-1, initial=initial, where=used_mask)
             for extremum, initial in ((np.min, inf), (np.max, -inf))
         )
         return (low >= high) & (rows.total > 0)
@@ -164,6 +164,6 @@ def d2_tweedie(rows: NumericRows, power: float) -> FloatArray:
     constant, or if a value is outside of the domain of the deviance.
     """
     mean = rows.mean(rows.truth)[..., None]
-    best = rows.mean(deviance(rows.truth, mean, power))
+    constant_deviance = rows.mean(deviance(rows.truth, mean, power))
     deviances = np.where(rows.weight > 0, deviance(rows.truth, rows.predicted, power), 0.0)
-    return _skill_score(rows.mean(deviances), best)
+    return _skill_score(rows.mean(deviances), constant_deviance)

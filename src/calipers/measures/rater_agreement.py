@@ -110,21 +110,21 @@ def _item_derivatives(r: Ratings, all_ratings: Ratings, scale: str) -> FloatArra
             """
             return items.item_sums(slope[::-1].cumsum()[::-1] - slope / 2)
 
-        times = all_items.times
-        slope = all_items.category_sums(times / (times - 1)) * x
-        slope = 4 * (slope - all_items.category_sums(all_items.item_sums(x) / (times - 1)))
+        n_ratings = all_items.times
+        slope = all_items.category_sums(n_ratings / (n_ratings - 1)) * x
+        slope = 4 * (slope - all_items.category_sums(all_items.item_sums(x) / (n_ratings - 1)))
         observed_slopes, expected_slopes = (
             observed_slopes + shifted(slope),
             expected_slopes + shifted(4 * n * all_items.category_weights * x),
         )
     # One more item like this one is one more that ratings are not compared with themselves.
-    others_slopes = m * (1 + (all_items.total_squares / n - items.unit) / n)
-    others = _other_ratings_weight(all_items)
+    other_weight_slopes = m * (1 + (all_items.total_squares / n - items.unit) / n)
+    other_weight = _other_ratings_weight(all_items)
     return np.asarray(
         -(
-            observed_slopes * others
-            + observed * others_slopes
-            - observed * others * expected_slopes / expected
+            observed_slopes * other_weight
+            + observed * other_weight_slopes
+            - observed * other_weight * expected_slopes / expected
         )
         / expected
     )
@@ -176,8 +176,8 @@ def _item_agreement(
     Gwet 2014.
     """
     weight = r.weight[r.twice]
-    agreed = weight @ r.agreeing[r.twice] / np.float64(weight.sum())
-    return _ItemAgreement(agreed, *chance_of(r.share_of_category))
+    observed = weight @ r.agreeing[r.twice] / np.float64(weight.sum())
+    return _ItemAgreement(observed, *chance_of(r.share_of_category))
 
 
 def _moves_by_item(
@@ -185,15 +185,21 @@ def _moves_by_item(
 ) -> FloatArray:
     """Compute the derivative of such a coefficient by the weight of each rated item."""
     agreement = _item_agreement(all_ratings, chance_of)
-    agreeing, twice = r.agreeing[r.rated_mask], float(all_ratings.weight[all_ratings.twice].sum())
-    agreed_slopes = np.where(np.isnan(agreeing), 0.0, agreeing - agreement.agreed) / twice
+    item_agreement, multiply_rated_weight = (
+        r.agreeing[r.rated_mask],
+        float(all_ratings.weight[all_ratings.twice].sum()),
+    )
+    observed_slopes = (
+        np.where(np.isnan(item_agreement), 0.0, item_agreement - agreement.agreed)
+        / multiply_rated_weight
+    )
     item_slopes = (r.item_sums(agreement.slope) / np.maximum(r.times, 1))[r.rated_mask]
-    chance_slopes = (item_slopes - agreement.slope @ all_ratings.share_of_category) / float(
+    expected_slopes = (item_slopes - agreement.slope @ all_ratings.share_of_category) / float(
         all_ratings.weight[all_ratings.rated_mask].sum()
     )
     return np.asarray(
-        agreed_slopes / (1 - agreement.chance)
-        + (agreement.agreed - 1) / (1 - agreement.chance) ** 2 * chance_slopes
+        observed_slopes / (1 - agreement.chance)
+        + (agreement.agreed - 1) / (1 - agreement.chance) ** 2 * expected_slopes
     )
 
 
@@ -204,8 +210,8 @@ def _fleiss_chance(proportions: FloatArray) -> tuple[Any, FloatArray]:
 
 def _gwet_chance(proportions: FloatArray) -> tuple[Any, FloatArray]:
     """Compute the expected agreement of Gwet's AC1, and its derivative."""
-    others = max(len(proportions) - 1, 1)
-    return proportions @ (1 - proportions) / others, np.asarray((1 - 2 * proportions) / others)
+    n_others = max(len(proportions) - 1, 1)
+    return proportions @ (1 - proportions) / n_others, np.asarray((1 - 2 * proportions) / n_others)
 
 
 @of_raters(
@@ -297,8 +303,8 @@ def weight_of_items(measure: Measure, r: Ratings) -> FloatArray:
     and 0 for items that do not count.
     """
     counted = counted_items(measure, r)
-    by_item = measure.definition.formula in _OF_RATED
-    return np.where(counted, r.weight if by_item else r.weight * r.times, 0.0)
+    is_item_mean = measure.definition.formula in _OF_RATED
+    return np.where(counted, r.weight if is_item_mean else r.weight * r.times, 0.0)
 
 
 def item_influence(
@@ -310,14 +316,20 @@ def item_influence(
     total weight, so that the weighted mean is 0. It is None for a measure without a derivative
     here. ``all_ratings`` is the statistic of all items, if not ``r``.
     """
-    moves, full_sample = (
+    derivative, full_sample = (
         _MOVES.get(measure.definition.formula),
         r if all_ratings is None else all_ratings,
     )
-    if moves is None or not len(full_sample.shared_items):
+    if derivative is None or not len(full_sample.shared_items):
         return None
     weight = full_sample.weight[counted_items(measure, full_sample)]
     with np.errstate(divide="ignore", invalid="ignore"):  # where there is no value
-        of_all = moves(full_sample, full_sample, **measure.parameters)
-        by_item = of_all if r is full_sample else moves(r, full_sample, **measure.parameters)
-        return np.asarray(weight.sum() * (by_item - np.average(of_all, weights=weight)))
+        all_derivatives = derivative(full_sample, full_sample, **measure.parameters)
+        derivatives = (
+            all_derivatives
+            if r is full_sample
+            else derivative(r, full_sample, **measure.parameters)
+        )
+        return np.asarray(
+            weight.sum() * (derivatives - np.average(all_derivatives, weights=weight))
+        )

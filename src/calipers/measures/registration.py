@@ -114,27 +114,27 @@ def _register(definition: Definition, shared_names: Sequence[str], *, replacing:
     if not is_built_in(definition):
         _check_known(definition)
         load(FAMILIES)
-    old = REGISTRY.get((definition.family, definition.name))
-    if old is not None and not (replacing or _is_redefinition(definition, old)):
-        old = None
-    if old is not None and is_built_in(old) and not is_built_in(definition):
-        raise NameTakenError(f"{old.name!r} is a measure of Calipers and cannot be replaced")
+    replaced = REGISTRY.get((definition.family, definition.name))
+    if replaced is not None and not (replacing or _is_redefinition(definition, replaced)):
+        replaced = None
+    if replaced is not None and is_built_in(replaced) and not is_built_in(definition):
+        raise NameTakenError(f"{replaced.name!r} is a measure of Calipers and cannot be replaced")
     for name in definition.spellings:
         if _SPELLED.fullmatch(name) is None:
             raise ValueError(f"{name!r} cannot be the name of a measure: {_SPELLING}")
         if name.lower() in OF_SEVERAL:
             raise NameTakenError(f"{name!r} is taken: it stands for a set of measures")
         for existing in find_candidates(name, families):
-            if existing is not old and not (
+            if existing is not replaced and not (
                 name in shared_names and _is_distinguishable(definition, existing)
             ):
                 raise NameTakenError(_name_taken_message(name, existing, definition))
     if is_built_in(definition):  # a test checks these in other respects
-        register(definition, old)
+        register(definition, replaced)
     else:
         unshared_names = [name for name in definition.spellings if name not in shared_names]
         _check_other_tasks(definition, unshared_names, families)
-        _check_meanings(definition, old, unshared_names, families)
+        _check_meanings(definition, replaced, unshared_names, families)
 
 
 def _is_redefinition(new: Definition, old: Definition) -> bool:
@@ -190,10 +190,10 @@ def _check_other_tasks(
     definition: Definition, unshared: Iterable[str], families: tuple[str, ...]
 ) -> None:
     """Check that no unshared name of a definition means a measure of another task."""
-    for others in TASKS.values():
-        for name in unshared if others != families else ():
+    for other_families in TASKS.values():
+        for name in unshared if other_families != families else ():
             for text in (name, *spellings(definition, name)):
-                existing = first_definition(text, others)
+                existing = first_definition(text, other_families)
                 if existing is not None:
                     raise NameTakenError(_name_taken_message(text, existing, definition))
 
@@ -202,9 +202,9 @@ def _ways_to_write_others(
     stems: Iterable[str], families: Iterable[str], old: Definition | None
 ) -> Iterator[tuple[str, Definition]]:
     """Yield names of other definitions of these families that the new names could change."""
-    begun = [normalize_name(stem).split("-k-")[0] for stem in stems]
+    beginnings = [normalize_name(stem).split("-k-")[0] for stem in stems]
     for name in tuple(NAMES):
-        if any(stem in name for stem in begun):
+        if any(stem in name for stem in beginnings):
             for existing in find_candidates(name, tuple(families)):
                 if existing is not old:
                     yield from ((text, existing) for text in (name, *spellings(existing, name)))
@@ -226,12 +226,16 @@ def _check_meanings(
         If a name of the definition would not be parsed as the definition.
     """
     own_spellings = spellings(definition)
-    others = [text for text, _ in _ways_to_write_others(definition.spellings, families, old)]
+    other_spellings = [
+        text for text, _ in _ways_to_write_others(definition.spellings, families, old)
+    ]
     other_families = {family for entry in TASKS.values() if entry != families for family in entry}
-    of_other_tasks = list(_ways_to_write_others(unshared, other_families, None))
-    before = {text: first_definition(text, families) for text in (*own_spellings, *others)}
+    other_task_spellings = list(_ways_to_write_others(unshared, other_families, None))
+    previous_definitions = {
+        text: first_definition(text, families) for text in (*own_spellings, *other_spellings)
+    }
     for text in own_spellings:
-        existing = before[text]
+        existing = previous_definitions[text]
         if existing not in (None, old):
             raise NameTakenError(_name_taken_message(text, existing, definition))
     names = {
@@ -243,18 +247,21 @@ def _check_meanings(
     previous_entries = {name: list(NAMES[name]) for name in names if name in NAMES}
     register(definition, old)
     # Numbers behind _ and . are how other tools write, who may mean something else by them.
-    ours = (text for text in own_spellings if not text.endswith(("_7", ".7")))
-    lost_spellings = [text for text in ours if first_definition(text, families) is not definition]
-    changed = {
+    own_texts = (text for text in own_spellings if not text.endswith(("_7", ".7")))
+    lost_spellings = [
+        text for text in own_texts if first_definition(text, families) is not definition
+    ]
+    changed_names = {
         text: existing
-        for text in others
-        if (existing := before[text]) and definition in matching_definitions(text, families)
+        for text in other_spellings
+        if (existing := previous_definitions[text])
+        and definition in matching_definitions(text, families)
     } | {
         text: existing
-        for text, existing in of_other_tasks
+        for text, existing in other_task_spellings
         if definition in matching_definitions(text, families)
     }
-    if lost_spellings or changed:
+    if lost_spellings or changed_names:
         # Name by name, as another thread may be looking others up, or importing them.
         if old is None:
             del REGISTRY[definition.family, definition.name]
@@ -265,7 +272,7 @@ def _check_meanings(
                 NAMES[name] = previous_entries[name]
             else:
                 del NAMES[name]
-        for text, existing in changed.items():
+        for text, existing in changed_names.items():
             raise NameTakenError(_name_taken_message(text, existing, definition))
         raise ValueError(
             f"{lost_spellings[0]!r} would not be read as {definition.name}: {_SPELLING}"

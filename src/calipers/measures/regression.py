@@ -42,8 +42,8 @@ def weighted_quantile(truth: FloatArray, weight: FloatArray | None, alpha: float
     """Return the best constant prediction under the pinball loss; the median for absolute error."""
     if weight is None:
         return quantile(truth, alpha)
-    used = weight > 0
-    return quantile(truth[used], alpha, weight[used])
+    used_mask = weight > 0
+    return quantile(truth[used_mask], alpha, weight[used_mask])
 
 
 def _mean_of_logarithms(truth: FloatArray, weight: FloatArray | None) -> float:
@@ -80,13 +80,13 @@ def _percentage_error(truth: FloatArray, predicted: FloatArray) -> FloatArray:
 
 
 def _symmetric_percentage_error(truth: FloatArray, predicted: FloatArray) -> FloatArray:
-    error, size = np.abs(predicted - truth), np.abs(truth) + np.abs(predicted)
-    return 2 * np.where(size == 0, 0.0, error / np.where(size == 0, 1.0, size))
+    error, magnitude = np.abs(predicted - truth), np.abs(truth) + np.abs(predicted)
+    return 2 * np.where(magnitude == 0, 0.0, error / np.where(magnitude == 0, 1.0, magnitude))
 
 
 def _squared_log_error(truth: FloatArray, predicted: FloatArray) -> FloatArray:
-    inside = (truth > -1) & (predicted > -1)
-    return np.where(inside, np.square(np.log1p(predicted) - np.log1p(truth)), inf)
+    in_domain_mask = (truth > -1) & (predicted > -1)
+    return np.where(in_domain_mask, np.square(np.log1p(predicted) - np.log1p(truth)), inf)
 
 
 def _scaled_error(truth: FloatArray, predicted: FloatArray, naive_mae: float) -> FloatArray:
@@ -112,12 +112,18 @@ def deviance(truth: FloatArray, predicted: FloatArray, power: float) -> FloatArr
         elif power == 2:
             unit_deviance = 2 * (np.log(p / y) + y / p - 1)
         else:
-            power_1, power_2 = 1 - power, 2 - power
-            of_truth = np.power(np.maximum(y, 0), power_2) / (power_1 * power_2)
-            unit_deviance = 2 * (of_truth - y * p**power_1 / power_1 + p**power_2 / power_2)
-    inside = (p > 0) & (y >= 0 if power < 2 else y > 0)
+            one_minus_power, two_minus_power = 1 - power, 2 - power
+            truth_term = np.power(np.maximum(y, 0), two_minus_power) / (
+                one_minus_power * two_minus_power
+            )
+            unit_deviance = 2 * (
+                truth_term
+                - y * p**one_minus_power / one_minus_power
+                + p**two_minus_power / two_minus_power
+            )
+    in_domain_mask = (p > 0) & (y >= 0 if power < 2 else y > 0)
     return np.where(
-        inside, np.maximum(unit_deviance, 0.0), inf
+        in_domain_mask, np.maximum(unit_deviance, 0.0), inf
     )  # rounding may leave a hair below 0
 
 

@@ -46,10 +46,10 @@ def roc_auc(s: ScoreTable) -> FloatArray:
     It is P(s⁺ > s⁻) + ½P(s⁺ = s⁻) for the scores of a random positive and a random negative. It
     ranges from 0 to 1 and is undefined if there are only positives or only negatives.
     """
-    above = np.cumsum(s.positive, axis=-1)
+    positive_to_score = np.cumsum(s.positive, axis=-1)
     tied = _dot(s.negative, s.positive) / 2
-    n_concordant = _dot(s.negative, above) - tied
-    n_discordant = _dot(s.negative, above[..., -1:] - above) + tied
+    n_concordant = _dot(s.negative, positive_to_score) - tied
+    n_discordant = _dot(s.negative, positive_to_score[..., -1:] - positive_to_score) + tied
     # Not over P·N, whose rounding would leave separated classes of fractional weight off 1.
     return np.asarray(n_concordant / (n_concordant + n_discordant))
 
@@ -95,16 +95,16 @@ def pr_auc(s: ScoreTable) -> FloatArray:
     the area.) It ranges from 0 to 1 and is undefined without positives.
     """
     tp, fp = np.cumsum(s.positive, axis=-1), np.cumsum(s.negative, axis=-1)
-    after = precision_from_counts(tp, fp)
+    precision_after = precision_from_counts(tp, fp)
     tp -= s.positive  # what they are before the score
     fp -= s.negative
-    area = np.where(tp + fp > 0, precision_from_counts(tp, fp), after)
-    area += after
-    area *= s.positive
-    area /= 2
-    mixed = (s.positive > 0) & (s.negative > 0)
-    area[mixed] = _tied_area(*(each[mixed] for each in (tp, fp, s.positive, s.negative)))
-    return np.asarray(area.sum(axis=-1) / s.total_positive)
+    areas = np.where(tp + fp > 0, precision_from_counts(tp, fp), precision_after)
+    areas += precision_after
+    areas *= s.positive
+    areas /= 2
+    mixed_mask = (s.positive > 0) & (s.negative > 0)
+    areas[mixed_mask] = _tied_area(*(each[mixed_mask] for each in (tp, fp, s.positive, s.negative)))
+    return np.asarray(areas.sum(axis=-1) / s.total_positive)
 
 
 def precision_from_counts(tp: FloatArray, fp: FloatArray) -> FloatArray:
@@ -121,8 +121,8 @@ def _tied_area(tp: FloatArray, fp: FloatArray, t: FloatArray, f: FloatArray) -> 
     a = 1 + f / t
     b = fp - tp * f / t
     # log1p keeps its digits when the block is small against what went before.
-    grown = np.log1p(np.divide(t + f, tp + fp, out=np.zeros_like(t), where=tp + fp > 0))
-    return np.asarray(np.where(tp + fp > 0, t / a - b / a**2 * grown, t / a))
+    log_growth = np.log1p(np.divide(t + f, tp + fp, out=np.zeros_like(t), where=tp + fp > 0))
+    return np.asarray(np.where(tp + fp > 0, t / a - b / a**2 * log_growth, t / a))
 
 
 @area(
@@ -140,8 +140,8 @@ def davis_goadrich_area(s: ScoreTable) -> FloatArray:
     ranges from 0 to 1 and is undefined without positives.
     """
     tp, fp = (running[..., :-1] for running in s.running)
-    area = np.where(s.positive > 0, _tied_area(tp, fp, s.positive, s.negative), 0.0)
-    return np.asarray(area.sum(axis=-1) / s.total_positive)
+    areas = np.where(s.positive > 0, _tied_area(tp, fp, s.positive, s.negative), 0.0)
+    return np.asarray(areas.sum(axis=-1) / s.total_positive)
 
 
 @area(
@@ -257,9 +257,9 @@ def equal_error_rate(s: ScoreTable) -> FloatArray:
     The points of the curve are joined by straight lines. It ranges from 0 to 1 and is undefined if
     there are only positives or only negatives.
     """
-    after = _past_equality(s)
+    after_index = _past_equality(s)
     (e0, e1), (r0, r1) = (
-        (_take(c, after - 1), _take(c, after)) for c in (_excess(s), s.running[1])
+        (_take(c, after_index - 1), _take(c, after_index)) for c in (_excess(s), s.running[1])
     )
     r0, r1 = r0 / s.total_negative, r1 / s.total_negative
     return np.asarray(r0 + e0 / (e0 - e1) * (r1 - r0))
@@ -304,8 +304,8 @@ def candidate_blocks(values: FloatArray, possible: FloatArray) -> Blocks:
     known, and may be any value where it is possible.
     """
     values = np.where(np.isnan(values), -np.inf, values)
-    opened: Blocks = ~(possible < values.max(axis=-1, keepdims=True) - ROUNDING)
-    return opened
+    candidate_mask: Blocks = ~(possible < values.max(axis=-1, keepdims=True) - ROUNDING)
+    return candidate_mask
 
 
 def _maximum_traits(formula: Callable[..., FloatArray]) -> dict[str, Any]:
@@ -354,15 +354,15 @@ def _volume_index(s: ScoreTable, volume: float) -> Indices:
 def _precision_index(s: ScoreTable, precision: float) -> Indices:
     tp, fp = s.running
     n_predicted = tp + fp
-    holds = (tp >= (precision - ROUNDING) * n_predicted) & (n_predicted > 0)
-    first = np.where(holds, tp, -1.0).argmax(axis=-1)
-    return np.asarray(np.where(holds.any(axis=-1), first, -1))
+    holds_mask = (tp >= (precision - ROUNDING) * n_predicted) & (n_predicted > 0)
+    best_index = np.where(holds_mask, tp, -1.0).argmax(axis=-1)
+    return np.asarray(np.where(holds_mask.any(axis=-1), best_index, -1))
 
 
 def _fpr_index(s: ScoreTable, fpr: float) -> Indices:
     tp, fp = s.running
-    holds = fp <= (fpr + ROUNDING) * s.total_negative[..., None]
-    return np.asarray(np.where(holds, tp, -1.0).argmax(axis=-1))
+    holds_mask = fp <= (fpr + ROUNDING) * s.total_negative[..., None]
+    return np.asarray(np.where(holds_mask, tp, -1.0).argmax(axis=-1))
 
 
 def _opened_at_precision(s: ScoreTable, precision: float) -> Blocks:
@@ -438,12 +438,14 @@ def break_even_precision(s: ScoreTable) -> FloatArray:
     """
     tp, fp = s.running
     n_predicted, n_positive = tp + fp, s.total_positive[..., None]
-    last = _first_index(n_predicted >= n_positive * (1 - ROUNDING))
-    before, after = np.maximum(last - 1, 0), last
-    missing = s.total_positive - _take(n_predicted, before)
-    block = _take(n_predicted, after) - _take(n_predicted, before)
-    fraction = np.divide(missing, block, out=np.ones_like(missing), where=block > 0)
-    hits = _take(tp, before) + np.minimum(fraction, 1.0) * (_take(tp, after) - _take(tp, before))
+    end_index = _first_index(n_predicted >= n_positive * (1 - ROUNDING))
+    before_index, after_index = np.maximum(end_index - 1, 0), end_index
+    n_missing = s.total_positive - _take(n_predicted, before_index)
+    block_size = _take(n_predicted, after_index) - _take(n_predicted, before_index)
+    fraction = np.divide(n_missing, block_size, out=np.ones_like(n_missing), where=block_size > 0)
+    hits = _take(tp, before_index) + np.minimum(fraction, 1.0) * (
+        _take(tp, after_index) - _take(tp, before_index)
+    )
     return np.asarray(hits / s.total_positive)
 
 

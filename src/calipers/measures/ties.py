@@ -76,8 +76,8 @@ def aggregate_over_ties(
         if callable(expected):
             return np.asarray(expected(r.averages(), **parameters), np.float64)
     elif measure.monotone and _has_monotone_gains(parameters):
-        ordered = r.reorder_ties(best_first=ties == "best")
-        return np.asarray(formula(ordered, **parameters), np.float64)
+        sorted_rankings = r.reorder_ties(best_first=ties == "best")
+        return np.asarray(formula(sorted_rankings, **parameters), np.float64)
     return _aggregate_over_orders(measure, r, parameters, ties)
 
 
@@ -85,12 +85,12 @@ def too_many_orders_mask(
     measure: RankingMeasure, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
 ) -> Any:
     """Return the mask of the topics with too many orders for :func:`aggregate_over_ties`."""
-    exact = (
+    has_formula = (
         measure.ties is not None
         if ties == "average"
         else measure.monotone and _has_monotone_gains(parameters)
     )
-    if exact:
+    if has_formula:
         return np.zeros(len(r), bool)
     return np.array([_count_orders(blocks) > MAX_ORDERS for blocks in _tied_blocks(r)])
 
@@ -107,8 +107,8 @@ def _aggregate_over_orders(
     measure: RankingMeasure, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
 ) -> FloatArray:
     """Compute the mean, best or worst value over all orders, by enumeration."""
-    higher = (ties == "best") == bool(measure.higher_is_better)
-    summary = np.mean if ties == "average" else np.max if higher else np.min
+    takes_max = (ties == "best") == bool(measure.higher_is_better)
+    summary = np.mean if ties == "average" else np.max if takes_max else np.min
     out = np.asarray(measure.formula(r, **parameters), np.float64)
     for topic, blocks in enumerate(_tied_blocks(r)):
         n_orders = _count_orders(blocks)
@@ -128,15 +128,15 @@ def _tied_blocks(r: JudgedRankings) -> Iterator[list[tuple[int, list[tuple[int, 
     """
     for first, last in zip(r.offsets[:-1], r.offsets[1:], strict=True):
         blocks = []
-        starts, begins = np.unique(r.tied_from[first:last], return_index=True)
-        stops = np.append(begins, last - first)[1:] if len(begins) else begins
-        for start, begin, stop in zip(starts, begins, stops, strict=True):
+        starts, block_offsets = np.unique(r.tied_from[first:last], return_index=True)
+        stops = np.append(block_offsets, last - first)[1:] if len(block_offsets) else block_offsets
+        for start, begin, stop in zip(starts, block_offsets, stops, strict=True):
             grades, counts = np.unique(r.grade[first + begin : first + stop], return_counts=True)
             size = int(r.tied_to[first + begin] - start + 1)
-            unjudged = size - int(counts.sum())
+            n_unjudged = size - int(counts.sum())
             grade_counts = [(int(g), int(n)) for g, n in zip(grades, counts, strict=True)]
             blocks.append(
-                (int(start), grade_counts + ([(_UNJUDGED, unjudged)] if unjudged else []))
+                (int(start), grade_counts + ([(_UNJUDGED, n_unjudged)] if n_unjudged else []))
             )
         yield blocks
 
@@ -155,25 +155,25 @@ def _all_orders(
     topic_rankings: JudgedRankings, blocks: list[tuple[int, list[tuple[int, int]]]]
 ) -> JudgedRankings:
     """Return all orders of one topic, each as a topic."""
-    lists = [
+    orders_by_block = [
         [(start, order) for order in _arrangements(dict(grade_counts))]
         for start, grade_counts in blocks
     ]
-    topics = prod(map(len, lists))
+    n_orders = prod(map(len, orders_by_block))
     rank, grade = [], []
-    for chosen in product(*lists):
+    for chosen in product(*orders_by_block):
         for start, order in chosen:
             judged = [(start + position, g) for position, g in enumerate(order) if g != _UNJUDGED]
             rank += [judged_rank for judged_rank, _ in judged]
             grade += [g for _, g in judged]
     ranks = np.array(rank, np.int64)
     return JudgedRankings(
-        tuple(map(str, range(topics))),
-        np.repeat(topic_rankings.retrieved, topics),
-        np.arange(topics + 1) * len(topic_rankings.judged_grade),
-        np.tile(topic_rankings.judged_grade, topics),
-        np.tile(topic_rankings.judged_count, topics),
-        np.arange(topics + 1) * len(topic_rankings.rank),
+        tuple(map(str, range(n_orders))),
+        np.repeat(topic_rankings.retrieved, n_orders),
+        np.arange(n_orders + 1) * len(topic_rankings.judged_grade),
+        np.tile(topic_rankings.judged_grade, n_orders),
+        np.tile(topic_rankings.judged_count, n_orders),
+        np.arange(n_orders + 1) * len(topic_rankings.rank),
         ranks,
         np.array(grade, np.int64),
         ranks,

@@ -18,8 +18,8 @@ def credit(classes: int, k: int, tied: str) -> FloatArray:
     The first index of the array is the number of classes that score higher than the true class, the
     second the number of other classes with the same score.
     """
-    above, others = np.indices((classes, classes))
-    return credit_from_counts(above, others, k, tied)
+    n_higher, n_tied = np.indices((classes, classes))
+    return credit_from_counts(n_higher, n_tied, k, tied)
 
 
 def credit_from_counts(

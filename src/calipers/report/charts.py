@@ -201,8 +201,10 @@ def curves_chart(curves: Sequence[Curve]) -> Chart:
     systems = tuple(dict.fromkeys(curve.system for curve in curves))
     estimates = tuple(Estimate("", 0.0, system=system) for system in systems)
     chart = get_chart(curves[0].kind)
-    alone = chart.curves_of_system not in (0, len(curves))  # the page draws them together
-    page_figures = [] if alone else figures(Evaluation("curves", estimates, curves=tuple(curves)))
+    has_own_figure = chart.curves_of_system not in (0, len(curves))  # the page draws them together
+    page_figures = (
+        [] if has_own_figure else figures(Evaluation("curves", estimates, curves=tuple(curves)))
+    )
     return _chart(chart.name, page_figures or [chart.figure(curves, systems)], None)
 
 
@@ -265,8 +267,10 @@ def chart_files(
     for chart in _all_figures(result, orientation):
         named_charts = [(chart.name, chart)]
         if len(chart.figures) > SIDE_BY_SIDE:
-            each = zip(_figure_labels(chart.figures), chart.figures, strict=True)
-            named_charts = [(f"{chart.name} {label}", Chart(chart.name, (f,))) for label, f in each]
+            labeled_figures = zip(_figure_labels(chart.figures), chart.figures, strict=True)
+            named_charts = [
+                (f"{chart.name} {label}", Chart(chart.name, (f,))) for label, f in labeled_figures
+            ]
         for name, single_chart in named_charts:
             stem = _file_name(name, used_names)
             for kind in formats:
@@ -374,9 +378,9 @@ def _sub_spec(figure: Figure, suffix: str, datasets: dict[str, Any]) -> Spec:
     """Return the spec of one of several figures, with unique names of data and parameters."""
     figure_datasets = figure.spec.get("datasets", {})
     datasets |= {f"{name}{suffix}": rows for name, rows in figure_datasets.items()}
-    inner = {key: value for key, value in figure.spec.items() if key not in _OUTER}
+    figure_spec = {key: value for key, value in figure.spec.items() if key not in _OUTER}
     title = {"text": figure.title, "color": "currentColor", "fontWeight": "normal", "fontSize": 14}
-    renamed_spec: Spec = _rename_datasets(inner, frozenset(figure_datasets), suffix)
+    renamed_spec: Spec = _rename_datasets(figure_spec, frozenset(figure_datasets), suffix)
     return {"title": {**title, "anchor": "start"}, **renamed_spec}
 
 

@@ -102,10 +102,12 @@ def _list_cells(
 ) -> tuple[list[str], list[list[str]]]:
     truth, predicted, cells = confusion.occupied()
     if normalize is not None:
-        of_truth, of_prediction = confusion.margins()
+        truth_totals, predicted_totals = confusion.margins()
         total = {
-            "truth": of_truth[truth], "prediction": of_prediction[predicted], "all": cells.sum()
-        }  # fmt: skip
+            "truth": truth_totals[truth],
+            "prediction": predicted_totals[predicted],
+            "all": cells.sum(),
+        }
         cells = cells / total[normalize]
     text = (row[0] for row in format_cells(cells[:, None], is_proportion=normalize is not None))
     rows = [
@@ -175,8 +177,10 @@ def largest_confusions(
 def summary(confusion: ConfusionBase) -> str:
     """Return a sentence on the matrix."""
     truth, predicted, count = confusion.occupied()
-    total, right = float(count.sum()), float(count[truth == predicted].sum())
-    text = f"{numbers.format_number(right)} of {numbers.format_number(total)} are on the diagonal"
+    total, n_correct = float(count.sum()), float(count[truth == predicted].sum())
+    text = (
+        f"{numbers.format_number(n_correct)} of {numbers.format_number(total)} are on the diagonal"
+    )
     for *names, largest_count in largest_confusions(confusion, 1):
         true_label, predicted_label = unique_labels(names).values()
         text_count = numbers.format_number(largest_count)

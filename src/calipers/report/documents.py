@@ -322,12 +322,12 @@ def _numbers(result: Evaluation, look: DisplayOptions) -> Iterator[Block]:
 
     On a terminal the differences of many pairs are omitted.
     """
-    comparison, is_of_rows = result.comparison or None, _is_wide(result, look)
+    comparison, uses_wide_table = result.comparison or None, _is_wide(result, look)
     omits_pairs = (
         look.is_on_screen and comparison is not None and len(group_by_pair(comparison)) > MOST_PAIRS
     )
     pair_notes = [omitted_pairs_note(comparison)] if comparison is not None and omits_pairs else []
-    if result.estimates and is_of_rows:
+    if result.estimates and uses_wide_table:
         # The differences below say how they were tested.
         tests = not look.is_on_screen or comparison is None or omits_pairs
         layout, primary = wide.from_evaluation(result), wide.primary_measure(result)
@@ -351,10 +351,10 @@ def _numbers(result: Evaluation, look: DisplayOptions) -> Iterator[Block]:
         return
     if look.is_in_browser:
         yield Heading("Comparison", anchor="comparison")
-    if look.is_on_screen and is_of_rows and len(comparison) > FEW_DIFFERENCES:
+    if look.is_on_screen and uses_wide_table and len(comparison) > FEW_DIFFERENCES:
         yield WideTable(wide.from_comparison(comparison))
     else:
-        yield from differences(comparison, look, folded=is_of_rows)
+        yield from differences(comparison, look, folded=uses_wide_table)
 
 
 def _is_wide(result: Evaluation, look: DisplayOptions) -> bool:
@@ -540,15 +540,15 @@ def slices(
         yield from _slices_by_measure(all_slices, evaluation)
         yield from _systems_within_by_measure(all_slices)
         return
-    for title, (by_column, folded) in (
+    for title, (by_column, omission_note) in (
         ("Slices by", tables.slice_tables(all_slices)),
         ("Comparisons within slices of", tables.within_slice_tables(all_slices)),
     ):
         for column, columns in by_column.items():
             yield Heading(f"{title} {name(column)}")
             yield Table(drop_empty_columns(columns))
-        if folded:
-            yield Lines([folded])
+        if omission_note:
+            yield Lines([omission_note])
 
 
 def _slices_by_measure(all_slices: Slices, evaluation: Evaluation) -> Iterator[Block]:
@@ -665,8 +665,8 @@ def _chart_blocks(result: Evaluation, orientation: str) -> Iterator[Block]:
     explorer = page_data.explorer(result)
     if explorer is not None:
         yield from (Heading("Threshold explorer", anchor="threshold"), explorer)
-    with start_background_renderer() as begin:
-        yield from _charts(figures(result, orientation, begin))
+    with start_background_renderer() as start_rendering:
+        yield from _charts(figures(result, orientation, start_rendering))
 
 
 def _charts(figures: Sequence[Any], note: str = "") -> Iterator[Block]:
@@ -716,7 +716,7 @@ def comparison(
             layout = replace(layout, cells=tuple(cells))
         yield WideTable(layout)
         return
-    is_of_rows, all_sentences = (
+    uses_wide_table, all_sentences = (
         len(result) > 0 and is_wide(result, look.layout),
         sentences(result, name),
     )
@@ -742,20 +742,20 @@ def comparison(
             yield Fold(summary, [Lines(all_sentences)], open=is_short)
         yield from [_downloads(original or result)] if look.is_in_browser else []
         yield from _notes(Notes(list(map(mark_literal, result.notes))), look)
-    if is_of_rows:
+    if uses_wide_table:
         ranked, primary = wide.is_of_many(result), primary_differences(result)[0].measure
         layout = wide.from_many_systems(result) if ranked else wide.from_comparison(result)
         if look.is_in_browser and ranked:
             yield Heading(f"Ranking by {name(primary)}", anchor="ranking")
         yield WideTable(layout, primary)
     if look.is_on_screen:
-        if not is_of_rows:
+        if not uses_wide_table:
             yield Table(drop_empty_columns(tables.difference_columns(result)))
         if result.omnibus:
             yield from _omnibus_tables(
-                result, look, groups=not (is_of_rows and wide.is_of_many(result))
+                result, look, groups=not (uses_wide_table and wide.is_of_many(result))
             )
-        adjusted = "" if is_of_rows else adjustment_text(result)
+        adjusted = "" if uses_wide_table else adjustment_text(result)
         is_short = len(result) <= FEW_DIFFERENCES
         yield Lines(
             [
@@ -767,7 +767,7 @@ def comparison(
         return
     if len(result):
         yield Heading("Differences", anchor="comparison")
-        yield from differences(result, look, folded=is_of_rows)
+        yield from differences(result, look, folded=uses_wide_table)
     yield from _splits(result)
     if look.is_in_browser:
         yield from _charts_of_comparison(result)
@@ -785,17 +785,18 @@ def _charts_of_comparison(result: Comparison) -> Iterator[Block]:
     from calipers.report.figures.figure import assign_ids
     from calipers.report.figures.per_unit import every_unit_figure
 
-    of_units, missing = every_unit_figure(result)
+    unit_figures, n_omitted = every_unit_figure(result)
     notes = []
     if len(result) > MOST_DIFFERENCES:
         notes.append("Charts show only the first measures; the table has all of them.")
-    if missing and result.per_unit is not None:
+    if n_omitted and result.per_unit is not None:
         unit = shorten_name(result.per_unit.unit.removesuffix("s"))
         notes.append(
-            f"{numbers.format_count(missing)} of {len(result):,} differences are not drawn {unit} "
+            f"{numbers.format_count(n_omitted)} of {len(result):,} differences are not drawn "
+            f"{unit} "
             f"by {unit}; comparison.per_unit has the values."
         )
-    yield from _charts(assign_ids([*comparison_figures(result), *of_units]), " ".join(notes))
+    yield from _charts(assign_ids([*comparison_figures(result), *unit_figures]), " ".join(notes))
 
 
 def _splits(result: Comparison) -> Iterator[Block]:
@@ -806,8 +807,10 @@ def _splits(result: Comparison) -> Iterator[Block]:
     names = unique_labels(system for d in result for system in (d.system, d.baseline))
     columns = [Column("split", KEY, list(map(shorten_name, per_unit.ids)))]
     for d in result:
-        ours, theirs = (per_unit.values[system][d.measure] for system in (d.system, d.baseline))
-        split_differences = (ours - theirs).tolist()
+        system_values, baseline_values = (
+            per_unit.values[system][d.measure] for system in (d.system, d.baseline)
+        )
+        split_differences = (system_values - baseline_values).tolist()
         digits = numbers.rounding(
             ((x, numbers.NAN, numbers.NAN) for x in split_differences), keep_sign=True
         )

@@ -127,33 +127,40 @@ def _leader(differences: Sequence[Difference], show: Show) -> str:
         for d in differences
         if leader in (d.system, d.baseline)
     }
-    equal = [
+    tied_systems = [
         name
         for name in order[1:]
         if name in difference_by_system and difference_by_system[name].value == 0
     ]
     outcome_by_system = {
-        name: outcome(d) for name, d in difference_by_system.items() if name not in equal
+        name: outcome(d) for name, d in difference_by_system.items() if name not in tied_systems
     }
     nonsignificant, untested = (
         [show(name) for name in order[1:] if outcome_by_system.get(name) is kind]
         for kind in (Outcome.NOT_TOLD_APART, Outcome.NOT_TESTED)
     )
     n_behind = sum(kind.is_significant for kind in outcome_by_system.values())
-    leaders, it = format_names([show(name) for name in (leader, *equal)]), "them" if equal else "it"
-    leads = "tie for first" if equal else "ranks first"
+    leaders, pronoun = (
+        format_names([show(name) for name in (leader, *tied_systems)]),
+        "them" if tied_systems else "it",
+    )
+    leads = "tie for first" if tied_systems else "ranks first"
     clauses = [f"{leaders} {leads} of {len(order)} systems on {measure}"]
     if not nonsignificant and not n_behind:
-        return f"{clauses[0]}; differences from {it} are not tested."
+        return f"{clauses[0]}; differences from {pronoun} are not tested."
     if not n_behind and not untested:
-        return f"{clauses[0]}; none is significantly different from {it}."
+        return f"{clauses[0]}; none is significantly different from {pronoun}."
     if nonsignificant:
-        clauses.append(f"not significantly different from {it}: {format_names(nonsignificant)}")
+        clauses.append(
+            f"not significantly different from {pronoun}: {format_names(nonsignificant)}"
+        )
     if untested:
-        clauses.append(f"not tested against {it}: {format_names(untested)}")
+        clauses.append(f"not tested against {pronoun}: {format_names(untested)}")
     if not n_behind:
         return "; ".join(clauses) + "."
-    others = "all others" if n_behind == len(order) - 1 - len(equal) else f"{n_behind} others"
+    others = (
+        "all others" if n_behind == len(order) - 1 - len(tied_systems) else f"{n_behind} others"
+    )
     word = "different" if differences[0].higher_is_better is None else "worse"
     return "; ".join([*clauses, f"significantly {word}: {others}"]) + "."
 
@@ -210,8 +217,8 @@ def other_measures(comparison: Comparison, show: Show = shorten_name) -> str:
     )
     if not significant:
         if len(measures) == 1:
-            on = f"On {show(other_differences[0].measure)}, the other measure,"
-            return f"{on} there is no significant difference."
+            prefix_text = f"On {show(other_differences[0].measure)}, the other measure,"
+            return f"{prefix_text} there is no significant difference."
         return f"On the {measures_text} there is no significant difference.{untested_note}"
     prefix = (
         f"Significant among the {measures_text}"

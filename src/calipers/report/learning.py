@@ -80,12 +80,12 @@ def _validation_sentences(curve: ValidationCurve) -> Iterator[str]:
         shorten_name(curve.measure),
         parameter_label(curve.parameter),
     )
-    value = numbers.rounding_of_one(
+    rounding = numbers.rounding_of_one(
         best.validation.value, best.validation.low, best.validation.high
     )
     word = "highest" if curve.higher_is_better else "lowest"
     yield (
-        f"The {word} validation {measure} is {value(best.validation.value)}, at {name} "
+        f"The {word} validation {measure} is {rounding(best.validation.value)}, at {name} "
         f"{shorten_name(curve.best)}."
     )
     if curve.one_se == curve.best:
@@ -103,8 +103,8 @@ def _validation_sentences(curve: ValidationCurve) -> Iterator[str]:
         if values:
             yield f"{label}: {name} {join_words(values)}."
     if not any(row.region for row in curve):
-        paired = "rows" if has_single_split(curve) else "splits"
-        yield f"No other value is significantly worse on the same {paired}."
+        unit = "rows" if has_single_split(curve) else "splits"
+        yield f"No other value is significantly worse on the same {unit}."
     if (tested := curve.test) is not None:
         test_digits = numbers.rounding_of_one(tested.value, tested.low, tested.high)
         yield (
@@ -385,13 +385,13 @@ def threshold_sentence(threshold: TunedThreshold) -> str:
         f"{begin} threshold for the best {shorten_name(threshold.rule)} is "
         f"{_thresholds(threshold)}, chosen on {threshold.chosen_on}"
     )
-    value = numbers.rounding(
+    rounding = numbers.rounding(
         [(v, math.nan, math.nan) for v in (threshold.apparent_tuned, threshold.tuned)]
     )
     if math.isnan(threshold.default):
         return (
-            f"{chosen}. There {measure} is {value(threshold.apparent_tuned)}, on other rows "
-            f"{value(threshold.tuned)}."
+            f"{chosen}. There {measure} is {rounding(threshold.apparent_tuned)}, on other rows "
+            f"{rounding(threshold.tuned)}."
         )
     gain_digits = numbers.rounding_of_one(
         threshold.gain.value, threshold.gain.low, threshold.gain.high
@@ -402,9 +402,9 @@ def threshold_sentence(threshold: TunedThreshold) -> str:
         else numbers.rounding_of_one(threshold.apparent_gain)
     )
     return (
-        f"{chosen}. There it changes {measure} from {value(threshold.apparent_default)} to "
-        f"{value(threshold.apparent_tuned)}, by {apparent_digits(threshold.apparent_gain)}; on "
-        f"other rows from {value(threshold.default)} to {value(threshold.tuned)}, by "
+        f"{chosen}. There it changes {measure} from {rounding(threshold.apparent_default)} to "
+        f"{rounding(threshold.apparent_tuned)}, by {apparent_digits(threshold.apparent_gain)}; on "
+        f"other rows from {rounding(threshold.default)} to {rounding(threshold.tuned)}, by "
         f"{gain_digits.triple(threshold.gain.value, threshold.gain.low, threshold.gain.high)}."
     )
 

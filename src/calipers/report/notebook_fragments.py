@@ -52,8 +52,8 @@ def difference(d: Difference) -> str:
     methods = [f"Interval: {shorten_name(d.method)}."] if d.has_interval else []
     if d.test != "none":
         methods.append(f"Test: {shorten_name(d.test)}.")
-    over = f"Over {numbers.format_count(d.n, shorten_name(d.unit))}; {outcome(d).value}."
-    return compact_fragment([("", sentence(d)), ("soft", " ".join([over, *methods]))])
+    units_text = f"Over {numbers.format_count(d.n, shorten_name(d.unit))}; {outcome(d).value}."
+    return compact_fragment([("", sentence(d)), ("soft", " ".join([units_text, *methods]))])
 
 
 def finding(f: Finding) -> str:

@@ -66,11 +66,11 @@ def rounding(triples: Iterable[Triple], *, keep_sign: bool = False) -> Rounding:
     rows = list(triples)
     numbers = [x for row in rows for x in row if math.isfinite(x)]
     size = max(map(abs, numbers), default=0.0)
-    halves = [h / 2 - w / 2 for _, w, h in rows if math.isfinite(w) and math.isfinite(h)]
-    half = min((x for x in halves if x > 0), default=NAN)
+    half_widths = [h / 2 - w / 2 for _, w, h in rows if math.isfinite(w) and math.isfinite(h)]
+    half_width = min((x for x in half_widths if x > 0), default=NAN)
     if size and (size < 1e-3 or size >= 1e7):
-        return _powers_of_ten(size, half)
-    decimals = _decimals(size, half, numbers)
+        return _powers_of_ten(size, half_width)
+    decimals = _decimals(size, half_width, numbers)
     while (
         keep_sign
         and decimals < MAX_DECIMALS

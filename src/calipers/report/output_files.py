@@ -156,25 +156,25 @@ _PARTIAL_SUFFIX = ".part"
 def _temporary_file(output: OutputTarget) -> Iterator[BinaryIO]:
     """Open a new file, which replaces the old one on success."""
     folder, name = os.path.split(output.target)
-    hidden = os.path.join(folder, f".{name[:40]}.{os.urandom(8).hex()}{_PARTIAL_SUFFIX}")
-    old = output.state
+    temporary_path = os.path.join(folder, f".{name[:40]}.{os.urandom(8).hex()}{_PARTIAL_SUFFIX}")
+    status = output.state
     # Never more open than the old file, while it is written; a new file as the umask has it.
-    mode = 0o666 if old is None else stat.S_IMODE(old.st_mode) & 0o777
-    handle = os.open(hidden, _PLAIN | os.O_CREAT | os.O_EXCL, mode)
+    mode = 0o666 if status is None else stat.S_IMODE(status.st_mode) & 0o777
+    handle = os.open(temporary_path, _PLAIN | os.O_CREAT | os.O_EXCL, mode)
     try:
         with os.fdopen(handle, "wb") as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        if old is not None:
+        if status is not None:
             if hasattr(os, "chown"):
                 with suppress(OSError):  # only root may give files away
-                    os.chown(hidden, old.st_uid, old.st_gid)
-            os.chmod(hidden, mode)
-        os.replace(hidden, output.target)
+                    os.chown(temporary_path, status.st_uid, status.st_gid)
+            os.chmod(temporary_path, mode)
+        os.replace(temporary_path, output.target)
     except BaseException:
         with suppress(OSError):
-            os.unlink(hidden)
+            os.unlink(temporary_path)
         raise
 
 
@@ -184,9 +184,9 @@ def _overwrite(output: OutputTarget) -> Iterator[BinaryIO]:
     if output.descriptor is None:
         handle = os.open(output.target, _PLAIN | os.O_TRUNC)
     else:
-        for printed in (sys.stdout, sys.stderr):
-            if printed is not None:
-                printed.flush()  # earlier output has to come first
+        for stream_to_flush in (sys.stdout, sys.stderr):
+            if stream_to_flush is not None:
+                stream_to_flush.flush()  # earlier output has to come first
         handle = os.dup(output.descriptor)
     with os.fdopen(handle, "wb") as stream:
         yield stream

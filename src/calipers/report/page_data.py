@@ -54,7 +54,7 @@ def explorer(evaluation: Evaluation) -> Explorer | Lines | None:
         "clusters",
         "cross-validation",
     )  # rows that share more than being drawn alike
-    plain = not conventions.get("weighted") and not any(
+    has_independent_rows = not conventions.get("weighted") and not any(
         name in conventions for name in dependence_keys
     )
     data = {
@@ -63,7 +63,9 @@ def explorer(evaluation: Evaluation) -> Explorer | Lines | None:
             shorten_name(str(conventions.get(entry, entry))) for entry in ("positive", "negative")
         ],
         # Wilson's intervals are of rows that are independent and weigh alike.
-        "z": round(NormalDist().inv_cdf((1 + evaluation.level) / 2), 6) if plain else None,
+        "z": round(NormalDist().inv_cdf((1 + evaluation.level) / 2), 6)
+        if has_independent_rows
+        else None,
         "level": f"{100 * evaluation.level:.4g}%",
     }
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -88,7 +90,9 @@ def _system(roc: Curve, evaluation: Evaluation) -> dict[str, Any] | None:
     # Of the points that are drawn: between two of them the curve is as good as straight.
     finite = [i for i, t in enumerate(roc.threshold.tolist()) if math.isfinite(t)]
     indices = _sample_thresholds(finite, roc)
-    cut = None if not math.isfinite(roc.threshold_in_use) else float(roc.threshold_in_use)
+    threshold_in_use = (
+        None if not math.isfinite(roc.threshold_in_use) else float(roc.threshold_in_use)
+    )
     densities = [
         {
             "x": [_shorten_number(v) for v in c.x.tolist()],
@@ -99,19 +103,19 @@ def _system(roc: Curve, evaluation: Evaluation) -> dict[str, Any] | None:
     ]
     points = [(float(roc.threshold[i]), float(roc.y[i]), float(roc.x[i])) for i in indices]
     if (
-        cut is not None
+        threshold_in_use is not None
         and roc.operating_point is not None
-        and cut not in [threshold for threshold, _, _ in points]
+        and threshold_in_use not in [threshold for threshold, _, _ in points]
     ):
         fpr, tpr = roc.operating_point
-        points.append((cut, float(tpr), float(fpr)))
+        points.append((threshold_in_use, float(tpr), float(fpr)))
         points.sort(key=lambda point: (-point[0], point[1], point[2]))
     return {
         "totals": [_count(positive), _count(negative)],
         "at": [threshold for threshold, _, _ in points],
         "tp": [_count(tpr * positive) for _, tpr, _ in points],
         "fp": [_count(fpr * negative) for _, _, fpr in points],
-        "cut": cut,
+        "cut": threshold_in_use,
         "densities": densities if len(densities) == 2 else [],
     }
 
@@ -182,13 +186,13 @@ def all_pairs_data(comparison: Comparison) -> str:
     """
     systems = list_systems(comparison)
     index_by_system = {name: i for i, name in enumerate(systems)}
-    of_pairs = list(group_by_pair(comparison))
+    pairs = list(group_by_pair(comparison))
     data = {
         "systems": list(unique_labels(systems).values()),
-        "pairs": [(index_by_system[a], index_by_system[b]) for a, b in of_pairs],
+        "pairs": [(index_by_system[a], index_by_system[b]) for a, b in pairs],
         "verdicts": [verdict.value for verdict in _VERDICTS],
         "measures": {
-            shorten_name(measure): _columns(differences, of_pairs)
+            shorten_name(measure): _columns(differences, pairs)
             for measure, differences in group_by(comparison, lambda d: d.measure).items()
         },
     }
@@ -216,11 +220,11 @@ def _columns(differences: Sequence[Difference], of_pairs: Sequence[tuple[str, st
 
 def _margin_data(rows: Sequence[Difference]) -> list[Any]:
     """Return the margin, if any, and the p-values of non-inferiority and equivalence."""
-    stated = [d.margin for d in rows if not math.isnan(d.margin)]
-    if not stated:
+    margins = [d.margin for d in rows if not math.isnan(d.margin)]
+    if not margins:
         return []
     return [
-        stated[0],
+        margins[0],
         *(
             [_scale_to_int(getattr(d, p), _OF_P) for d in rows]
             for p in ("p_noninferiority", "p_equivalence")

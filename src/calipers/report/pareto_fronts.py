@@ -45,11 +45,17 @@ def front_sentences(front: ParetoFront, name: Callable[[str], str] = shorten_nam
         else f"{len(front_systems)} of {len(front)} systems"
     )
     first = f"{axes}: {listed} {'is' if len(front_systems) == 1 else 'are'} on the Pareto front."
-    beaten = [row for row in front if row.dominated_by]
-    if len(beaten) > MAX_NAMED_SYSTEMS:
-        sure = sum(bool(row.significantly_dominated_by) for row in beaten)
-        return [first, f"{len(beaten)} are dominated, {sure} of them significantly."]
-    return [first, *(f"{name(row.system)} is {dominance_text(row, name)}." for row in beaten)]
+    dominated_rows = [row for row in front if row.dominated_by]
+    if len(dominated_rows) > MAX_NAMED_SYSTEMS:
+        n_significant = sum(bool(row.significantly_dominated_by) for row in dominated_rows)
+        return [
+            first,
+            f"{len(dominated_rows)} are dominated, {n_significant} of them significantly.",
+        ]
+    return [
+        first,
+        *(f"{name(row.system)} is {dominance_text(row, name)}." for row in dominated_rows),
+    ]
 
 
 def dominance_text(row: ParetoRow, name: Callable[[str], str] = shorten_name) -> str:
@@ -88,14 +94,16 @@ def table(front: ParetoFront) -> list[Column]:
     """Return a table with a row per system, those on the front first, by ascending cost."""
     cells = row_texts(front)
     order = sorted(range(len(front)), key=lambda i: (not front.all[i].on_front, front.all[i].cost))
-    quality, of_quality, cost, of_cost = ([cells[i][k] for i in order] for k in range(4))
+    quality, quality_intervals, cost, cost_intervals = (
+        [cells[i][k] for i in order] for k in range(4)
+    )
     level = f"{numbers.format_percent(front.level)} CI"
     columns = [
         Column("system", KEY, [shorten_name(front.all[i].system) for i in order]),
         Column(shorten_name(front.measure), NUMBER, quality),
-        Column(level, NUMBERS, of_quality),
+        Column(level, NUMBERS, quality_intervals),
         Column(shorten_name(front.cost_measure), NUMBER, cost),
-        Column(f"{level} ", NUMBERS, of_cost),
+        Column(f"{level} ", NUMBERS, cost_intervals),
         Column("Pareto front", WORDS, [dominance_text(front.all[i]) for i in order]),
     ]
     return drop_empty_columns(columns)

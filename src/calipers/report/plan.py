@@ -15,11 +15,13 @@ def sentence(plan: Plan) -> str:
     """Return the main result in a sentence."""
     name, units = shorten_name(plan.measure), numbers.format_count(plan.n, plan.unit)
     level = numbers.format_percent(plan.level)
-    half = _digits(plan.half_width)
-    size = f"has a half-width of about {half}"
-    narrow = f"With {units}, the {level} interval of {name} {size} ({plan.half_width_of})."
+    half_width_text = _digits(plan.half_width)
+    size = f"has a half-width of about {half_width_text}"
+    half_width_sentence = (
+        f"With {units}, the {level} interval of {name} {size} ({plan.half_width_of})."
+    )
     if "half_width" in plan.targets:
-        return narrow
+        return half_width_sentence
     verb, power = "detected", f"{100 * plan.power:.1f}%"
     if "margin" in plan.targets:
         kind = "equivalence within" if "equivalence" in plan.targets else "non-inferiority by"
@@ -29,7 +31,7 @@ def sentence(plan: Plan) -> str:
     elif "difference" in plan.targets:
         effect = f"a true difference of {_digits(plan.targets['difference'])} in {name}"
     elif math.isnan(plan.min_detectable):
-        return narrow
+        return half_width_sentence
     else:
         effect = f"a true difference of {_digits(plan.min_detectable)} or more in {name}"
         power = numbers.format_percent(plan.targets["power"])
@@ -60,13 +62,13 @@ def lines(plan: Plan) -> Iterator[str]:
         )
     if plan.assumed:
         # Assumptions are printed as given: 0.9999 is not 1.
-        digits, whose = (
+        digits, prefix = (
             (_format_input, "Assumed") if plan.pilot is None else (_digits, "Of the pilot")
         )
         assumptions = ", ".join(
             f"{key.replace('_', ' ')} {digits(x)}" for key, x in plan.assumed.items()
         )
-        yield f"{whose}: {assumptions}."
+        yield f"{prefix}: {assumptions}."
     if plan.level_each != plan.level:
         yield (
             "Confidence level of each comparison: "

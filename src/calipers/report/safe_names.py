@@ -63,10 +63,10 @@ def unique_labels(names: Iterable[str], limit: int = LIMIT) -> dict[str, str]:
     used_labels: set[str] = set()
     for name in dict.fromkeys(names):
         label = base = shorten(escape_unprintable(name), limit) or "''"
-        copy = 1
+        suffix_number = 1
         while label in used_labels:
-            copy += 1
-            label = f"{base} ({copy})"
+            suffix_number += 1
+            label = f"{base} ({suffix_number})"
         used_labels.add(label)
         out[name] = label
     return out

@@ -293,13 +293,13 @@ def finding_text(finding: Finding, similar: Sequence[Finding]) -> str:
         )
         for similar_finding in similar
     ]
-    between = "; " if len(similar[0].systems) > 1 else ", "
+    separator = "; " if len(similar[0].systems) > 1 else ", "
     remainder = (
-        f"{between}and {len(subjects) - MOST_LIKEWISE} more"
+        f"{separator}and {len(subjects) - MOST_LIKEWISE} more"
         if len(subjects) > MOST_LIKEWISE
         else ""
     )
-    listed = between.join(subjects[:MOST_LIKEWISE])
+    listed = separator.join(subjects[:MOST_LIKEWISE])
     return f"{escape_unprintable(finding.message)} Likewise: {listed}{remainder}."
 
 

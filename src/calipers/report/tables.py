@@ -378,18 +378,20 @@ def slice_groups(slices: Slices, max_rows: int) -> tuple[list[SliceGroup], int]:
     groups: list[SliceGroup] = []
     n_omitted = 0
     for estimates_by_measure in by_column.values():
-        room, selected = max_per_column, set()
+        n_remaining, selected = max_per_column, set()
         first = next(iter(estimates_by_measure))
-        tells = {
+        has_significant = {
             m: any(outcome(s.vs_rest).is_significant for s in estimates)
             for m, estimates in estimates_by_measure.items()
         }
-        by_rank = sorted(estimates_by_measure, key=lambda m: (m != first, not tells[m]))
-        for measure in by_rank:
+        by_priority = sorted(
+            estimates_by_measure, key=lambda m: (m != first, not has_significant[m])
+        )
+        for measure in by_priority:
             size = len(estimates_by_measure[measure])
             # The first measure of a column is shown however many slices it has.
-            if size <= room or measure == first:
-                room -= size
+            if size <= n_remaining or measure == first:
+                n_remaining -= size
                 selected.add(measure)
             else:
                 n_omitted += size

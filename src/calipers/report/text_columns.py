@@ -76,10 +76,12 @@ def record_blocks(
     """Yield the lines of a block for each row: its keys, then a line for each non-empty cell."""
     others = [name for name in cells if name not in keys]
     for index, row in enumerate(zip(*cells.values(), strict=True)):
-        of_row = dict(zip(cells, row, strict=True))
+        cell_by_name = dict(zip(cells, row, strict=True))
         if index:
             yield ""
-        yield from wrap_line("  ".join(of_row[key] for key in keys if of_row.get(key)), width)
+        yield from wrap_line(
+            "  ".join(cell_by_name[key] for key in keys if cell_by_name.get(key)), width
+        )
         for name in others:
-            if of_row[name]:
-                yield from wrap_line(f"  {name}  {of_row[name]}", width)
+            if cell_by_name[name]:
+                yield from wrap_line(f"  {name}  {cell_by_name[name]}", width)

@@ -90,10 +90,10 @@ def adjusted_word(comparison: Comparison, measure: str) -> str:
 
 def family_size(comparison: Comparison, measure: str) -> int:
     """Return the number of differences that are adjusted together with those of a measure."""
-    number, measures = len(group_by_pair(comparison)), {d.measure for d in comparison}
+    n_pairs, measures = len(group_by_pair(comparison)), {d.measure for d in comparison}
     if comparison.primary in (None, measure):
-        return number
-    return number * len(measures - {comparison.primary})
+        return n_pairs
+    return n_pairs * len(measures - {comparison.primary})
 
 
 def sentence(
@@ -220,14 +220,14 @@ def _margin_sentence(d: Difference, adjusted: str, show: Show) -> str:
         return ""
     if is_identical(d):
         return _identical_sentence(d, show)
-    margin, small = f"{d.margin:g}", significance_level(d.level)
+    margin, alpha = f"{d.margin:g}", significance_level(d.level)
     first, second = show(d.system), show(d.baseline)
     kind = f"{adjusted}one-sided p"
-    if d.p_equivalence <= small:
+    if d.p_equivalence <= alpha:
         p = numbers.format_p(d.p_equivalence, kind)
         return f" The two are equivalent within a margin of {margin} ({p}).{rule_of_three(d)}"
     p = numbers.format_p(d.p_noninferiority, kind)
-    is_noninferior = d.p_noninferiority <= small
+    is_noninferior = d.p_noninferiority <= alpha
     if d.higher_is_better is None:  # no direction is inferior
         text = f"A difference of -{margin} or less is{'' if is_noninferior else ' not'} excluded"
     else:
@@ -330,8 +330,8 @@ def _has_simultaneous(comparison: Comparison) -> bool:
 
 def _families(comparison: Comparison, measures: set[str], method: str) -> str:
     """Return which p-values are adjusted together, and by which method."""
-    number, primary = len(group_by_pair(comparison)), comparison.primary
-    pairs_text, n_other_measures = f"the {number:,} pairs of systems", len(measures) - 1
+    n_pairs, primary = len(group_by_pair(comparison)), comparison.primary
+    pairs_text, n_other_measures = f"the {n_pairs:,} pairs of systems", len(measures) - 1
     if primary is None or (n_other_measures and comparison.adjustment.endswith("HSD")):
         scope = " within each measure, not across measures" if n_other_measures else ""
         return f"are adjusted for {pairs_text}{scope} ({method})"
@@ -339,14 +339,14 @@ def _families(comparison: Comparison, measures: set[str], method: str) -> str:
         return f"are adjusted jointly for {pairs_text} ({method})"
     others = f"{n_other_measures} other measure{'s' * (n_other_measures > 1)}"
     primary_text = f"{shorten_name(primary)}, the primary measure"
-    if number == 1:
+    if n_pairs == 1:
         return (
             f"of the {others} are adjusted jointly ({method}); those of {primary_text}, are not "
             "adjusted"
         )
     return (
-        f"are adjusted jointly for the {number:,} pairs on {primary_text}, and separately for the "
-        f"{number * n_other_measures:,} differences on {others} ({method})"
+        f"are adjusted jointly for the {n_pairs:,} pairs on {primary_text}, and separately for the "
+        f"{n_pairs * n_other_measures:,} differences on {others} ({method})"
     )
 
 

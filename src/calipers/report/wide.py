@@ -80,8 +80,8 @@ class WideLayout:
     def caption(self, best: str, *, tests: bool = True) -> list[str]:
         """Return the caption; ``best`` explains how the best value of each column is marked."""
         has_best = any(cell is not None and cell.best for row in self.cells for cell in row)
-        of_tests = self.tests if tests else ()
-        return [*self.values, *([best] if has_best else []), *self.key, *of_tests]
+        tests_text = self.tests if tests else ()
+        return [*self.values, *([best] if has_best else []), *self.key, *tests_text]
 
 
 def from_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> WideLayout:
@@ -94,8 +94,8 @@ def from_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> WideLa
     names = unique_labels(order)
     definitions = definitions_by_measure(evaluation)
     arrows = {m: arrow(d) for m, d in definitions.items()}
-    key_of = dict(zip(names, system_letters(len(names)), strict=True))
-    marked = significance_marks(evaluation)
+    letter_by_system = dict(zip(names, system_letters(len(names)), strict=True))
+    marks_by_measure = significance_marks(evaluation)
     columns, constants, pooled = [], [], []
     for measure, group in group_by(evaluation, lambda e: e.measure).items():
         entry = definitions.get(measure)
@@ -107,7 +107,7 @@ def from_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> WideLa
                     digits(e.value),
                     digits.interval(e.low, e.high) if intervals else "",
                     e.value == best,
-                    marked[measure].get(e.system, ""),
+                    marks_by_measure[measure].get(e.system, ""),
                 )
                 for e in group
             }
@@ -116,9 +116,9 @@ def from_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> WideLa
         pooled.append(
             {e.system: WideCell(digits(e.pooled)) for e in group if not math.isnan(e.pooled)}
         )
-    used_marks = {mark for entry in marked.values() for mark in entry.values() if mark}
-    keyed = bool(used_marks) and has_system_marks(comparison, len(names))
-    by_rank = _signs(comparison, order) if ranked else []
+    used_marks = {mark for entry in marks_by_measure.values() for mark in entry.values() if mark}
+    has_letters = bool(used_marks) and has_system_marks(comparison, len(names))
+    sign_texts = _signs(comparison, order) if ranked else []
     below = [(CONSTANT, tuple(constants))] if any(constants) else []
     if any(pooled):
         below[:0] = [
@@ -127,7 +127,9 @@ def from_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> WideLa
         ]
     return WideLayout(
         "system",
-        tuple(f"{key_of[s]} {label}" if keyed else label for s, label in names.items()),
+        tuple(
+            f"{letter_by_system[s]} {label}" if has_letters else label for s, label in names.items()
+        ),
         tuple(f"{shorten_name(m)} {arrows.get(m, '')}".rstrip() for m in evaluation.measures),
         tuple(tuple(column.get(system) for column in columns) for system in order),
         values=tuple(_about_values(evaluation, intervals=intervals)),
@@ -135,7 +137,7 @@ def from_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> WideLa
         tests=tuple(_tests(comparison)),
         remarks=tuple(_remarks(evaluation)),
         ranked=ranked,
-        signs=tuple(by_rank),
+        signs=tuple(sign_texts),
         below=tuple(below),
     )
 
@@ -193,8 +195,8 @@ def from_comparison(comparison: Comparison) -> WideLayout:
         for measure, group in group_by(comparison, lambda d: d.measure).items()
     }
     rows = []
-    for of_pair in group_by_pair(comparison).values():
-        difference_by_measure = {d.measure: d for d in of_pair}
+    for pair_differences in group_by_pair(comparison).values():
+        difference_by_measure = {d.measure: d for d in pair_differences}
         rows.append(tuple(_difference(difference_by_measure.get(m), digits[m]) for m in measures))
     return WideLayout(
         "systems",
@@ -216,14 +218,17 @@ def from_many_systems(comparison: Comparison) -> WideLayout:
     names = unique_labels(order)
     columns = []
     for group in group_by(comparison, lambda d: d.measure).values():
-        above = mean_gains(group)
+        gain_by_system = mean_gains(group)
         digits = numbers.rounding(
-            ((v, numbers.NAN, numbers.NAN) for v in above.values()), keep_sign=True
+            ((v, numbers.NAN, numbers.NAN) for v in gain_by_system.values()), keep_sign=True
         )
-        defined = {name: value for name, value in above.items() if not math.isnan(value)}
+        defined = {name: value for name, value in gain_by_system.items() if not math.isnan(value)}
         marks_by_system = marks(comparison, group, defined, dict.fromkeys(order, ""))
         columns.append(
-            {s: WideCell(digits(v), marks=marks_by_system.get(s, "")) for s, v in above.items()}
+            {
+                s: WideCell(digits(v), marks=marks_by_system.get(s, ""))
+                for s, v in gain_by_system.items()
+            }
         )
     measures = dict.fromkeys(d.measure for d in comparison)
     return WideLayout(
@@ -463,13 +468,13 @@ def marks(
     if comparison.baseline is not None:
         return {d.system: MARKS.get(outcome(d), "") for d in differences}
     if has_system_marks(comparison, len(key_of)):
-        beaten: dict[str, list[str]] = {}
+        letters_by_system: dict[str, list[str]] = {}
         for d in differences:
             mark = MARKS.get(outcome(d))
             if mark:
                 better, worse = (d.system, d.baseline)[:: 1 if mark == BETTER else -1]
-                beaten.setdefault(better, []).append(key_of[worse])
-        return {name: "".join(sorted(letters)) for name, letters in beaten.items()}
+                letters_by_system.setdefault(better, []).append(key_of[worse])
+        return {name: "".join(sorted(letters)) for name, letters in letters_by_system.items()}
     if any(outcome(d) is Outcome.NOT_TESTED for d in differences):
         return {}  # a common letter would suggest a test that was not made
     significant_pairs = {
@@ -477,12 +482,12 @@ def marks(
     }
     order = sort_by_value(values, differences[0].higher_is_better)
     shared = shared_letters(order, significant_pairs) or {}
-    written = {name: runs(letters) for name, letters in shared.items()}
-    if not written or max(map(len, written.values())) > MOST_WIDE:
+    letter_texts = {name: runs(letters) for name, letters in shared.items()}
+    if not letter_texts or max(map(len, letter_texts.values())) > MOST_WIDE:
         return {
             name: AS_BEST for name in order if frozenset((name, order[0])) not in significant_pairs
         }
-    return written
+    return letter_texts
 
 
 def shared_letters(
@@ -540,9 +545,9 @@ def runs(letters: Sequence[str]) -> str:
         else:
             sequences.append([key])
     shortened = [f"{p[0]}–{p[-1]}" if len(p) > 2 else None for p in sequences]
-    between = "," if any(shortened) or any(key.isdigit() for key in letters) else ""
-    written = [s or between.join(p) for s, p in zip(shortened, sequences, strict=True)]
-    return between.join(written)
+    separator = "," if any(shortened) or any(key.isdigit() for key in letters) else ""
+    ranges = [s or separator.join(p) for s, p in zip(shortened, sequences, strict=True)]
+    return separator.join(ranges)
 
 
 def sign_rows(differences: Iterable[Difference], order: Sequence[str]) -> list[str]:
@@ -595,12 +600,12 @@ def text_tables(layout: WideLayout, width: int | None) -> Iterator[list[Column]]
     Each table has the names of the rows. If it is too wide and has more measures than systems, it
     is transposed.
     """
-    room = WIDTH if width is None else width
+    available_width = WIDTH if width is None else width
     heads, cells = list(layout.measures), [list(row) for row in layout.cells]
     row_heading, names = layout.row_heading, _ranked_names(layout)
     for name, row in layout.below:
         names, cells = [*names, name], [*cells, list(row)]
-    if len(names) < len(heads) and _width(names, heads, cells, row_heading) > room:
+    if len(names) < len(heads) and _width(names, heads, cells, row_heading) > available_width:
         row_heading, names, heads = "measure", heads, names
         cells = [list(column) for column in zip(*cells, strict=True)]
     elif layout.ranked:
@@ -615,14 +620,14 @@ def text_tables(layout: WideLayout, width: int | None) -> Iterator[list[Column]]
         if (
             _size(names)
             + sum(_COLUMN_SPACING + _size((c.name, *c.cells)) for c in (*columns, signs_column))
-            <= room
+            <= available_width
         ):
             columns.append(signs_column)
     widths = [
         _size((row_heading, *names)),
         *(_size((c.name, *c.cells)) + _COLUMN_SPACING - COLUMN_SPACING for c in columns),
     ]
-    for column_indices in split_columns(widths, room):
+    for column_indices in split_columns(widths, available_width):
         yield [Column(row_heading, KEY, names), *(columns[j - 1] for j in column_indices)]
 
 

@@ -103,9 +103,9 @@ class OmnibusTest(JsonSerializable):
         """
         yield from duplicate_names(self.systems, "systems")
         for name in ("means", "mean_ranks"):
-            have = len(getattr(self, name))
-            if have != len(self.systems):
-                yield name, f"expected one for each of {len(self.systems)} systems, found {have}"
+            n_found = len(getattr(self, name))
+            if n_found != len(self.systems):
+                yield name, f"expected one for each of {len(self.systems)} systems, found {n_found}"
         yield from no_probabilities(self, "friedman_p", "anova_p")
         yield from unknown_names(
             {f"homogeneous_groups[{i}]": group for i, group in enumerate(self.homogeneous_groups)},
@@ -236,8 +236,8 @@ class Comparison(JsonSerializable, TidyResult):
             return replace(
                 matches[0], requested_name=self.requested_names.get(matches[0].measure, "")
             )
-        have = sorted({(d.system, d.baseline, d.measure) for d in self.differences})
-        raise KeyError(f"{key!r} names {len(matches)} differences; there are {have}")
+        available = sorted({(d.system, d.baseline, d.measure) for d in self.differences})
+        raise KeyError(f"{key!r} names {len(matches)} differences; there are {available}")
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Yield systems of the omnibus tests, or a baseline, that occur in no difference.
@@ -266,8 +266,8 @@ class Comparison(JsonSerializable, TidyResult):
             Type by column, in the order of the columns: ``"text"``, ``"number"``, ``"count"`` or
             ``"count or none"``.
         """
-        stated = not all(math.isnan(d.margin) for d in self)
-        return column_types((*_COLUMNS, *(_OF_MARGIN if stated else ()), "undefined"))
+        has_margins = not all(math.isnan(d.margin) for d in self)
+        return column_types((*_COLUMNS, *(_OF_MARGIN if has_margins else ()), "undefined"))
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the differences as tidy rows, one row for each.

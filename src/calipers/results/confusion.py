@@ -632,10 +632,10 @@ class SparseConfusion(ConfusionBase):
             What is wrong with the value of the field.
         """
         yield from duplicate_names(self.labels, "labels")
-        k, cells = len(self.labels), len(self.truth)
+        k, n_cells = len(self.labels), len(self.truth)
         for name in ("predicted", "cells", "cell_low", "cell_high"):
-            if len(getattr(self, name)) != cells:
-                yield name, f"expected {cells} numbers, found {len(getattr(self, name))}"
+            if len(getattr(self, name)) != n_cells:
+                yield name, f"expected {n_cells} numbers, found {len(getattr(self, name))}"
                 return
         arrays_by_name = {"empty_high": self.empty_high}
         arrays_by_name |= {f"per_class.{name}": values for name, values in self.per_class.items()}

@@ -135,10 +135,10 @@ class Curve(JsonSerializable):
         lengths |= {"threshold": "x"} if self.parameter else {}
         if len(self.simultaneous_low) or len(self.simultaneous_high):
             lengths |= {"simultaneous_low": "band_x", "simultaneous_high": "band_x"}
-        for name, like in lengths.items():
-            have, expected = len(getattr(self, name)), len(getattr(self, like))
-            if have != expected:
-                yield name, f"expected {expected} numbers, as in {like}, found {have}"
+        for name, reference_name in lengths.items():
+            length, expected = len(getattr(self, name)), len(getattr(self, reference_name))
+            if length != expected:
+                yield name, f"expected {expected} numbers, as in {reference_name}, found {length}"
         for name, points in self.references.items():
             for index, point in enumerate(points):
                 if len(point) != 2:

@@ -588,8 +588,11 @@ class Evaluation(JsonSerializable, TidyResult):
         str
             The Markdown text.
         """
-        look = {"orientation": checked_orientation(orientation), "layout": checked_layout(layout)}
-        return self.to_format("markdown", **look)
+        options = {
+            "orientation": checked_orientation(orientation),
+            "layout": checked_layout(layout),
+        }
+        return self.to_format("markdown", **options)
 
     def to_latex(self, *, intervals: bool = True) -> str:
         """Return a LaTeX table (booktabs) of systems by measures.

@@ -37,8 +37,8 @@ def match_name(kind: str, name: str, candidates: Iterable[str]) -> str:
     if not names:
         raise InputError(f"no {kind} {name!r}: {NOTHING}")
     hint = did_you_mean(name, names)
-    there_are = "" if hint.startswith("there are") else f" There are {', '.join(names)}."
-    raise InputError(f"no {kind} {name!r}; {hint}{there_are}")
+    listing = "" if hint.startswith("there are") else f" There are {', '.join(names)}."
+    raise InputError(f"no {kind} {name!r}; {hint}{listing}")
 
 
 #: Message if there are no charts.

@@ -240,12 +240,12 @@ class PerUnit(JsonSerializable, TidyResult):
             }
 
         low, high = (numbers(name) for name in _POSSIBLE)
-        judged_further = any(name in row for row in rows for name in _POSSIBLE)
+        has_bounds = any(name in row for row in rows for name in _POSSIBLE)
         return cls(
             f"{unit}s",
             ids,
             nested(numbers("value")),
-            nested(lambda cells: (low(cells), high(cells))) if judged_further else {},
+            nested(lambda cells: (low(cells), high(cells))) if has_bounds else {},
             nested(reasons),
         )
 

@@ -114,8 +114,8 @@ def from_json(text: str | bytes | os.PathLike[str]) -> Any:
         return _result(load_json(text))
     try:
         return _result(load_json(Path(text).read_bytes()))
-    except (OSError, ValueError) as bad:
-        reason = bad.strerror if isinstance(bad, OSError) else bad
+    except (OSError, ValueError) as exception:
+        reason = exception.strerror if isinstance(exception, OSError) else exception
         raise error(os.fspath(text), str(reason)) from None
 
 

@@ -235,8 +235,8 @@ def unknown_names(
 def duplicate_names(names: Sequence[str], path: str) -> Iterator[tuple[str, str]]:
     """Yield, as an inconsistency, a name that occurs more than once."""
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        yield path, f"{twice!r} occurs more than once"
+        duplicate = next(name for name in names if names.count(name) > 1)
+        yield path, f"{duplicate!r} occurs more than once"
 
 
 class SystemPart(Protocol):
@@ -339,16 +339,16 @@ def load_json(text: str | bytes) -> Any:
             parse_int=_parse_integer,
             object_pairs_hook=_no_duplicates,
         )
-    except json.JSONDecodeError as bad:
-        location = f"line {bad.lineno}, column {bad.colno}"
-        if not bad.doc.strip():
+    except json.JSONDecodeError as exception:
+        location = f"line {exception.lineno}, column {exception.colno}"
+        if not exception.doc.strip():
             raise error("", "not valid JSON: the text is empty") from None
-        remaining = bad.doc[bad.pos :].rstrip()
-        if not remaining or bad.msg.startswith("Unterminated") or _BEGUN.fullmatch(remaining):
+        remaining = exception.doc[exception.pos :].rstrip()
+        if not remaining or exception.msg.startswith("Unterminated") or _BEGUN.fullmatch(remaining):
             raise error("", f"not valid JSON: the text ends too early ({location})") from None
-        raise error("", f"not valid JSON: {location}: {bad.msg}") from None
-    except UnicodeDecodeError as bad:
-        raise error("", f"not valid JSON: byte {bad.start + 1} is not UTF-8") from None
+        raise error("", f"not valid JSON: {location}: {exception.msg}") from None
+    except UnicodeDecodeError as exception:
+        raise error("", f"not valid JSON: byte {exception.start + 1} is not UTF-8") from None
     except RecursionError:
         raise error("", "not a result: lists or objects are nested too deeply") from None
 
@@ -367,8 +367,8 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) < len(pairs):
         names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise error("", f"the key {json.dumps(twice)} occurs twice in one object")
+        duplicate = next(name for name in names if names.count(name) > 1)
+        raise error("", f"the key {json.dumps(duplicate)} occurs twice in one object")
     return data
 
 
@@ -464,11 +464,15 @@ class _Bounded(Codec):
         return int(data) if self.is_integer else float(data)
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
-        low, high = ("exclusiveMinimum", "exclusiveMaximum") if self.bounds.open else (
+        low_key, high_key = ("exclusiveMinimum", "exclusiveMaximum") if self.bounds.open else (
             "minimum", "maximum",
         )  # fmt: skip
-        of_high = {high: self.bounds.high} if self.bounds.high < math.inf else {}
-        return {"type": "integer" if self.is_integer else "number", low: self.bounds.low, **of_high}
+        upper_bound = {high_key: self.bounds.high} if self.bounds.high < math.inf else {}
+        return {
+            "type": "integer" if self.is_integer else "number",
+            low_key: self.bounds.low,
+            **upper_bound,
+        }
 
 
 class _Scalar(Codec):
@@ -492,8 +496,8 @@ class _Scalar(Codec):
 
 
 def _is_whole(data: Any) -> bool:
-    number = isinstance(data, int | float) and not isinstance(data, bool)
-    return number and not (isinstance(data, float) and not data.is_integer())
+    is_number = isinstance(data, int | float) and not isinstance(data, bool)
+    return is_number and not (isinstance(data, float) and not data.is_integer())
 
 
 _INTEGER = _Scalar(int, "a whole number", _is_whole, {"type": "integer"})
@@ -561,7 +565,7 @@ class _Tuple(Codec):
 
     def plain(self, value: Any, *, details: bool) -> Json:
         pairs = zip(self.item_codecs, value, strict=True)
-        return [form.plain(item, details=details) for form, item in pairs]
+        return [codec.plain(item, details=details) for codec, item in pairs]
 
     def read(self, data: Json, path: str) -> tuple[Any, ...]:
         if len(expect_list(data, path)) != len(self.item_codecs):

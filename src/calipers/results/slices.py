@@ -179,8 +179,8 @@ class Slices(JsonSerializable, TidyResult):
         ]
         if len(matches) == 1:
             return matches[0]
-        have = sorted({(s.column, s.slice) for s in self.all})
-        raise KeyError(f"{key!r} names {len(matches)} rows; the slices are {have}")
+        available = sorted({(s.column, s.slice) for s in self.all})
+        raise KeyError(f"{key!r} names {len(matches)} rows; the slices are {available}")
 
     @property
     def columns(self) -> tuple[str, ...]:

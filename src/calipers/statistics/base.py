@@ -170,11 +170,11 @@ class Statistic:
             Serialised statistic.
         """
         arrays: dict[str, Any] = {}
-        plain: dict[str, Any] = {}
+        plain_values: dict[str, Any] = {}
         for name, value in self._field_values().items():
-            (arrays if isinstance(value, np.ndarray) else plain)[name] = value
+            (arrays if isinstance(value, np.ndarray) else plain_values)[name] = value
         buffer = io.BytesIO()
-        header = np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8)
+        header = np.frombuffer(json.dumps(plain_values).encode(), dtype=np.uint8)
         np.savez(buffer, _plain=header, **arrays)
         return buffer.getvalue()
 
@@ -224,10 +224,10 @@ def leave_one_out_sums(statistics: Sequence[S]) -> list[S]:
     >>> leave_one_out_sums([1, 20, 300])
     [320, 301, 21]
     """
-    last = len(statistics) - 1
-    before, after = list(statistics), list(statistics)
-    for k in range(1, last):
-        before[k] = before[k - 1] + statistics[k]
-        after[last - k] = statistics[last - k] + after[last - k + 1]
-    inner = [before[k - 1] + after[k + 1] for k in range(1, last)]
-    return [after[1], *inner, before[last - 1]]
+    last_index = len(statistics) - 1
+    prefix_sums, suffix_sums = list(statistics), list(statistics)
+    for k in range(1, last_index):
+        prefix_sums[k] = prefix_sums[k - 1] + statistics[k]
+        suffix_sums[last_index - k] = statistics[last_index - k] + suffix_sums[last_index - k + 1]
+    inner = [prefix_sums[k - 1] + suffix_sums[k + 1] for k in range(1, last_index)]
+    return [suffix_sums[1], *inner, prefix_sums[last_index - 1]]

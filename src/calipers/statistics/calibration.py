@@ -152,9 +152,9 @@ class ProbabilityLevels:
     @cached_property
     def isotonic_fit(self) -> FloatArray:
         """Isotonic regression at each level."""
-        first = self.isotonic
-        sizes = np.diff(np.append(first, len(self)))
-        return np.repeat(self.merge_levels(first).proportion, sizes)
+        starts = self.isotonic
+        sizes = np.diff(np.append(starts, len(self)))
+        return np.repeat(self.merge_levels(starts).proportion, sizes)
 
     def equal_width(self, bins: int) -> IntArray:
         """Return the first levels of bins of equal width, without empty bins.
@@ -168,8 +168,8 @@ class ProbabilityLevels:
 
         A level is in the bin that contains the middle of its weight.
         """
-        first = np.searchsorted(self._middle, np.arange(bins) / bins)
-        return np.unique(first[first < len(self)])
+        starts = np.searchsorted(self._middle, np.arange(bins) / bins)
+        return np.unique(starts[starts < len(self)])
 
     @cached_property
     def _middle(self) -> FloatArray:
@@ -189,12 +189,12 @@ class ProbabilityLevels:
         )
         best = np.zeros(1, np.int64)
         for bins in range(2, len(self) + 1):
-            first = self.equal_mass(bins)
-            offsets = np.append(first, len(self))
+            starts = self.equal_mass(bins)
+            offsets = np.append(starts, len(self))
             proportions = np.diff(positive[offsets]) / np.diff(total[offsets])
             if (np.diff(proportions) < -_HAIR).any():
                 break
-            best = first
+            best = starts
         return best
 
     @property
@@ -208,13 +208,13 @@ class ProbabilityLevels:
 
         The slope of a recalibration then has no maximum-likelihood estimate.
         """
-        of_positive = np.flatnonzero(self.positive > 0)
-        of_negative = np.flatnonzero(self.positive < self.total)
-        if not len(of_positive) or not len(of_negative):
+        positive_indices = np.flatnonzero(self.positive > 0)
+        negative_indices = np.flatnonzero(self.positive < self.total)
+        if not len(positive_indices) or not len(negative_indices):
             return True
         p = self.probability
-        upwards = p[of_positive[0]] >= p[of_negative[-1]]
-        return bool(upwards or p[of_positive[-1]] <= p[of_negative[0]])
+        is_ascending = p[positive_indices[0]] >= p[negative_indices[-1]]
+        return bool(is_ascending or p[positive_indices[-1]] <= p[negative_indices[0]])
 
     @cached_property
     def logit(self) -> FloatArray:
@@ -242,15 +242,15 @@ class ProbabilityLevels:
         logit = self.logit
         center = self._log_odds
         low, high = float(center - logit[-1]), float(center - logit[0])
-        goal, a = self.positive.sum(), min(max(0.0, low), high)
+        positive_weight, a = self.positive.sum(), min(max(0.0, low), high)
         for _ in range(_NEWTON_STEPS):
             fitted = expit(a + logit)
-            excess = dot(self.total, fitted) - float(goal)
+            excess = dot(self.total, fitted) - float(positive_weight)
             low, high = (low, a) if excess > 0 else (a, high)
             step = excess / max(dot(self.total, fitted * (1 - fitted)), 1e-300)
-            inside = low < a - step < high
-            updated = a - step if inside else (low + high) / 2
-            if abs(updated - a) <= (1e-8 if inside else 1e-15 * (1 + abs(a))):
+            is_in_bracket = low < a - step < high
+            updated = a - step if is_in_bracket else (low + high) / 2
+            if abs(updated - a) <= (1e-8 if is_in_bracket else 1e-15 * (1 + abs(a))):
                 return updated
             a = updated
         return a
@@ -297,10 +297,10 @@ def most_likely(
         for begin in range(0, len(x), BLOCK):
             block = slice(begin, begin + BLOCK)
             eta = beta[0] + beta[1] * x[block]
-            small = np.exp(-np.abs(eta))
-            softplus = np.maximum(eta, 0.0) + np.log1p(small)
+            exp_neg_abs = np.exp(-np.abs(eta))
+            softplus = np.maximum(eta, 0.0) + np.log1p(exp_neg_abs)
             value += dot(total[block], softplus) - dot(positive[block], eta)
-            fitted = np.where(eta < 0, small, 1.0) / (1 + small)
+            fitted = np.where(eta < 0, exp_neg_abs, 1.0) / (1 + exp_neg_abs)
             residual = positive[block] - total[block] * fitted
             gradient += residual.sum(), dot(residual, x[block])
             fisher_information += information(x[block], total[block] * fitted * (1 - fitted))

@@ -76,14 +76,16 @@ class ClusterMoments(Statistic):
         """
         size = np.bincount(cluster, minlength=clusters).astype(np.float64)
         mean = cluster_sums(points, cluster, clusters) / np.maximum(size, 1.0)[:, None]
-        off = points - mean[cluster]
+        deviations = points - mean[cluster]
         # The sums of deviations are the rounding errors of the means.
-        mean = mean + cluster_sums(off, cluster, clusters) / np.maximum(size, 1.0)[:, None]
-        off = points - mean[cluster]
-        squares = np.bincount(cluster, np.einsum("ij,ij->i", off, off), clusters)
+        mean = mean + cluster_sums(deviations, cluster, clusters) / np.maximum(size, 1.0)[:, None]
+        deviations = points - mean[cluster]
+        squares = np.bincount(cluster, np.einsum("ij,ij->i", deviations, deviations), clusters)
         centers = mean if centers is None else centers
-        off = points - centers[cluster]
-        summed_distances = np.bincount(cluster, np.sqrt(np.einsum("ij,ij->i", off, off)), clusters)
+        deviations = points - centers[cluster]
+        summed_distances = np.bincount(
+            cluster, np.sqrt(np.einsum("ij,ij->i", deviations, deviations)), clusters
+        )
         return cls(
             size, mean, squares.astype(np.float64), centers, summed_distances.astype(np.float64)
         )
@@ -93,11 +95,11 @@ class ClusterMoments(Statistic):
             raise ValueError("the distances are to different centers")
         size = self.size + other.size
         proportion = (other.size / np.maximum(size, 1.0))[:, None]
-        step = other.mean - self.mean
-        between_squares = np.square(step).sum(axis=1) * self.size * proportion[:, 0]
+        mean_difference = other.mean - self.mean
+        between_squares = np.square(mean_difference).sum(axis=1) * self.size * proportion[:, 0]
         return type(self)(
             size,
-            self.mean + proportion * step,
+            self.mean + proportion * mean_difference,
             self.squares + other.squares + between_squares,
             self.centers,
             self.summed_distances + other.summed_distances,
@@ -124,14 +126,16 @@ class ClusterMoments(Statistic):
 
         Each is multiplied by the number of points of the cluster.
         """
-        middle = (self.size @ self.mean) / max(float(self.total), 1.0)
-        return np.asarray(self.size @ np.square(self.mean - middle).sum(axis=1))
+        overall_mean = (self.size @ self.mean) / max(float(self.total), 1.0)
+        return np.asarray(self.size @ np.square(self.mean - overall_mean).sum(axis=1))
 
     @cached_property
     def centroid_distances(self) -> FloatArray:
         """Distances between the means of clusters (k, k)."""
-        each = [np.square(mean - self.mean).sum(axis=1) for mean in self.mean]  # never (k, k, d)
-        return np.asarray(np.sqrt(np.stack(each)))
+        squared_distances = [
+            np.square(mean - self.mean).sum(axis=1) for mean in self.mean
+        ]  # never (k, k, d)
+        return np.asarray(np.sqrt(np.stack(squared_distances)))
 
     @cached_property
     def worst(self) -> FloatArray:
@@ -145,14 +149,14 @@ class ClusterMoments(Statistic):
         It is the sum of the mean distances to both centers, divided by the distance of the means; 0
         of a cluster with itself or with an empty one.
         """
-        spread = self.summed_distances / np.maximum(self.size, 1.0)
+        mean_distances = self.summed_distances / np.maximum(self.size, 1.0)
         valid_mask = (
             (self.size > 0)[:, None] & (self.size > 0) & ~np.eye(len(self.size), dtype=bool)
         )
-        far = self.centroid_distances
+        distances = self.centroid_distances
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = (spread[:, None] + spread) / far
-        return np.where(valid_mask, np.where(far > 0, ratio, np.inf), 0.0)
+            ratio = (mean_distances[:, None] + mean_distances) / distances
+        return np.where(valid_mask, np.where(distances > 0, ratio, np.inf), 0.0)
 
 
 def cluster_sums(
@@ -210,11 +214,11 @@ class ClusterSeparation(Statistic):
         ClusterSeparation
             Statistic of the pairs.
         """
-        min_distances, widest = np.full((clusters, clusters), np.inf), np.zeros(clusters)
+        min_distances, diameters = np.full((clusters, clusters), np.inf), np.zeros(clusters)
         same = first == second
         np.minimum.at(min_distances, (first[~same], second[~same]), distance[~same])
-        np.maximum.at(widest, first[same], distance[same])
-        return cls(np.minimum(min_distances, min_distances.T), widest)
+        np.maximum.at(diameters, first[same], distance[same])
+        return cls(np.minimum(min_distances, min_distances.T), diameters)
 
     def __add__(self, other: Self) -> Self:
         return type(self)(

@@ -311,8 +311,8 @@ class ConfusionMatrix(Statistic):
 
     def _indicator(self) -> ConfusionMatrix:
         """Return the matrix with 1 in each non-empty cell."""
-        filled = (self.counts > 0).astype(np.float64)
-        return replace(self, counts=filled, squares=filled)
+        indicator = (self.counts > 0).astype(np.float64)
+        return replace(self, counts=indicator, squares=indicator)
 
     def class_matrix(self, label: str) -> Any:
         """Return the binary matrix of one class against all others, shape ``(..., 2, 2)``.
@@ -335,10 +335,14 @@ class ConfusionMatrix(Statistic):
         index = self._label_index.get(label)
         if index is None:
             raise ValueError(f"{label!r} is not a class of {', '.join(self.labels)}")
-        each = self.one_vs_rest()
-        counts = each.counts[..., index, :, :]
-        squares = counts if each.squares is each.counts else each.squares[..., index, :, :]
-        return replace(each, counts=counts, squares=squares, labels=("rest", label))
+        class_matrices = self.one_vs_rest()
+        counts = class_matrices.counts[..., index, :, :]
+        squares = (
+            counts
+            if class_matrices.squares is class_matrices.counts
+            else class_matrices.squares[..., index, :, :]
+        )
+        return replace(class_matrices, counts=counts, squares=squares, labels=("rest", label))
 
     @cached_property
     def _label_index(self) -> dict[str, int]:
@@ -357,15 +361,19 @@ class ConfusionMatrix(Statistic):
         ConfusionMatrix
             Pooled matrix of two classes.
         """
-        each = self.one_vs_rest()
+        class_matrices = self.one_vs_rest()
 
         def added(cells: FloatArray) -> FloatArray:
-            all_picked = picked is None or picked.all()
-            return np.asarray((cells if all_picked else cells[..., picked, :, :]).sum(axis=-3))
+            has_all_classes = picked is None or picked.all()
+            return np.asarray((cells if has_all_classes else cells[..., picked, :, :]).sum(axis=-3))
 
-        counts = added(each.counts)
-        squares = counts if each.squares is each.counts else added(each.squares)
-        return replace(each, counts=counts, squares=squares)
+        counts = added(class_matrices.counts)
+        squares = (
+            counts
+            if class_matrices.squares is class_matrices.counts
+            else added(class_matrices.squares)
+        )
+        return replace(class_matrices, counts=counts, squares=squares)
 
     def averaging(self, average: str | None) -> FloatArray:
         """Return the weight of each matrix of :meth:`one_vs_rest` in a mean over classes.
@@ -473,10 +481,10 @@ class LabelMatrices(ConfusionMatrix):
         LabelMatrices
             Matrices of the labels.
         """
-        number = len(labels)
-        cell = (np.arange(number) * 4 + 2 * truth + predicted).ravel()
-        each = None if weight is None else np.repeat(weight, number)
-        return cls(*cell_sums(cell, each, number, 2, 2), tuple(labels), len(truth))
+        n_labels = len(labels)
+        cell = (np.arange(n_labels) * 4 + 2 * truth + predicted).ravel()
+        repeated_weights = None if weight is None else np.repeat(weight, n_labels)
+        return cls(*cell_sums(cell, repeated_weights, n_labels, 2, 2), tuple(labels), len(truth))
 
     def one_vs_rest(self) -> Any:
         """Return the matrices of the labels, which are those of each label against its absence.
@@ -507,6 +515,6 @@ def _one_vs_rest(matrix: ConfusionMatrix) -> FloatArray:
         # Measures use one of the four at a time, so each is contiguous in memory.
         stacked = np.stack(binary_cells(matrix))
         return np.moveaxis(stacked.reshape(2, 2, *stacked.shape[1:]), (0, 1), (-2, -1))
-    filled = np.stack(binary_cells(matrix._indicator()), axis=-1) > 0
-    out = np.where(filled, np.maximum(np.stack(binary_cells(matrix), axis=-1), 0.0), 0.0)
+    nonempty_mask = np.stack(binary_cells(matrix._indicator()), axis=-1) > 0
+    out = np.where(nonempty_mask, np.maximum(np.stack(binary_cells(matrix), axis=-1), 0.0), 0.0)
     return out.reshape(*out.shape[:-1], 2, 2)

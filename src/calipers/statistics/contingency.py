@@ -78,16 +78,16 @@ class ContingencyTable(Statistic):
         ContingencyTable
             Table of the points.
         """
-        flat = np.asarray(truth, np.int64) * len(clusters) + cluster
+        flat_index = np.asarray(truth, np.int64) * len(clusters) + cluster
         if point_counts is None:
-            cell_index, cell_counts = np.unique(flat, return_counts=True)
+            cell_index, cell_counts = np.unique(flat_index, return_counts=True)
         else:
-            cell_index, inverse = np.unique(flat, return_inverse=True)
+            cell_index, inverse = np.unique(flat_index, return_inverse=True)
             cell_counts = np.bincount(inverse, point_counts, len(cell_index))
         codes = (
             np.divmod(cell_index, len(clusters)) if len(cell_index) else (cell_index, cell_index)
         )
-        rows = len(flat) if point_counts is None else int(point_counts.sum())
+        rows = len(flat_index) if point_counts is None else int(point_counts.sum())
         return cls(cell_counts.astype(np.float64), *codes, tuple(classes), tuple(clusters), rows)
 
     def __add__(self, other: Self) -> Self:
@@ -139,15 +139,15 @@ class ContingencyTable(Statistic):
         ContingencyTable
             Table with equal cells merged.
         """
-        number = len(like.clusters)
-        cell_index, inverse = np.unique(class_of * number + cluster_of, return_inverse=True)
+        n_clusters = len(like.clusters)
+        cell_index, inverse = np.unique(class_of * n_clusters + cluster_of, return_inverse=True)
         merged = (
             cell_counts
             if len(cell_index) == len(inverse)
             else _sums(cell_counts, inverse, len(cell_index))
         )
         if merged is not cell_counts:
-            class_of, cluster_of = np.divmod(cell_index, number)
+            class_of, cluster_of = np.divmod(cell_index, n_clusters)
         table = cls(merged, class_of, cluster_of, like.classes, like.clusters)
         table.__dict__["_chance"] = like, chance
         return table
@@ -186,9 +186,14 @@ class ContingencyTable(Statistic):
         """Entropies of classes and of clusters, and their mutual information, in nats."""
         # Proportions rather than counts in the logarithm, to reduce cancellation.
         total = np.maximum(self.total, 1e-300)[..., None]
-        of_class, of_cluster = self.class_sizes / total, self.cluster_sizes / total
+        class_proportions, cluster_proportions = (
+            self.class_sizes / total,
+            self.cluster_sizes / total,
+        )
         joint_proportions = self.cell_counts / total
-        expected_proportions = of_class[..., self.class_of] * of_cluster[..., self.cluster_of]
+        expected_proportions = (
+            class_proportions[..., self.class_of] * cluster_proportions[..., self.cluster_of]
+        )
         information = (
             joint_proportions
             * _log(
@@ -197,7 +202,7 @@ class ContingencyTable(Statistic):
         ).sum(axis=-1)
         marginal_entropies = (
             np.abs((proportions * _log(proportions)).sum(axis=-1))
-            for proportions in (of_class, of_cluster)
+            for proportions in (class_proportions, cluster_proportions)
         )
         return *marginal_entropies, np.maximum(information, 0.0)
 
@@ -208,8 +213,8 @@ class ContingencyTable(Statistic):
         The expectation is over all permutations of the points (Vinh, Epps and Bailey 2010).
         """
         if "_chance" in self.__dict__:
-            like, factor = self.__dict__["_chance"]
-            return np.asarray(like.expected_information * factor)
+            reference, factor = self.__dict__["_chance"]
+            return np.asarray(reference.expected_information * factor)
         sizes = (self.class_sizes, self.cluster_sizes)
         flat = [margin.reshape(-1, margin.shape[-1]) for margin in sizes]
         values = [_expected_information(a[a > 0], b[b > 0]) for a, b in zip(*flat, strict=True)]
@@ -232,25 +237,27 @@ class ContingencyTable(Statistic):
         points : ndarray of shape (b,)
             Number of points that each table stands for.
         """
-        at_most = self.cell_counts == self.largest[self.cluster_of]
-        ties = np.bincount(self.cluster_of, at_most, len(self.clusters))[self.cluster_of]
+        is_majority = self.cell_counts == self.largest[self.cluster_of]
+        ties = np.bincount(self.cluster_of, is_majority, len(self.clusters))[self.cluster_of]
         sizes = self.class_sizes[self.class_of], self.cluster_sizes[self.cluster_of]
         # Contributions of a cell to the sums that measures are computed from.
         signature = np.stack(
-            [self.cell_counts, *sizes, at_most * ties, self.largest[self.cluster_of]]
+            [self.cell_counts, *sizes, is_majority * ties, self.largest[self.cluster_of]]
         )
-        _, cell, kind = np.unique(signature, axis=1, return_index=True, return_inverse=True)
-        points = np.bincount(kind.ravel(), self.cell_counts).astype(np.float64)
+        _, cell, signature_index = np.unique(
+            signature, axis=1, return_index=True, return_inverse=True
+        )
+        points = np.bincount(signature_index.ravel(), self.cell_counts).astype(np.float64)
         n = float(self.total)
-        step = max(1, _AT_ONCE // max(1, len(self.cell_counts)))
-        for begin in range(0, len(cell), step):
-            cells = cell[begin : begin + step]
+        batch_size = max(1, _AT_ONCE // max(1, len(self.cell_counts)))
+        for begin in range(0, len(cell), batch_size):
+            cells = cell[begin : begin + batch_size]
             cell_counts = np.tile(self.cell_counts, (len(cells), 1))
             cell_counts[np.arange(len(cells)), cells] -= 1
             table = replace(self, cell_counts=cell_counts)
             # The expected information is proportional to 1/n, up to terms of order 1/n².
             table.__dict__["_chance"] = self, n / max(n - 1, 1.0)
-            yield table, points[begin : begin + step]
+            yield table, points[begin : begin + batch_size]
 
     def constant(self) -> Self:
         """Return the table with all points in one cluster, as a leading axis.
@@ -261,9 +268,9 @@ class ContingencyTable(Statistic):
             Table with a leading axis of length 1 and a single cluster.
         """
         class_indices = np.flatnonzero(self.class_sizes)
-        none = np.zeros(len(class_indices), np.int64)
+        zero_codes = np.zeros(len(class_indices), np.int64)
         cell_counts = self.class_sizes[class_indices][None]
-        return replace(self, cell_counts=cell_counts, class_of=class_indices, cluster_of=none)
+        return replace(self, cell_counts=cell_counts, class_of=class_indices, cluster_of=zero_codes)
 
 
 def _sums(values: FloatArray, code: IntArray, size: int, operation: str = "add") -> FloatArray:
@@ -290,15 +297,13 @@ def _expected_information(a: FloatArray, b: FloatArray) -> float:
     n, total = float(a.sum()), 0.0
     if len(a) < 2 or len(b) < 2:
         return 0.0
-    first, times = np.unique(a, return_counts=True)
-    second, others = np.unique(b, return_counts=True)
-    for size, number in zip(first, times, strict=True):
+    first, first_counts = np.unique(a, return_counts=True)
+    second, second_counts = np.unique(b, return_counts=True)
+    for size, n_equal in zip(first, first_counts, strict=True):
         mean = size * second / n
-        spread = np.sqrt(mean * (1 - size / n) * (n - second) / max(n - 1, 1.0))
-        low = np.maximum(
-            np.maximum(1, size + second - n), mean - _DEVIATIONS * spread - _EXTRA_COUNTS
-        )
-        high = np.minimum(np.minimum(size, second), mean + _DEVIATIONS * spread + _EXTRA_COUNTS)
+        sd = np.sqrt(mean * (1 - size / n) * (n - second) / max(n - 1, 1.0))
+        low = np.maximum(np.maximum(1, size + second - n), mean - _DEVIATIONS * sd - _EXTRA_COUNTS)
+        high = np.minimum(np.minimum(size, second), mean + _DEVIATIONS * sd + _EXTRA_COUNTS)
         low, width = np.floor(low), int((np.floor(high) - np.floor(low)).max()) + 1
         step = max(1, _AT_ONCE // width)
         for begin in range(0, len(second), step):
@@ -307,7 +312,7 @@ def _expected_information(a: FloatArray, b: FloatArray) -> float:
             k = low[batch, None] + np.arange(width)
             valid_mask = (k <= np.floor(high[batch, None])) & (k >= 1)
             k = np.where(valid_mask, k, 1.0)
-            chance = (
+            log_probability = (
                 _log_factorial(size)
                 + _log_factorial(second_size)
                 + _log_factorial(n - size)
@@ -319,9 +324,11 @@ def _expected_information(a: FloatArray, b: FloatArray) -> float:
                 - _log_factorial(np.maximum(n - size - second_size + k, 0))
             )
             term = np.where(
-                valid_mask, k / n * np.log(n * k / (size * second_size)) * np.exp(chance), 0.0
+                valid_mask,
+                k / n * np.log(n * k / (size * second_size)) * np.exp(log_probability),
+                0.0,
             )
-            total += number * float((term.sum(axis=1) * others[batch]).sum())
+            total += n_equal * float((term.sum(axis=1) * second_counts[batch]).sum())
     return total
 
 

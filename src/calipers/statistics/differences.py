@@ -130,11 +130,11 @@ def count_signs(values: FloatArray, times: FloatArray | None = None) -> Signs:
     >>> count_signs(np.array([0.5, 0.0]), times=np.array([3.0, 2.0]))
     (3, 2, 0)
     """
-    above, equal, below = (
+    n_above, n_equal, n_below = (
         int(np.count_nonzero(side) if times is None else round(times[side].sum()))
         for side in (values > 0, values == 0, values < 0)
     )
-    return above, equal, below
+    return n_above, n_equal, n_below
 
 
 def _sum_of_signs(first: Signs | None, second: Signs | None) -> Signs | None:
@@ -198,11 +198,11 @@ class UnitDifferences(Statistic):
         UnitDifferences
             Statistic of the units.
         """
-        spread = Histogram.from_rows(values, weight)
-        sizes = np.abs(values)
+        histogram = Histogram.from_rows(values, weight)
+        abs_values = np.abs(values)
         with np.errstate(invalid="ignore"):
-            differ = int(np.count_nonzero(sizes > ROUNDING * sizes.max(initial=0.0)))
-        return cls(spread, differ, signs=count_signs(values), exact=True)
+            n_nonzero = int(np.count_nonzero(abs_values > ROUNDING * abs_values.max(initial=0.0)))
+        return cls(histogram, n_nonzero, signs=count_signs(values), exact=True)
 
     @classmethod
     def from_signs(cls, signs: Signs) -> Self:
@@ -250,15 +250,15 @@ class UnitDifferences(Statistic):
         UnitDifferences
             Statistic of the rows.
         """
-        spread = Histogram.from_rows(values, weight)
-        if not spread.is_bounded:
-            return cls(spread, exact=exact)
+        histogram = Histogram.from_rows(values, weight)
+        if not histogram.is_bounded:
+            return cls(histogram, exact=exact)
         classes: list[Any] = [slice(None)] if positive is None else [positive, ~positive]
         pairs = zip(classes, known_values or (None, None), strict=False)
-        common = tuple(
+        majority_values = tuple(
             MajorityValue.from_values(values[rows], majority) for rows, majority in pairs
         )
-        return cls(spread, None, common, exact=exact)
+        return cls(histogram, None, majority_values, exact=exact)
 
     @property
     def is_certain(self) -> bool:

@@ -104,24 +104,29 @@ class GroupedRankings(Statistic):
         GroupedRankings
             Statistic of the rankings.
         """
-        retrieved, ranks, names = [], [], []
+        retrieved, ranks, group_names = [], [], []
         rows: list[list[tuple[int, int, float]]] = []
         for ranking, groups in zip(rankings, judgments, strict=True):
             blocks_by_group = {g: [p] if isinstance(p, Mapping) else p for g, p in groups.items()}
             documents = sorted(
-                {d for of_group in blocks_by_group.values() for block in of_group for d in block}
+                {
+                    d
+                    for group_blocks in blocks_by_group.values()
+                    for block in group_blocks
+                    for d in block
+                }
             )
             rank_by_document = {document: i for i, document in enumerate(ranking, 1)}
             retrieved.append(len(ranking))
             ranks.append([rank_by_document.get(document, 0) for document in documents])
-            names.append(sorted(groups))
+            group_names.append(sorted(groups))
             rows.extend(
                 [
-                    (documents.index(document), number, level)
-                    for number, block in enumerate(blocks_by_group[group])
+                    (documents.index(document), block_number, level)
+                    for block_number, block in enumerate(blocks_by_group[group])
                     for document, level in sorted(block.items())
                 ]
-                for group in names[-1]
+                for group in group_names[-1]
             )
         flat = [row for group in rows for row in group]
         rank = np.array([r for topic in ranks for r in topic], np.int64)
@@ -132,8 +137,8 @@ class GroupedRankings(Statistic):
             rank,
             rank,
             rank,
-            segment_offsets([len(n) for n in names]),
-            tuple(name for topic in names for name in topic),
+            segment_offsets([len(n) for n in group_names]),
+            tuple(name for topic in group_names for name in topic),
             segment_offsets([len(group) for group in rows]),
             np.array([document for document, _, _ in flat], np.int64),
             np.array([block for _, block, _ in flat], np.int64),
@@ -169,16 +174,16 @@ class GroupedRankings(Statistic):
         GroupedRankings
             Statistic of these topics.
         """
-        picked = np.arange(len(self))[topics]
-        documents, document_rows = take_segments(self.documents, picked)
-        groups, group_rows = take_segments(self.groups, picked)
+        topic_indices = np.arange(len(self))[topics]
+        documents, document_rows = take_segments(self.documents, topic_indices)
+        groups, group_rows = take_segments(self.groups, topic_indices)
         judgments, rows = take_segments(self.judgments, group_rows)
         document_columns: dict[str, Any] = {
             name: getattr(self, name)[document_rows] for name in _DOCUMENTS
         }
         return type(self)(
-            tuple(self.topics[i] for i in picked),
-            self.retrieved[picked],
+            tuple(self.topics[i] for i in topic_indices),
+            self.retrieved[topic_indices],
             documents=documents,
             groups=groups,
             group_names=tuple(self.group_names[i] for i in group_rows),
@@ -374,12 +379,12 @@ class PreferenceGroup:
         distinct_positions, index = np.unique(position, return_inverse=True)
         matrix = np.zeros((len(distinct_positions), len(distinct_positions)), bool)
         levels = np.zeros(len(distinct_positions))
-        for number in np.unique(block):
-            rows = np.flatnonzero(block == number)
+        for block_number in np.unique(block):
+            rows = np.flatnonzero(block == block_number)
             matrix[np.ix_(index[rows], index[rows])] |= level[rows, None] > level[rows]
             levels[index[rows]] = level[rows]
-        for middle in range(len(distinct_positions)):
-            matrix[matrix[:, middle]] |= matrix[middle]
+        for via in range(len(distinct_positions)):
+            matrix[matrix[:, via]] |= matrix[via]
         return cls(distinct_positions, levels, matrix)
 
     @property
@@ -426,17 +431,23 @@ class PreferenceGroup:
         missed_counts = np.bincount(code[n_retrieved:], minlength=len(values))
         lower = np.cumsum(missed_counts) - missed_counts
         # For each level: number of pairs of one of its documents and a higher one above it.
-        above = [
+        respected_by_level = [
             np.cumsum(code[:n_retrieved] > v, dtype=np.int64)[code[:n_retrieved] == v].sum()
             for v in range(len(values))
         ]
-        of_one = retrieved_counts.sum() * missed_counts.sum() - retrieved_counts @ missed_counts
+        n_one_retrieved = (
+            retrieved_counts.sum() * missed_counts.sum() - retrieved_counts @ missed_counts
+        )
         return (
             np.array(
-                [_n_unequal_pairs(retrieved_counts), of_one, _n_unequal_pairs(missed_counts)],
+                [
+                    _n_unequal_pairs(retrieved_counts),
+                    n_one_retrieved,
+                    _n_unequal_pairs(missed_counts),
+                ],
                 np.int64,
             ),
-            np.array([sum(above), retrieved_counts @ lower, 0], np.int64),
+            np.array([sum(respected_by_level), retrieved_counts @ lower, 0], np.int64),
         )
 
 
@@ -502,13 +513,13 @@ def _pairs(groups: Sequence[PreferenceGroup], retrieved: int) -> tuple[IntArray,
         for group in groups:
             low, high = np.searchsorted(group.position, [first, last])
             cells = np.ix_(group.position[low:high] - first, group.position[low:] - first)
-            met, missed = group.block(int(low), int(high))
+            respected, violated = group.block(int(low), int(high))
             if group.has_repeats:  # each time counts
-                np.add.at(down, cells, met)
-                np.add.at(up, cells, missed)
+                np.add.at(down, cells, respected)
+                np.add.at(up, cells, violated)
             else:
-                down[cells] += met
-                up[cells] += missed
+                down[cells] += respected
+                up[cells] += violated
         total = down + up
         n_retrieved = max(retrieved - first, 0)
         pairs += _sum_by_retrieval(total > 0, n_retrieved)
@@ -525,15 +536,17 @@ def _balanced_preferences(
     Missing irrelevant documents are taken as ranked below every relevant document that was
     retrieved; if there are too many, the first are kept.
     """
-    relevant, irrelevant = _relevance(group)
+    relevant_mask, irrelevant_mask = _relevance(group)
     retrieved_mask = group.position < retrieved
-    surplus = int(relevant.sum()) - int(irrelevant.sum())
+    surplus = int(relevant_mask.sum()) - int(irrelevant_mask.sum())
     if surplus >= 0:
         return (
-            int(respected.sum()) + int((relevant & retrieved_mask).sum()) * surplus,
-            int(possible.sum()) + int(relevant.sum()) * surplus,
+            int(respected.sum()) + int((relevant_mask & retrieved_mask).sum()) * surplus,
+            int(possible.sum()) + int(relevant_mask.sum()) * surplus,
         )
-    return _truncated_preferences(group, _droppable_mask(group), retrieved, int(relevant.sum()))
+    return _truncated_preferences(
+        group, _droppable_mask(group), retrieved, int(relevant_mask.sum())
+    )
 
 
 def _balanced_retrieved(
@@ -590,16 +603,20 @@ def _truncated_preferences(
     trec_eval also compares the selected documents with every irrelevant document, and counts a pair
     as respected if one is ranked above the other. That is an error, but the values are defined so.
     """
-    before: IntArray = np.cumsum(last) - last
-    possible, respected = group.restrict(~last | (before < n_selected)).count_preferences(retrieved)
-    met, all_of_them = int(respected.sum()), int(possible.sum())
+    n_before: IntArray = np.cumsum(last) - last
+    possible, respected = group.restrict(~last | (n_before < n_selected)).count_preferences(
+        retrieved
+    )
+    n_respected, n_possible = int(respected.sum()), int(possible.sum())
     if group.matrix is None:
         n_selected = min(n_selected, int(last.sum()))
         n_retrieved = min(n_selected, int((last & (group.position < retrieved)).sum()))
-        met += n_retrieved * (n_selected - 1) - n_retrieved * (n_retrieved - 1) // 2
+        n_respected += n_retrieved * (n_selected - 1) - n_retrieved * (n_retrieved - 1) // 2
         # A document that occurs twice is not ranked above itself.
-        first = group.position[last][:n_selected]
-        times = np.unique(first[first < retrieved], return_counts=True)[1]
-        met -= int((times * (times - 1)).sum()) // 2
-        all_of_them += n_selected * int(last.sum())
-    return met, all_of_them
+        selected_positions = group.position[last][:n_selected]
+        repeats = np.unique(selected_positions[selected_positions < retrieved], return_counts=True)[
+            1
+        ]
+        n_respected -= int((repeats * (repeats - 1)).sum()) // 2
+        n_possible += n_selected * int(last.sum())
+    return n_respected, n_possible

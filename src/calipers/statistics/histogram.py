@@ -103,10 +103,21 @@ class Histogram(Statistic):
             weight = np.ascontiguousarray(weight)
         n_largest = MOST_OF_TAIL if largest else 0
         min_value, max_value = float(x.min(initial=math.inf)), float(x.max(initial=-math.inf))
-        none, no_cell = np.zeros(0), np.zeros(0, np.int64)
+        empty, empty_index = np.zeros(0), np.zeros(0, np.int64)
         tail = _top_values(x, n_largest)
-        result = cls(len(x), min_value, max_value, 0.0, single=False, n_largest=n_largest,
-                     mean=none, sums=none, squares=none, cell=no_cell, largest=tail)  # fmt: skip
+        result = cls(
+            len(x),
+            min_value,
+            max_value,
+            0.0,
+            single=False,
+            n_largest=n_largest,
+            mean=empty,
+            sums=empty,
+            squares=empty,
+            cell=empty_index,
+            largest=tail,
+        )
         if not result.is_bounded:
             return result
         ones = np.ones(len(x)) if weight is None else weight
@@ -164,8 +175,10 @@ class Histogram(Statistic):
         if not other.rows or not self.rows:
             return replace(other if other.rows else self, largest=tail)
         if not result.is_bounded:
-            none = np.zeros(0)
-            return replace(result, mean=none, sums=none, squares=none, cell=none.astype(np.int64))
+            empty = np.zeros(0)
+            return replace(
+                result, mean=empty, sums=empty, squares=empty, cell=empty.astype(np.int64)
+            )
         has_few_rows = (self.single or other.single) and result.rows <= MOST_VALUES
         x, sums, squares = map(
             np.concatenate,
@@ -227,17 +240,17 @@ class Histogram(Statistic):
         squares: FloatArray | None,
     ) -> Self:
         first = math.floor(self.min_value / width)
-        index, number = cell - first, math.floor(self.max_value / width) - first + 1
-        weighed, of_squares = _sums(index, sums, squares, number)
-        total = np.bincount(index, x if sums is None else sums * x, number)
-        nonempty_bins = np.flatnonzero(weighed)
+        index, n_bins = cell - first, math.floor(self.max_value / width) - first + 1
+        bin_weights, bin_squares = _sums(index, sums, squares, n_bins)
+        total = np.bincount(index, x if sums is None else sums * x, n_bins)
+        nonempty_bins = np.flatnonzero(bin_weights)
         return replace(
             self,
             width=width,
             single=False,
-            mean=total[nonempty_bins] / weighed[nonempty_bins],
-            sums=weighed[nonempty_bins],
-            squares=of_squares[nonempty_bins],
+            mean=total[nonempty_bins] / bin_weights[nonempty_bins],
+            sums=bin_weights[nonempty_bins],
+            squares=bin_squares[nonempty_bins],
             cell=nonempty_bins + first,
         )
 
@@ -259,14 +272,14 @@ class Histogram(Statistic):
             Histogram of ``times`` · x + ``shift``.
         """
         limits = sorted((times * self.min_value + shift, times * self.max_value + shift))
-        none = np.zeros(0, np.int64)
+        empty = np.zeros(0, np.int64)
         return replace(
             self,
             min_value=limits[0],
             max_value=limits[1],
             mean=times * self.mean + shift,
             width=0.0,
-            cell=none,
+            cell=empty,
         )
 
     def with_unit_weights(self, weight: float) -> Self:

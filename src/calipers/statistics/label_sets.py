@@ -89,5 +89,5 @@ def _count_distinct(
 ) -> tuple[npt.NDArray[np.uint8], FloatArray]:
     """Return the distinct sets, and the weight of each."""
     packed = np.ascontiguousarray(sets).view(f"V{sets.shape[1]}").ravel()
-    _, first, kind = np.unique(packed, return_index=True, return_inverse=True)
-    return sets[first], np.bincount(kind.ravel(), weight, len(first)).astype(np.float64)
+    _, first, set_index = np.unique(packed, return_index=True, return_inverse=True)
+    return sets[first], np.bincount(set_index.ravel(), weight, len(first)).astype(np.float64)

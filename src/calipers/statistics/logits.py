@@ -75,12 +75,12 @@ class LogitSums(Statistic):
         None is returned if logits are infinite or too far apart.
         """
         if weight is not None:
-            used = weight > 0  # a row of weight 0 is ignored, whatever its logit
+            used_mask = weight > 0  # a row of weight 0 is ignored, whatever its logit
             logit, positive, subset_codes, weight = (
-                logit[used],
-                positive[used],
-                subset_codes[used],
-                weight[used],
+                logit[used_mask],
+                positive[used_mask],
+                subset_codes[used_mask],
+                weight[used_mask],
             )
         if len(logit) == 0 or not np.isfinite(logit[[logit.argmin(), logit.argmax()]]).all():
             return None
@@ -114,24 +114,24 @@ class LogitSums(Statistic):
         Newton's method begins at ``start``. None is returned if the line is too steep for the sums,
         or the iteration does not converge.
         """
-        free = 1 + fit_slope
+        n_free = 1 + fit_slope
         line = np.array(start if fit_slope else (start[0], 1.0))
-        goal = _logit_powers(self.middle, self.sums[1])[:, :, 0].sum(axis=1)
+        targets = _logit_powers(self.middle, self.sums[1])[:, :, 0].sum(axis=1)
         total = self.sums.sum(axis=0)
         powers = _logit_powers(self.middle, total)
         for _ in range(_STEPS):
             if not (np.isfinite(line).all() and abs(line[1]) <= self.steepest):
                 return None
             fitted, slopes = _series(float(line[0]), float(line[1]), self.middle)
-            gradient = goal[:2] - (powers[:2] * fitted).sum(axis=(1, 2))
+            gradient = targets[:2] - (powers[:2] * fitted).sum(axis=(1, 2))
             moments = (powers * slopes).sum(axis=(1, 2))
-            information = np.array([moments[:2], moments[1:]])[:free, :free]
+            information = np.array([moments[:2], moments[1:]])[:n_free, :n_free]
             if not np.linalg.det(information) > 0:
                 return None
-            step = np.linalg.solve(information, gradient[:free])
-            line[:free] += step
+            step = np.linalg.solve(information, gradient[:n_free])
+            line[:n_free] += step
             if np.abs(step).max() <= _NEAR:  # which leaves its square
-                return self._line(line, powers, free)
+                return self._line(line, powers, n_free)
         return None
 
     def _line(self, line: FloatArray, powers: FloatArray, free: int) -> RecalibrationFit | None:
@@ -142,9 +142,11 @@ class LogitSums(Statistic):
         variance = np.linalg.inv(np.array([moments[:2], moments[1:]])[:free, :free])
         # Residuals squared: p² = p − p′ of negatives, (1 − p)² = 1 − p − p′ of positives.
         negative, positive = (_logit_powers(self.middle, squares) for squares in self.squares)
-        spread = (negative * (fitted - slopes) - positive * (fitted + slopes)).sum(axis=(1, 2))
-        spread += positive[:, :, 0].sum(axis=1)
-        return RecalibrationFit(float(line[0]), float(line[1]), variance, spread)
+        residual_squares = (negative * (fitted - slopes) - positive * (fitted + slopes)).sum(
+            axis=(1, 2)
+        )
+        residual_squares += positive[:, :, 0].sum(axis=1)
+        return RecalibrationFit(float(line[0]), float(line[1]), variance, residual_squares)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,30 +208,34 @@ class LogitSummary(Statistic):
         """
         rows = len(probability)
         if weight is not None and not weight.all():
-            used = weight > 0  # a row of weight 0 is ignored, whatever its logit
-            probability, positive, weight = probability[used], positive[used], weight[used]
+            used_mask = weight > 0  # a row of weight 0 is ignored, whatever its logit
+            probability, positive, weight = (
+                probability[used_mask],
+                positive[used_mask],
+                weight[used_mask],
+            )
         p = np.clip(probability, delta, 1 - delta) if delta else probability
-        inside = (p > 0) & (p < 1)
-        certain = not inside.all()
+        is_uncertain = (p > 0) & (p < 1)
+        certain = not is_uncertain.all()
         if certain:
-            p, positive = p[inside], positive[inside]
-            weight = None if weight is None else weight[inside]
+            p, positive = p[is_uncertain], positive[is_uncertain]
+            weight = None if weight is None else weight[is_uncertain]
         logit = np.log(p) - np.log1p(-p)
         logit_ranges = np.array([[np.inf, -np.inf]] * 2)
         for class_index in (0, 1):
-            of_class = logit[positive == bool(class_index)]
-            if len(of_class):
-                logit_ranges[class_index] = of_class.min(), of_class.max()
+            class_logits = logit[positive == bool(class_index)]
+            if len(class_logits):
+                logit_ranges[class_index] = class_logits.min(), class_logits.max()
         if not len(logit):
-            none = np.zeros((2, 0, TERMS + 2))
-            return cls(0, none, none, logit_ranges, certain, rows, NARROWEST)
+            empty = np.zeros((2, 0, TERMS + 2))
+            return cls(0, empty, empty, logit_ranges, certain, rows, NARROWEST)
         width = _bin_width(logit_ranges, NARROWEST)
         lowest, bins = _bin_range(logit_ranges, width)
         from calipers import _core
 
-        plain, squared = _core.power_sums(logit, positive, weight, lowest, bins, width)
-        sums = plain.reshape(2, bins, TERMS + 2)
-        squares = sums if squared is None else squared.reshape(sums.shape)
+        weight_sums, square_sums = _core.power_sums(logit, positive, weight, lowest, bins, width)
+        sums = weight_sums.reshape(2, bins, TERMS + 2)
+        squares = sums if square_sums is None else square_sums.reshape(sums.shape)
         return cls(lowest, sums, squares, logit_ranges, certain, rows, width)
 
     def __add__(self, other: Self) -> Self:
@@ -267,15 +273,15 @@ class LogitSummary(Statistic):
         summary = self
         while summary.width < width:
             lowest = summary.lowest // 2
-            plain = _merge_pairs(summary.sums, summary.lowest - 2 * lowest, summary.width)
+            sums = _merge_pairs(summary.sums, summary.lowest - 2 * lowest, summary.width)
             is_unweighted = summary.squares is summary.sums
             squares = (
-                plain
+                sums
                 if is_unweighted
                 else _merge_pairs(summary.squares, summary.lowest - 2 * lowest, summary.width)
             )
             summary = replace(
-                summary, lowest=lowest, sums=plain, squares=squares, width=2 * summary.width
+                summary, lowest=lowest, sums=sums, squares=squares, width=2 * summary.width
             )
         return summary
 
@@ -354,8 +360,8 @@ def _merge_pairs(sums: FloatArray, before: int, width: float) -> FloatArray:
 
     Neighbouring bins are merged; ``before`` is 1 if the first bin is the second of its pair.
     """
-    behind = (before + sums.shape[1]) % 2
-    even = np.pad(sums, ((0, 0), (before, behind), (0, 0)))
+    n_after = (before + sums.shape[1]) % 2
+    even = np.pad(sums, ((0, 0), (before, n_after), (0, 0)))
     # (x − M)ᵏ = Σ C(k, j) (m − M)ᵏ⁻ʲ (x − m)ʲ, the old middles half a width on either side of M.
     left_shift, right_shift = (_shift_matrix(side * width / 2) for side in (-1, 1))
     return np.asarray(even[:, ::2] @ left_shift + even[:, 1::2] @ right_shift)

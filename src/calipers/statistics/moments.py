@@ -79,15 +79,15 @@ class Moments(Statistic):
         weight = self.weight + other.weight
         proportion = other.weight / weight if weight > 0 else 0.0
         mean = self.mean + proportion * (other.mean - self.mean)
-        a, b = self._recenter(mean), other._recenter(mean)
+        recentered, b = self._recenter(mean), other._recenter(mean)
         return Moments(
             self.rows + other.rows,
             weight,
             mean,
-            a[0] + b[0],
+            recentered[0] + b[0],
             self.squares + other.squares,
-            a[1] + b[1],
-            a[2] + b[2],
+            recentered[1] + b[1],
+            recentered[2] + b[2],
             self.infinite + other.infinite,
         )
 
@@ -104,11 +104,9 @@ class Moments(Statistic):
         Moments
             Moments of the same rows with weight 1.
         """
-        number, m2 = float(np.rint(self.weight / weight)), self.m2 / weight
+        n, m2 = float(np.rint(self.weight / weight)), self.m2 / weight
         cross = self.cross / weight**2
-        return replace(
-            self, weight=number, m2=m2, squares=number, v2=self.v2 / weight**2, cross=cross
-        )
+        return replace(self, weight=n, m2=m2, squares=n, v2=self.v2 / weight**2, cross=cross)
 
     def _recenter(self, center: float) -> tuple[float, float, float]:
         """Return M2, V2 and Σw²(x − centre) about another centre."""
@@ -216,8 +214,8 @@ class SkewMoments(Moments):
         pairs = zip(self._cubes_about(moments.mean), other._cubes_about(moments.mean), strict=True)
         cubes: Any = tuple(first + second for first, second in pairs)
         has_spread = self.spread is not None and other.spread is not None
-        spread = self.spread + other.spread if has_spread else None  # type: ignore[operator]
-        return SkewMoments(**moments._field_values(), cubes=cubes, spread=spread)
+        histogram = self.spread + other.spread if has_spread else None  # type: ignore[operator]
+        return SkewMoments(**moments._field_values(), cubes=cubes, spread=histogram)
 
     def _cubes_about(self, center: float) -> tuple[float, float, float, float]:
         step, (order_zero, order_one, order_two, order_three) = self.mean - center, self.cubes
@@ -245,8 +243,8 @@ class SkewMoments(Moments):
             Moments of the same rows with weight 1.
         """
         cubes: Any = (self.weight / weight, *(cube / weight**3 for cube in self.cubes[1:]))
-        spread = None if self.spread is None else self.spread.with_unit_weights(weight)
-        return replace(super().with_unit_weights(weight), cubes=cubes, spread=spread)
+        histogram = None if self.spread is None else self.spread.with_unit_weights(weight)
+        return replace(super().with_unit_weights(weight), cubes=cubes, spread=histogram)
 
     @property
     def skewness(self) -> float:

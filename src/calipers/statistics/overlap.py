@@ -88,12 +88,16 @@ class SharedRankings(Statistic):
     def select_topics(self, topics: tuple[str, ...]) -> Self:
         """Return the statistic for these topics, in this order; missing rankings are empty."""
         index_by_topic = {topic: i for i, topic in enumerate(self.topics)}
-        picked = np.array([index_by_topic.get(topic, len(self)) for topic in topics], np.int64)
-        offsets, documents = take_segments(np.append(self.offsets, self.offsets[-1:]), picked)
+        topic_indices = np.array(
+            [index_by_topic.get(topic, len(self)) for topic in topics], np.int64
+        )
+        offsets, documents = take_segments(
+            np.append(self.offsets, self.offsets[-1:]), topic_indices
+        )
         return type(self)(
             topics,
-            np.append(self.length_a, 0)[picked],
-            np.append(self.length_b, 0)[picked],
+            np.append(self.length_a, 0)[topic_indices],
+            np.append(self.length_b, 0)[topic_indices],
             offsets,
             *(getattr(self, name)[documents] for name in _DOCUMENTS),
         )

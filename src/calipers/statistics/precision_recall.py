@@ -67,8 +67,10 @@ class PrecisionRecallPoints(Statistic):
         """
         if self.largest_recall >= 1:
             return self
-        beyond = [self.largest_recall, 1.0]
-        return type(self)(np.append(self.precision, [0.0, 0.0]), np.append(self.recall, beyond))
+        added_recalls = [self.largest_recall, 1.0]
+        return type(self)(
+            np.append(self.precision, [0.0, 0.0]), np.append(self.recall, added_recalls)
+        )
 
     def from_start(self) -> tuple[FloatArray, FloatArray]:
         """Return precision and recall from recall 0 on.

@@ -80,20 +80,20 @@ class JudgedRankings(Statistic):
             Statistic of the rankings.
         """
         unretrieved = unretrieved if unretrieved is not None else [[] for _ in rankings]
-        levels = [
-            np.unique(np.asarray([*got, *missed], np.int64), return_counts=True)
-            for got, missed in zip(rankings, unretrieved, strict=True)
+        grade_counts = [
+            np.unique(np.asarray([*ranking, *unretrieved_grades], np.int64), return_counts=True)
+            for ranking, unretrieved_grades in zip(rankings, unretrieved, strict=True)
         ]
-        rank = _concat_integers([np.arange(1, len(got) + 1) for got in rankings])
+        rank = _concat_integers([np.arange(1, len(ranking) + 1) for ranking in rankings])
         return cls(
             tuple(str(i + 1) for i in range(len(rankings))),
-            np.array([len(got) for got in rankings], np.int64),
-            segment_offsets([len(grades) for grades, _ in levels]),
-            _concat_integers([grades[::-1] for grades, _ in levels]),
-            _concat_integers([counts[::-1] for _, counts in levels]),
-            segment_offsets([len(got) for got in rankings]),
+            np.array([len(ranking) for ranking in rankings], np.int64),
+            segment_offsets([len(grades) for grades, _ in grade_counts]),
+            _concat_integers([grades[::-1] for grades, _ in grade_counts]),
+            _concat_integers([counts[::-1] for _, counts in grade_counts]),
+            segment_offsets([len(ranking) for ranking in rankings]),
             rank,
-            _concat_integers([np.asarray(got) for got in rankings]),
+            _concat_integers([np.asarray(ranking) for ranking in rankings]),
             rank,
             rank,
         )
@@ -126,16 +126,16 @@ class JudgedRankings(Statistic):
         JudgedRankings
             Statistic of these topics.
         """
-        picked = np.arange(len(self))[topics]
-        judged_offsets, judged = take_segments(self.judged_offsets, picked)
-        offsets, documents = take_segments(self.offsets, picked)
+        topic_indices = np.arange(len(self))[topics]
+        judged_offsets, judged_rows = take_segments(self.judged_offsets, topic_indices)
+        offsets, documents = take_segments(self.offsets, topic_indices)
         return replace(
             self,
-            topics=tuple(self.topics[i] for i in picked),
-            retrieved=self.retrieved[picked],
+            topics=tuple(self.topics[i] for i in topic_indices),
+            retrieved=self.retrieved[topic_indices],
             judged_offsets=judged_offsets,
-            judged_grade=self.judged_grade[judged],
-            judged_count=self.judged_count[judged],
+            judged_grade=self.judged_grade[judged_rows],
+            judged_count=self.judged_count[judged_rows],
             offsets=offsets,
             **{name: getattr(self, name)[documents] for name in _DOCUMENTS},
         )
@@ -174,9 +174,9 @@ class JudgedRankings(Statistic):
             Largest value for each topic; 0 without documents.
         """
         out = np.zeros(len(self))
-        filled = np.diff(self.offsets) > 0
-        if filled.any():
-            out[filled] = np.maximum.reduceat(values, self.offsets[:-1][filled])
+        nonempty_mask = np.diff(self.offsets) > 0
+        if nonempty_mask.any():
+            out[nonempty_mask] = np.maximum.reduceat(values, self.offsets[:-1][nonempty_mask])
         return out
 
     def relevant(self, rel: int = 1) -> FloatArray:
@@ -211,8 +211,8 @@ class JudgedRankings(Statistic):
         ndarray of bool of shape (D,)
             Mask of the documents.
         """
-        hit = self.grade >= rel
-        return hit if cutoff is None else hit & (self.rank <= cutoff)
+        mask = self.grade >= rel
+        return mask if cutoff is None else mask & (self.rank <= cutoff)
 
     def relevant_retrieved(self, rel: int = 1, cutoff: int | None = None) -> FloatArray:
         """Count the relevant documents retrieved for each topic (within the cutoff).
@@ -307,8 +307,8 @@ class JudgedRankings(Statistic):
             return np.asarray(function(self.rank), np.float64)
         ranks = np.arange(1, int(self.retrieved.max(initial=0)) + 1)
         running = np.concatenate([[0.0], np.cumsum(function(ranks), dtype=np.float64)])
-        shared = self.tied_to - self.tied_from + 1
-        return np.asarray((running[self.tied_to] - running[self.tied_from - 1]) / shared)
+        block_sizes = self.tied_to - self.tied_from + 1
+        return np.asarray((running[self.tied_to] - running[self.tied_from - 1]) / block_sizes)
 
     def count_ties(self, mask: npt.NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
         """Count the marked documents that are ranked above each document, and those tied with it.
@@ -326,13 +326,13 @@ class JudgedRankings(Statistic):
             Number of the marked documents with the same score.
         """
         order = np.arange(len(self.rank))
-        new = np.ones(len(order) + 1, bool)
-        new[1:-1] = (np.diff(self.tied_from) != 0) | (np.diff(self.topic) != 0)
-        first = np.maximum.accumulate(np.where(new[:-1], order, 0))
-        last = np.minimum.accumulate(np.where(new[1:], order, len(order))[::-1])[::-1]
+        is_block_start = np.ones(len(order) + 1, bool)
+        is_block_start[1:-1] = (np.diff(self.tied_from) != 0) | (np.diff(self.topic) != 0)
+        first = np.maximum.accumulate(np.where(is_block_start[:-1], order, 0))
+        last = np.minimum.accumulate(np.where(is_block_start[1:], order, len(order))[::-1])[::-1]
         so_far = self.so_far(mask)
-        before = (so_far - mask)[first]
-        return before, so_far[last] - before
+        n_above = (so_far - mask)[first]
+        return n_above, so_far[last] - n_above
 
     def ties_across(self, cutoff: int) -> npt.NDArray[np.bool_]:
         """Return which retrieved judged documents are tied across a cutoff.
@@ -387,10 +387,10 @@ class JudgedRankings(Statistic):
         """
         sign = -1 if best_first else 1
         order = np.lexsort((sign * self.grade, self.tied_from, self.topic))
-        start = np.stack([self.topic, self.tied_from], axis=1)
-        new = np.ones(len(order), bool)
-        new[1:] = (start[1:] != start[:-1]).any(axis=1)
-        first = np.flatnonzero(new)
+        block_key = np.stack([self.topic, self.tied_from], axis=1)
+        is_block_start = np.ones(len(order), bool)
+        is_block_start[1:] = (block_key[1:] != block_key[:-1]).any(axis=1)
+        first = np.flatnonzero(is_block_start)
         size = np.diff(np.concatenate([first, [len(order)]]))
         offset = np.arange(len(order)) - np.repeat(first, size)
         top = self.tied_from if best_first else self.tied_to + 1 - np.repeat(size, size)
@@ -431,16 +431,16 @@ class JudgedRankings(Statistic):
         judged_mask = self.grade >= 0
         topic = self.topic[judged_mask]
         offsets = segment_offsets(np.bincount(topic, minlength=len(self)))
-        before, tied = self.count_ties(judged_mask)
-        above = before[judged_mask].astype(np.int64)
+        n_above, tied = self.count_ties(judged_mask)
+        n_judged_above = n_above[judged_mask].astype(np.int64)
         return replace(
             self,
             retrieved=np.diff(offsets),
             offsets=offsets,
             rank=np.arange(len(topic)) - offsets[topic] + 1,
             grade=self.grade[judged_mask],
-            tied_from=above + 1,
-            tied_to=above + tied[judged_mask].astype(np.int64),
+            tied_from=n_judged_above + 1,
+            tied_to=n_judged_above + tied[judged_mask].astype(np.int64),
         )
 
     def with_unjudged(self) -> Self:
@@ -460,15 +460,15 @@ class JudgedRankings(Statistic):
         grade = np.full(len(rank), -1)
         grade[indices] = np.where(self.grade < 0, -2, self.grade)
         # A block of tied documents shares its ranks, with those that are unjudged too.
-        new = np.ones(len(self.rank), bool)
-        new[1:] = (np.diff(self.tied_from) != 0) | (np.diff(self.topic) != 0)
-        first, last = self.tied_from[new], self.tied_to[new]
-        block = segment_offsets(last - first + 1)
-        start = offsets[:-1][self.topic[new]] + first - 1 - block[:-1]
-        inside = np.repeat(start, np.diff(block)) + np.arange(block[-1])
+        is_block_start = np.ones(len(self.rank), bool)
+        is_block_start[1:] = (np.diff(self.tied_from) != 0) | (np.diff(self.topic) != 0)
+        first, last = self.tied_from[is_block_start], self.tied_to[is_block_start]
+        block_offsets = segment_offsets(last - first + 1)
+        start = offsets[:-1][self.topic[is_block_start]] + first - 1 - block_offsets[:-1]
+        block_rows = np.repeat(start, np.diff(block_offsets)) + np.arange(block_offsets[-1])
         tied_from, tied_to = rank.copy(), rank.copy()
-        tied_from[inside] = np.repeat(first, np.diff(block))
-        tied_to[inside] = np.repeat(last, np.diff(block))
+        tied_from[block_rows] = np.repeat(first, np.diff(block_offsets))
+        tied_to[block_rows] = np.repeat(last, np.diff(block_offsets))
         return replace(
             self, offsets=offsets, rank=rank, grade=grade, tied_from=tied_from, tied_to=tied_to
         )
@@ -639,8 +639,8 @@ def running_sum(values: npt.NDArray[Any], offsets: IntArray) -> FloatArray:
     """Compute cumulative sums within segments; each depends on its own segment, bit for bit."""
     if values.dtype.kind in "bi":
         running = np.concatenate([[0], np.cumsum(values)])
-        before = np.repeat(running[offsets[:-1]], np.diff(offsets))
-        return np.asarray(running[1:] - before, np.float64)
+        sums_before = np.repeat(running[offsets[:-1]], np.diff(offsets))
+        return np.asarray(running[1:] - sums_before, np.float64)
     out = np.array(values, np.float64)
     for first, last in pairwise(offsets):
         np.cumsum(out[first:last], out=out[first:last])

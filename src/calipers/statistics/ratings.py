@@ -158,12 +158,12 @@ class Ratings(Statistic):
     ) -> Self:
         item, category = np.divmod(flat, max(len(names), 1))
         starts = np.append(0, np.cumsum(np.bincount(item, minlength=items)))
-        first, category_codes, number = (
+        offsets, category_codes, counts = (
             np.asarray(column, np.int64) for column in (starts, category, count)
         )
         item_counts, weight, squares = sums
         return cls(
-            tuple(names), values, first, category_codes, number, item_counts, weight, squares
+            tuple(names), values, offsets, category_codes, counts, item_counts, weight, squares
         )
 
     def __len__(self) -> int:
@@ -183,20 +183,20 @@ class Ratings(Statistic):
         """
         if self.categories != other.categories:
             raise ValueError("the categories of both statistics differ")
-        wide = max(ratings.widest for ratings in (self, other))
-        codes = np.concatenate([ratings._sorted(wide) for ratings in (self, other)])
+        width = max(ratings.widest for ratings in (self, other))
+        codes = np.concatenate([ratings._sorted(width) for ratings in (self, other)])
         sums = [np.concatenate([a, b]) for a, b in zip(self._sums, other._sums, strict=True)]
         row_index, rows = _distinct_rows(codes, len(self.categories))
-        added = tuple(
+        summed_columns = tuple(
             np.bincount(row_index, column, len(rows)).astype(np.float64) for column in sums
         )
-        return self._from_sorted(codes[rows], added, self.categories, self.values)
+        return self._from_sorted(codes[rows], summed_columns, self.categories, self.values)
 
     @cached_property
     def grouped_items(self) -> Self:
         """The same statistic with one entry for all items of equal ratings."""
-        none = np.zeros((0, 0), np.int64)
-        return self + self._from_sorted(none, (np.zeros(0),) * 3, self.categories, self.values)
+        no_codes = np.zeros((0, 0), np.int64)
+        return self + self._from_sorted(no_codes, (np.zeros(0),) * 3, self.categories, self.values)
 
     def with_unit_weights(self, weight: float) -> Self:
         """Return the statistic of items of weight 1, where every item has this weight.
@@ -226,8 +226,8 @@ class Ratings(Statistic):
     def _sorted(self, wide: int) -> IntArray:
         """Return the sorted categories of each entry, padded with −1 on the left to this width."""
         codes = np.full((len(self), wide), -1, np.int64)
-        rated = self.times.astype(np.int64)
-        codes[np.arange(wide) >= wide - rated[:, None]] = np.repeat(self.category, self.count)
+        n_rated = self.times.astype(np.int64)
+        codes[np.arange(wide) >= wide - n_rated[:, None]] = np.repeat(self.category, self.count)
         return codes
 
     @cached_property
@@ -269,8 +269,8 @@ class Ratings(Statistic):
     @property
     def unit(self) -> FloatArray:
         """Weight of one item of each entry, Σw²/Σw, which is exact if their weights are equal."""
-        weighs = self.weight > 0
-        return np.divide(self.weight_squares, self.weight, np.zeros(len(self)), where=weighs)
+        has_weight = self.weight > 0
+        return np.divide(self.weight_squares, self.weight, np.zeros(len(self)), where=has_weight)
 
     @cached_property
     def twice(self) -> npt.NDArray[np.bool_]:
@@ -312,8 +312,10 @@ class Ratings(Statistic):
     @cached_property
     def share_of_category(self) -> FloatArray:
         """Mean proportion of each category among the ratings of an item with any."""
-        each = 1 / np.maximum(self.times, 1)
-        return np.asarray(self.category_sums(each) / np.float64(self.weight[self.rated_mask].sum()))
+        reciprocal_counts = 1 / np.maximum(self.times, 1)
+        return np.asarray(
+            self.category_sums(reciprocal_counts) / np.float64(self.weight[self.rated_mask].sum())
+        )
 
     @cached_property
     def middles(self) -> FloatArray:
@@ -426,8 +428,8 @@ class RatingRows(Statistic):
     ) -> Self:
         row_index, rows = _distinct_rows(codes, categories)
         if len(rows) > MAX_DISTINCT_ITEMS:
-            none = np.zeros(0)
-            return cls(categories, codes[:0], none, none, none, has_too_many_rows=True)
+            empty = np.zeros(0)
+            return cls(categories, codes[:0], empty, empty, empty, has_too_many_rows=True)
         item_counts, weight, squares = (
             np.bincount(row_index, column, len(rows)).astype(np.float64) for column in sums
         )
@@ -466,5 +468,5 @@ def _distinct_rows(codes: IntArray, categories: int) -> tuple[IntArray, IntArray
         keys: dict[str, Any] = {"ar": (codes + 1) @ powers}
     else:
         keys = {"ar": codes, "axis": 0}
-    _, first, which = np.unique(**keys, return_index=True, return_inverse=True)
-    return which.reshape(-1), first
+    _, first, row_index = np.unique(**keys, return_index=True, return_inverse=True)
+    return row_index.reshape(-1), first

@@ -72,12 +72,20 @@ class NumericMoments(Statistic):
             Statistic of the rows.
         """
         if truth.ndim == 2:
-            each = [cls.from_rows(*pair, weight) for pair in zip(truth.T, predicted.T, strict=True)]
+            output_moments = [
+                cls.from_rows(*pair, weight) for pair in zip(truth.T, predicted.T, strict=True)
+            ]
             names = (*_MEANS, *_SUMS)
             columns = {
-                name: np.stack([getattr(moments, name) for moments in each]) for name in names
+                name: np.stack([getattr(moments, name) for moments in output_moments])
+                for name in names
             }
-            return cls(each[0].rows, each[0].weight[None], each[0].squares[None], **columns)
+            return cls(
+                output_moments[0].rows,
+                output_moments[0].weight[None],
+                output_moments[0].squares[None],
+                **columns,
+            )
         from calipers import _core
 
         truth, predicted = (np.asarray(column, np.float64) for column in (truth, predicted))
@@ -108,9 +116,9 @@ class NumericMoments(Statistic):
         NumericMoments
             Statistic of each row.
         """
-        w, none = np.ones(len(truth)) if weight is None else weight, np.zeros(truth.shape)
+        w, zeros = np.ones(len(truth)) if weight is None else weight, np.zeros(truth.shape)
         w, residual = w[:, None] if truth.ndim == 2 else w, predicted - truth
-        return cls(1, w, np.square(w), truth, predicted, residual, none, none, none, none)
+        return cls(1, w, np.square(w), truth, predicted, residual, zeros, zeros, zeros, zeros)
 
     @classmethod
     def from_means(cls, means: FloatArray, near: Self) -> Self:
@@ -129,12 +137,12 @@ class NumericMoments(Statistic):
             Moments with the leading axes of ``means``.
         """
         y, p, r, yy, pp, rr, yp = np.moveaxis(means, -1, 0)
-        total = y.shape if near.truth.ndim == 0 else (*y.shape[:-1], 1)
-        n = np.broadcast_to(near.weight, total)
+        weight_shape = y.shape if near.truth.ndim == 0 else (*y.shape[:-1], 1)
+        n = np.broadcast_to(near.weight, weight_shape)
         return replace(
             near,
             weight=n,
-            squares=np.broadcast_to(near.squares, total),
+            squares=np.broadcast_to(near.squares, weight_shape),
             truth=near.truth + y,
             predicted=near.predicted + p,
             residual=near.residual + r,
@@ -174,9 +182,9 @@ class NumericMoments(Statistic):
         NumericMoments
             Moments of the same rows with weight 1.
         """
-        number = np.rint(self.weight / weight)
+        n = np.rint(self.weight / weight)
         sums: Any = {name: np.asarray(getattr(self, name) / weight) for name in _SUMS}
-        return replace(self, weight=number, squares=number, **sums)
+        return replace(self, weight=n, squares=n, **sums)
 
     def __add__(self, other: Self) -> Self:
         return self._combine(other, 1.0)
@@ -204,10 +212,10 @@ class NumericMoments(Statistic):
             getattr(second, name) - getattr(self, name)
             for name in ("truth", "predicted", "residual")
         )
-        between = self.weight * proportion
+        between_weight = self.weight * proportion
 
         def sums(name: str, product: FloatArray, floor: float = 0.0) -> FloatArray:
-            total = getattr(self, name) + sign * getattr(second, name) + between * product
+            total = getattr(self, name) + sign * getattr(second, name) + between_weight * product
             return np.asarray(np.maximum(total, floor))
 
         return replace(
@@ -242,8 +250,8 @@ class NumericMoments(Statistic):
         ndarray of bool
             Whether it is constant, with leading axes.
         """
-        size, spread = getattr(self, name), getattr(self, f"of_{name}")
-        return np.asarray(spread <= self.weight * np.square(1e-15 * size))
+        mean, sum_squares = getattr(self, name), getattr(self, f"of_{name}")
+        return np.asarray(sum_squares <= self.weight * np.square(1e-15 * mean))
 
     @property
     def squared_error(self) -> FloatArray:
@@ -298,9 +306,9 @@ class FitMoments(NumericMoments):
         return replace(moments, squared=Moments.from_rows(np.square(predicted - truth), weight))
 
     def __add__(self, other: NumericMoments) -> Self:
-        theirs, squared = other.squared if isinstance(other, FitMoments) else None, None
-        if self.squared is not None and theirs is not None:
-            squared = self.squared + theirs
+        other_squared, squared = other.squared if isinstance(other, FitMoments) else None, None
+        if self.squared is not None and other_squared is not None:
+            squared = self.squared + other_squared
         return replace(self._combine(other, 1.0), squared=squared)
 
     def with_unit_weights(self, weight: float) -> Self:
@@ -356,8 +364,8 @@ class NumericRows(Statistic):
         """
         if weight is None:
             return cls(truth, predicted, np.ones(len(truth)))
-        used = weight > 0
-        return cls(truth[used], predicted[used], weight[used])
+        used_mask = weight > 0
+        return cls(truth[used_mask], predicted[used_mask], weight[used_mask])
 
     def __add__(self, other: Self) -> Self:
         columns = zip(self._columns, other._columns, strict=True)
@@ -476,8 +484,8 @@ def quantile(values: FloatArray, q: float, weight: FloatArray | None = None) -> 
         from calipers import _core
 
         return _core.weighted_quantile(values, weight, q)
-    goal, hair = q * n, 1e-12 * n
-    indices = math.ceil(goal - hair) - 1, math.floor(goal + hair)
+    target, tolerance = q * n, 1e-12 * n
+    indices = math.ceil(target - tolerance) - 1, math.floor(target + tolerance)
     low, high = (min(max(index, 0), n - 1) for index in indices)
     partitioned = np.partition(values, [low, high])
     return float((partitioned[low] + partitioned[high]) / 2)
@@ -554,11 +562,11 @@ class SortedValues:
         if not len(self.values):
             return np.full(weight.shape[:-1], np.nan)
         running = self.weights(weight).cumsum(axis=-1)
-        goal = q * running[..., -1:]
-        hair = 1e-12 * running[..., -1:]
+        target = q * running[..., -1:]
+        tolerance = 1e-12 * running[..., -1:]
         last = len(self.values) - 1
-        low = np.minimum((running < goal - hair).sum(axis=-1), last)
-        high = np.minimum((running <= goal + hair).sum(axis=-1), last)
+        low = np.minimum((running < target - tolerance).sum(axis=-1), last)
+        high = np.minimum((running <= target + tolerance).sum(axis=-1), last)
         return np.asarray((self.values[low] + self.values[high]) / 2)
 
     def interpolated_quantile(self, weight: FloatArray, q: FloatArray) -> FloatArray:

@@ -98,14 +98,14 @@ class SampledRows(Statistic):
             sample if sample.level == level else sample._thin_to_level(level)
             for sample in (self, other)
         )
-        number = np.concatenate([first.number, second.number])
+        row_index = np.concatenate([first.number, second.number])
         columns = np.concatenate([first.columns, second.columns])
         order: slice | IntArray = slice(None)
         if len(first.number) and len(second.number) and first.number[-1] > second.number[0]:
-            order = np.argsort(number, kind="stable")
+            order = np.argsort(row_index, kind="stable")
         rows = self.rows + other.rows
         return replace(
-            self, rows=rows, level=level, number=number[order], columns=columns[order]
+            self, rows=rows, level=level, number=row_index[order], columns=columns[order]
         )._limit_rows()
 
     @property
@@ -181,8 +181,8 @@ class LargestResiduals(Statistic):
             threshold = np.partition(size, len(size) - MOST_LARGEST)[len(size) - MOST_LARGEST]
             rows = np.flatnonzero(size >= threshold)
         order = rows[np.lexsort((self.number[rows], -size[rows]))][:MOST_LARGEST]
-        number, row_weights = self.number[order], self.row_weights[order]
-        return replace(self, number=number, size=size[order], row_weights=row_weights)
+        row_index, row_weights = self.number[order], self.row_weights[order]
+        return replace(self, number=row_index, size=size[order], row_weights=row_weights)
 
     def __add__(self, other: Self) -> Self:
         return type(self)(

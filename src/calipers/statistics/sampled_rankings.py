@@ -94,9 +94,13 @@ class SampledRankings(GroupedRankings):
     def stands_for(self) -> FloatArray:
         """Weight of each judgment by sampling, 1/π; 0 if the document was not sampled."""
         sampled_mask = self.level >= 0
-        of_stratum = (self.stratum_sizes / np.maximum(self.n_sampled, 1))[self.group_of_judgment]
-        stated = 1 / np.where(np.isnan(self.inclusion) | ~sampled_mask, 1.0, self.inclusion)
-        return np.where(sampled_mask, np.where(np.isnan(self.inclusion), of_stratum, stated), 0.0)
+        stratum_weight = (self.stratum_sizes / np.maximum(self.n_sampled, 1))[
+            self.group_of_judgment
+        ]
+        stated_weight = 1 / np.where(np.isnan(self.inclusion) | ~sampled_mask, 1.0, self.inclusion)
+        return np.where(
+            sampled_mask, np.where(np.isnan(self.inclusion), stratum_weight, stated_weight), 0.0
+        )
 
     @cached_property
     def topic_of_judgment(self) -> IntArray:
@@ -116,8 +120,8 @@ class SampledRankings(GroupedRankings):
         ndarray of shape (T,)
             Horvitz-Thompson estimates.
         """
-        relevant = self.stands_for * (self.level >= rel)
-        return segment_sum(relevant, self.judgments[self.groups])
+        relevant_weight = self.stands_for * (self.level >= rel)
+        return segment_sum(relevant_weight, self.judgments[self.groups])
 
     def undrawn_mask(self) -> npt.NDArray[np.bool_]:
         """Return which topics have a stratum without a sampled document.

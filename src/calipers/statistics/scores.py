@@ -262,10 +262,10 @@ class ScoreTable(Statistic):
         """Create the table from columns of the core, which has no squares without weights."""
         scores, positive, negative, *squares = columns
         pairs = zip((positive, negative), squares, strict=True)
-        of_positive, of_negative = (
+        positive_squares, negative_squares = (
             weights if square is None else square for weights, square in pairs
         )
-        return cls(scores, positive, negative, of_positive, of_negative, rows)
+        return cls(scores, positive, negative, positive_squares, negative_squares, rows)
 
     def __add__(self, other: Self) -> Self:
         if not isinstance(other, ScoreTable):
@@ -276,31 +276,31 @@ class ScoreTable(Statistic):
         from calipers import _core
 
         # Without weights the counts are their own squares.
-        used = 4 if self.has_weights or other.has_weights else 2
+        n_columns = 4 if self.has_weights or other.has_weights else 2
         scores, positive, negative, *squares = _core.merge_score_tables(
-            [self.scores, *self._columns[:used]], [other.scores, *other._columns[:used]]
+            [self.scores, *self._columns[:n_columns]], [other.scores, *other._columns[:n_columns]]
         )
-        of_positive, of_negative = squares or (positive, negative)
+        positive_squares, negative_squares = squares or (positive, negative)
         rows = self.rows + other.rows
-        return type(self)(scores, positive, negative, of_positive, of_negative, rows)
+        return type(self)(scores, positive, negative, positive_squares, negative_squares, rows)
 
     def _merge_cells(self, shift: int, heavy: float, *others: Self) -> Self:
         """Merge this table, and others, into cells of scores that differ in the last bits only."""
         from calipers import _core
 
         tables = self, *others
-        weighted = any(table.has_weights for table in tables)
-        used = 2 + 2 * weighted
+        has_weights = any(table.has_weights for table in tables)
+        n_columns = 2 + 2 * has_weights
         cells = [
-            [t.scores, t.scores if t.highest is None else t.highest, *t._columns[:used]]
+            [t.scores, t.scores if t.highest is None else t.highest, *t._columns[:n_columns]]
             for t in tables
         ]
         min_weight = heavy * sum(float(t.total_positive + t.total_negative) for t in tables)
         low, high, positive, negative, *squares = _core.score_cells(cells, shift, min_weight)
-        of_positive, of_negative = squares or (positive, negative)
+        positive_squares, negative_squares = squares or (positive, negative)
         rows = sum(table.rows for table in tables)
         highest = None if np.array_equal(low, high) else high
-        columns = low, positive, negative, of_positive, of_negative, rows
+        columns = low, positive, negative, positive_squares, negative_squares, rows
         return type(self)(*columns, highest, shift, heavy)
 
     def compress(self, cells: int) -> Self:
@@ -340,8 +340,8 @@ class ScoreTable(Statistic):
         from calipers import _core
 
         # Half of them for scores that are not merged, and for the cells that these separate.
-        max_cells = max(cells // 2, 1)
-        shift = max(self.shift, _core.score_shift(self.scores, max_cells))
+        max_merged_cells = max(cells // 2, 1)
+        shift = max(self.shift, _core.score_shift(self.scores, max_merged_cells))
         return self._merge_cells(shift, max(self.heavy, 4 / cells))
 
     @property
@@ -544,14 +544,17 @@ class ScoreTable(Statistic):
         ConfusionMatrix
             Matrix, with leading axes.
         """
-        above = self.scores >= threshold
+        predicted_mask = self.scores >= threshold
 
         def matrix(positive: FloatArray, negative: FloatArray) -> FloatArray:
-            of_negatives, of_positives = (
-                np.stack([w[..., ~above].sum(axis=-1), w[..., above].sum(axis=-1)], axis=-1)
+            negative_row, positive_row = (
+                np.stack(
+                    [w[..., ~predicted_mask].sum(axis=-1), w[..., predicted_mask].sum(axis=-1)],
+                    axis=-1,
+                )
                 for w in (negative, positive)
             )
-            return np.stack([of_negatives, of_positives], axis=-2)
+            return np.stack([negative_row, positive_row], axis=-2)
 
         counts = matrix(self.positive, self.negative)
         squares = (
@@ -567,10 +570,12 @@ class ScoreTable(Statistic):
         ScoreTable
             Table with a single distinct score, and the same leading axes.
         """
-        positive, negative, of_positive, of_negative = (
+        positive, negative, positive_squares, negative_squares = (
             np.asarray(column.sum(axis=-1, keepdims=True)) for column in self._columns
         )
-        return type(self)(np.zeros(1), positive, negative, of_positive, of_negative, self.rows)
+        return type(self)(
+            np.zeros(1), positive, negative, positive_squares, negative_squares, self.rows
+        )
 
     def placements(self) -> tuple[FloatArray, FloatArray]:
         """Compute DeLong's structural components (placement values) at each score.

@@ -234,11 +234,11 @@ class _Writer:
         if isinstance(value, np.generic):
             return value.item()
         if isinstance(value, list):
-            return [self.encode(each) for each in value]
+            return [self.encode(item) for item in value]
         if isinstance(value, tuple):
-            return {"tuple": [self.encode(each) for each in value]}
+            return {"tuple": [self.encode(item) for item in value]}
         if isinstance(value, Mapping):
-            return {"dict": [[self.encode(key), self.encode(each)] for key, each in value.items()]}
+            return {"dict": [[self.encode(key), self.encode(item)] for key, item in value.items()]}
         if id(value) not in self._cache:
             index = len(self._cache)
             self._cache[id(value)] = value, {"reference": index}
@@ -282,13 +282,13 @@ class _Reader:
     def decode(self, description: Any) -> Tree:
         """Restore a value from its description in JSON."""
         if isinstance(description, list):
-            return [self.decode(each) for each in description]
+            return [self.decode(item) for item in description]
         if not isinstance(description, dict):
             return description
         if "tuple" in description:
             return tuple(map(self.decode, description["tuple"]))
         if "dict" in description:
-            return {self.decode(key): self.decode(each) for key, each in description["dict"]}
+            return {self.decode(key): self.decode(item) for key, item in description["dict"]}
         description = {_RENAMED_KEYS.get(key, key): entry for key, entry in description.items()}
         if "reference" in description:
             return self._cache[description["reference"]]
@@ -309,13 +309,13 @@ class _Reader:
 
     def _decode_object(self, description: Mapping[str, Any]) -> Any:
         name = RENAMED.get(description["kind"], description["kind"])
-        kind: Callable[..., Any] = self._extra_types.get(name) or _statistic_class(name)
-        names = RENAMED_FIELDS.get(name) or getattr(kind, "former_fields", {})
+        statistic_type: Callable[..., Any] = self._extra_types.get(name) or _statistic_class(name)
+        names = RENAMED_FIELDS.get(name) or getattr(statistic_type, "former_fields", {})
         decoded_fields = {
             names.get(field_name, field_name): self.decode(field_value)
             for field_name, field_value in description["parts"].items()
         }
-        return partial(kind)(**decoded_fields)
+        return partial(statistic_type)(**decoded_fields)
 
 
 def _statistic_class(name: str) -> type[Statistic]:
@@ -324,7 +324,7 @@ def _statistic_class(name: str) -> type[Statistic]:
         from calipers.statistics.logits import LogitSummary
 
         return LogitSummary
-    kind = getattr(statistics, name) if name in statistics.__all__ else None
-    if not (isinstance(kind, type) and issubclass(kind, Statistic)):
+    statistic_type = getattr(statistics, name) if name in statistics.__all__ else None
+    if not (isinstance(statistic_type, type) and issubclass(statistic_type, Statistic)):
         raise CorruptError(f"holds {name!r}, which is not a statistic")
-    return kind
+    return statistic_type

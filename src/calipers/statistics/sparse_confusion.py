@@ -347,8 +347,8 @@ class ConfusionReplicates(ConfusionMatrix):
         make_matrix: Callable[[], ConfusionMatrix],
         make_filled: Callable[[], ConfusionReplicates],
     ) -> None:
-        truth, prediction, hits = margins
-        values = {"truth": truth, "prediction": prediction, "hits": hits}
+        truth_margin, prediction_margin, hits = margins
+        values = {"truth": truth_margin, "prediction": prediction_margin, "hits": hits}
         self.__dict__.update(values, labels=labels, rows=0, _make=make_matrix, _fill=make_filled)
 
     @cached_property
@@ -432,5 +432,5 @@ def confusion_matrix(
     ConfusionMatrix
         Dense matrix of up to :data:`MOST_DENSE` classes, else a :class:`SparseConfusionMatrix`.
     """
-    form = ConfusionMatrix if len(labels) <= MOST_DENSE else SparseConfusionMatrix
-    return form.from_codes(truth, predicted, labels, weight)
+    matrix_class = ConfusionMatrix if len(labels) <= MOST_DENSE else SparseConfusionMatrix
+    return matrix_class.from_codes(truth, predicted, labels, weight)

@@ -171,8 +171,8 @@ class SystemOutput:
         if system is not self:
             return system.batch_statistic(system_measure)
         sample = system.sample_for(system_measure) or system.terms(system_measure)
-        added = getattr(sample, "batch_statistic", None)
-        return self.statistic(measure) if added is None else added(system_measure)
+        accumulate = getattr(sample, "batch_statistic", None)
+        return self.statistic(measure) if accumulate is None else accumulate(system_measure)
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
         """Return the point estimate of a measure, with its sampling distribution."""
@@ -461,7 +461,9 @@ def best_constant_value(measure: Measure, constants: Statistic) -> float:
     if measure.definition.higher_is_better is None:
         return NAN
     values = measure.apply(constants)
-    defined = values[np.isfinite(values)]
-    if defined.size == 0:
+    finite_values = values[np.isfinite(values)]
+    if finite_values.size == 0:
         return NAN
-    return float(defined.max() if measure.definition.higher_is_better else defined.min())
+    return float(
+        finite_values.max() if measure.definition.higher_is_better else finite_values.min()
+    )

@@ -108,8 +108,10 @@ class BinaryOutput(base.SystemOutput):
 
     def check_measure(self, measure: Measure) -> None:
         """Check that the data suffice for a measure of the positive class or of labels."""
-        of_labels = measure.definition.reads == "labels"
-        if measure.has_view and not (of_labels and measure.label in (None, *self.labels.names)):
+        is_label_measure = measure.definition.reads == "labels"
+        if measure.has_view and not (
+            is_label_measure and measure.label in (None, *self.labels.names)
+        ):
             raise InputError(
                 f"{measure}: there are two classes, {' and '.join(self.labels.names)}, of "
                 f"which {self.labels.names[1]} is the positive one; ask for {measure.plain}"
@@ -183,8 +185,8 @@ class BinaryOutput(base.SystemOutput):
         if measure.definition.statistic is ConfusionMatrix:
             return self.counts
         if measure.definition.statistic is ScoreTable:
-            of_probabilities = measure.definition.reads == "probabilities"
-            return ProbableRows(self.score_rows) if of_probabilities else self.score_rows
+            uses_probabilities = measure.definition.reads == "probabilities"
+            return ProbableRows(self.score_rows) if uses_probabilities else self.score_rows
         assert self.probability is not None
         losses = measure.losses(self._truth, self.probability)
         value_range = measure.definition.range_of_two
@@ -250,8 +252,8 @@ class BinaryOutput(base.SystemOutput):
             return {"threshold": float(measure.threshold(self.table))}
         if measure.definition.statistic is ConfusionMatrix and self.chosen_threshold is not None:
             low, high = self.chosen_threshold.optimism(measure)
-            outside = self.chosen_threshold.out_of_bag(measure)
-            return {"out_of_bag": outside, "optimism_low": low, "optimism_high": high}
+            out_of_bag = self.chosen_threshold.out_of_bag(measure)
+            return {"out_of_bag": out_of_bag, "optimism_low": low, "optimism_high": high}
         return {}
 
     @cached_property

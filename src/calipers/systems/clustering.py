@@ -163,15 +163,15 @@ class Clustering(SystemOutput):
         return PointDistances(self.points, metric, len(self.names))
 
     def _silhouettes(self, to: str, exponent: int) -> Silhouettes | SimplifiedSilhouettes:
-        number = len(self.names)
-        sizes = np.bincount(self.cluster, minlength=number).astype(np.float64)
+        n_clusters = len(self.names)
+        sizes = np.bincount(self.cluster, minlength=n_clusters).astype(np.float64)
         rows = self.cluster, sizes
         if to == "centres":
             assert self.points is not None
             return SimplifiedSilhouettes(*rows, self.points, self.settings)
         metric = "sqeuclidean" if exponent == 2 else self.metric
-        quick = self.points is not None and metric == "sqeuclidean"
-        sampled = None if quick else self.sample_indices
+        is_quick = self.points is not None and metric == "sqeuclidean"
+        sampled = None if is_quick else self.sample_indices
         return Silhouettes(*rows, self._geometry(metric), self.settings, sampled)
 
     @property
@@ -185,8 +185,10 @@ class Clustering(SystemOutput):
 
         def make() -> PartitionRows:
             rows = truth, self.cluster, self.classes, self.names
-            moves = None if self.batch_statistic is None else self.batch_statistic.influence
-            return PartitionRows(*rows, self.settings, partition_measures, self.point_counts, moves)
+            influence = None if self.batch_statistic is None else self.batch_statistic.influence
+            return PartitionRows(
+                *rows, self.settings, partition_measures, self.point_counts, influence
+            )
 
         return self.cached("meeting", make)
 

@@ -150,8 +150,8 @@ class RowCost(SystemOutput):
             return KnownValue(self.spent, self.weight, self.settings)
         if measure.definition.statistic is Moments:
             return RowLosses(self.spent, self.weight, self.clusters, self.settings)
-        nothing = np.zeros(len(self.spent))
-        rows = nothing, self.spent, self.weight, self.clusters, self.settings
+        zeros = np.zeros(len(self.spent))
+        rows = zeros, self.spent, self.weight, self.clusters, self.settings
         return self.cached("order", lambda: CostRows(*rows))
 
 
@@ -205,8 +205,8 @@ class CostOutput(SystemOutput):
     def check_measure(self, measure: Measure) -> None:
         """Check that the cost exists, and is one of rows if the measure needs rows."""
         if measure.label is None:
-            ask = replace(measure, label=(*self.costs, *self.numbers)[0])
-            raise InputError(f"{measure}: of which cost? Ask for {ask}")
+            example = replace(measure, label=(*self.costs, *self.numbers)[0])
+            raise InputError(f"{measure}: of which cost? Ask for {example}")
         check_named_classes(measure, (*self.costs, *self.numbers), "cost")
         if measure.label in self.numbers and measure.definition.interval != "none":
             raise InputError(f"{measure}: {measure.label} is one number for each system")

@@ -32,10 +32,10 @@ def pool_classes(
     ``truth`` and ``score`` have shape (rows, classes). The entries of a row are a cluster and are
     resampled together.
     """
-    n, each = score.shape
-    weight = None if system.weight is None else np.repeat(system.weight, each)
+    n, n_classes = score.shape
+    weight = None if system.weight is None else np.repeat(system.weight, n_classes)
     clusters = system.clusters or ClusterIndex(np.arange(n, dtype=np.uint32), n)
-    clusters = replace(clusters, code=np.repeat(clusters.code, each), weight=weight)
+    clusters = replace(clusters, code=np.repeat(clusters.code, n_classes), weight=weight)
     return binary.BinaryOutput(
         system.name,
         BinaryLabels(("without", "with"), truth.ravel()),
@@ -57,12 +57,14 @@ def micro_average(
         pooled_influence = average.influence and average.influence()
         if pooled_influence is None:
             return None
-        by_row = pooled_influence.corrected.column.reshape(rows, -1).sum(axis=1)
+        row_sums = pooled_influence.corrected.column.reshape(rows, -1).sum(axis=1)
         return replace(
-            pooled_influence, column=by_row, space=VarianceEstimator(system.weight, system.clusters)
+            pooled_influence,
+            column=row_sums,
+            space=VarianceEstimator(system.weight, system.clusters),
         )
 
-    by_rows = replace(
+    estimate = replace(
         average,
         n=rows,
         weight=system.weight,
@@ -71,4 +73,4 @@ def micro_average(
         transform=pooled_estimate.transform if system.clusters is None else None,
         influence=influence,
     )
-    return effective_sample_size.add_interval(measure, by_rows, [(1.0, pooled_estimate)])
+    return effective_sample_size.add_interval(measure, estimate, [(1.0, pooled_estimate)])

@@ -124,15 +124,15 @@ class MulticlassRows:
 
     def notes(self) -> list[str]:
         """Return a note on classes without rows."""
-        absent = [
+        absent_names = [
             name
             for name, proportion in zip(self.names, self.class_proportions, strict=True)
             if proportion == 0
         ]
-        if not absent:
+        if not absent_names:
             return []
-        listed = ", ".join(absent[:5]) + (", …" if len(absent) > 5 else "")
-        kind = "class" if len(absent) == 1 else "classes"
+        listed = ", ".join(absent_names[:5]) + (", …" if len(absent_names) > 5 else "")
+        kind = "class" if len(absent_names) == 1 else "classes"
         return [f"No row has the {kind} {listed}; averages omit classes that are never predicted."]
 
 
@@ -254,19 +254,19 @@ class MulticlassOutput(base.SystemOutput):
         """Check that data and classes suffice for a measure."""
         d, names = measure.definition, self.problem.names
         class_measure = replace(measure.plain, label=names[0])
-        averaged = d.statistic is ConfusionMatrix or (
+        has_average = d.statistic is ConfusionMatrix or (
             d.statistic is ScoreTable and d.reads == "scores"
         )
         is_multiclass = measure.has_view or d.is_multiclass
-        if not is_multiclass and not averaged:
+        if not is_multiclass and not has_average:
             raise InputError(
                 f"{measure} is about two classes: ask for {class_measure}, or name the positive "
                 "one (positive=…)"
             )
         super().check_measure(measure)
-        if measure.average is not None and not averaged:
-            instead = measure.plain if d.is_multiclass else class_measure
-            raise InputError(f"{measure}: there is no such average; ask for {instead}")
+        if measure.average is not None and not has_average:
+            alternative = measure.plain if d.is_multiclass else class_measure
+            raise InputError(f"{measure}: there is no such average; ask for {alternative}")
         check_named_classes(measure, names)
         if not is_multiclass:
             raise InputError(
@@ -287,17 +287,19 @@ class MulticlassOutput(base.SystemOutput):
             return None
         if measure.label is not None:
             return self.against_rest(measure.label)
-        confident = d.statistic is ScoreTable and d.reads == "probabilities" and d.skill_of is None
-        return self.confidence if confident else None
+        uses_confidence = (
+            d.statistic is ScoreTable and d.reads == "probabilities" and d.skill_of is None
+        )
+        return self.confidence if uses_confidence else None
 
     def sample_for(self, measure: Measure) -> Sample | None:
         """Return the counts, the ranks of the true classes, or the losses."""
-        on = measure.definition.statistic
-        if on is ConfusionMatrix:
+        statistic_type = measure.definition.statistic
+        if statistic_type is ConfusionMatrix:
             return self.counts
-        if on is ClassRanks:
+        if statistic_type is ClassRanks:
             return self.ranks
-        if on is ScoreTable:
+        if statistic_type is ScoreTable:
             return None
         return RowLosses(self.losses(measure), self.weight, self.clusters, self.settings)
 
@@ -306,18 +308,18 @@ class MulticlassOutput(base.SystemOutput):
 
         For a skill score it has the losses and the class sizes.
         """
-        saved = self._skill_rows(measure)
-        if saved is not None:
-            return saved.statistic
+        skill_rows = self._skill_rows(measure)
+        if skill_rows is not None:
+            return skill_rows.statistic
         return (
             self._tables(measure) if self._is_average(measure) else super().batch_statistic(measure)
         )
 
     def influence(self, measure: Measure, total: Any) -> Influence | None:
         """Return the influence values of a batch of rows."""
-        saved = self._skill_rows(measure)
-        if saved is not None:
-            return saved.influence(total)
+        skill_rows = self._skill_rows(measure)
+        if skill_rows is not None:
+            return skill_rows.influence(total)
         if not self._is_average(measure):
             return super().influence(measure, total)
         average_influence: Influence | None = None
@@ -335,10 +337,10 @@ class MulticlassOutput(base.SystemOutput):
 
     def _is_average(self, measure: Measure) -> bool:
         """Return whether the measure is an average of one-vs-rest measures of scores."""
-        over = (
+        is_macro_or_weighted = (
             measure.average in ("macro", "weighted") and measure.definition.statistic is ScoreTable
         )
-        return over and self.score is not None
+        return is_macro_or_weighted and self.score is not None
 
     def _tables(self, measure: Measure) -> ClassTables:
         """Return the statistics that batches accumulate for such an average.
@@ -400,8 +402,8 @@ class MulticlassOutput(base.SystemOutput):
         """Return all ordered pairs of classes with rows, and their weights."""
         sizes = self.problem.sizes * measure.picked(self.problem.names)
         pairs = list(permutations(np.flatnonzero(sizes).tolist(), 2))
-        weighted = measure.average == "weighted-ovo"
-        pair_weights = np.array([sizes[list(pair)].sum() if weighted else 1.0 for pair in pairs])
+        is_weighted = measure.average == "weighted-ovo"
+        pair_weights = np.array([sizes[list(pair)].sum() if is_weighted else 1.0 for pair in pairs])
         return (
             list(zip(pairs, (pair_weights / pair_weights.sum()).tolist(), strict=True))
             if pairs
@@ -416,8 +418,8 @@ class MulticlassOutput(base.SystemOutput):
         """
         assert self.score is not None
         p, (first, second) = self.problem, pair
-        inside = (p.truth == first) | (p.truth == second)
-        weight = p.weight if alone else inside * (1.0 if p.weight is None else p.weight)
+        pair_mask = (p.truth == first) | (p.truth == second)
+        weight = p.weight if alone else pair_mask * (1.0 if p.weight is None else p.weight)
         output = binary.BinaryOutput(
             self.name,
             BinaryLabels((p.names[second], p.names[first]), p.truth == first),
@@ -426,7 +428,7 @@ class MulticlassOutput(base.SystemOutput):
             score=np.ascontiguousarray(self.score[:, first], np.float64),
             clusters=p.clusters,
         )
-        return output.take_rows(inside) if alone else output
+        return output.take_rows(pair_mask) if alone else output
 
     def _pair_estimate(self, pair: tuple[int, int], measure: Measure) -> PointEstimate:
         p, plain = self.problem, measure.plain
@@ -475,9 +477,9 @@ class MulticlassOutput(base.SystemOutput):
                 systems = [self._pair_output(pair, alone=True) for pair, _ in pairs]
                 weights = [weight for _, weight in pairs]
             else:
-                weight_of = self._weights(measure)
-                systems = [self.against_rest(name) for name in weight_of]
-                weights = list(weight_of.values())
+                weight_by_class = self._weights(measure)
+                systems = [self.against_rest(name) for name in weight_by_class]
+                weights = list(weight_by_class.values())
             values = [float(measure.plain.apply(system.table.constant())) for system in systems]
             if not values:
                 return NAN
@@ -491,9 +493,11 @@ class MulticlassOutput(base.SystemOutput):
         """Confusion matrix, with its resampling."""
         assert self.predicted is not None
         p = self.problem
-        together = tuple(m for m in self.measures if m.definition.statistic is ConfusionMatrix)
+        count_measures = tuple(
+            m for m in self.measures if m.definition.statistic is ConfusionMatrix
+        )
         return ClassCounts.from_codes(
-            p.truth, self.predicted, p.names, self.settings, p.weight, p.clusters, together
+            p.truth, self.predicted, p.names, self.settings, p.weight, p.clusters, count_measures
         )
 
     @cached_property
@@ -534,10 +538,10 @@ class MulticlassOutput(base.SystemOutput):
         """
         assert self.rows is not None
         problem = self.problem
-        right, probability = top_label(problem.truth, self.rows.table, self.rows.highest)
+        is_right, probability = top_label(problem.truth, self.rows.table, self.rows.highest)
         return binary.BinaryOutput(
             self.name,
-            BinaryLabels(("wrong", "right"), right),
+            BinaryLabels(("wrong", "right"), is_right),
             problem.weight,
             self.settings,
             score=probability,

@@ -177,8 +177,8 @@ class MultilabelOutput(base.SystemOutput):
             return self.counts
         if measure.definition.statistic is ScoreTable:
             return None
-        rows = self.weight, self.clusters, self.settings, measure.definition.range_of_two
-        return RowValues(self.values(measure), *rows)
+        design = self.weight, self.clusters, self.settings, measure.definition.range_of_two
+        return RowValues(self.values(measure), *design)
 
     def terms(self, measure: Measure) -> AveragedScores | None:
         """Return the tables of scores of the labels that are averaged."""
@@ -246,9 +246,9 @@ class MultilabelOutput(base.SystemOutput):
         packed = np.packbits(self.truth, axis=1)
         width = packed.shape[1]
         if width > 8:
-            kinds = np.ascontiguousarray(packed).view(f"V{width}").ravel()
-            _, first, kind = np.unique(kinds, return_index=True, return_inverse=True)
-            mode_index = first[np.bincount(kind.ravel(), self.weight).argmax()]
+            packed_rows = np.ascontiguousarray(packed).view(f"V{width}").ravel()
+            _, first, row_set_index = np.unique(packed_rows, return_index=True, return_inverse=True)
+            mode_index = first[np.bincount(row_set_index.ravel(), self.weight).argmax()]
             return np.asarray(self.truth[mode_index]), len(first)
         padded = np.zeros((len(packed), 8), np.uint8)
         padded[:, 8 - width :] = packed
@@ -274,8 +274,10 @@ class MultilabelOutput(base.SystemOutput):
         if d.reads != "probabilities":
             return NAN
         outcome_losses = (measure.losses(np.full(len(p), y), p) for y in (1.0, 0.0))
-        of_true, of_false = (np.nan_to_num(losses, posinf=0.0) for losses in outcome_losses)
-        return float((p * of_true + (1 - p) * of_false).mean())
+        positive_losses, negative_losses = (
+            np.nan_to_num(losses, posinf=0.0) for losses in outcome_losses
+        )
+        return float((p * positive_losses + (1 - p) * negative_losses).mean())
 
     def _constant_score(self, measure: Measure) -> float:
         if measure.average == "micro":

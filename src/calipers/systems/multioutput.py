@@ -300,11 +300,11 @@ class MultioutputRegression(SystemOutput):
         d = measure.definition
         if d.statistic is not Moments or d.interval is not None:
             return None
-        together: JointOutputs = self._selected_outputs(measure, JointOutputs)
+        joint_outputs: JointOutputs = self._selected_outputs(measure, JointOutputs)
         if output_weights(measure.among) is None:
-            return together
-        weighed = partial(replace, together, among=measure.among)
-        return self.cached((JointOutputs, WEIGHTS, measure.among), weighed)
+            return joint_outputs
+        with_weights = partial(replace, joint_outputs, among=measure.among)
+        return self.cached((JointOutputs, WEIGHTS, measure.among), with_weights)
 
     def sample_for(self, measure: Measure) -> MomentRows | None:
         """Return the moments of truth and predictions, for measures that are functions of them."""
@@ -320,8 +320,8 @@ class MultioutputRegression(SystemOutput):
             picked = measure.picked(self.outputs)
             losses = measure.losses(self.truth[:, picked], self.predicted[:, picked])
             return StreamedOutputs(losses, self.weight, self.clusters, self.settings)
-        each = [system.sample_for(measure.plain) for system in self._single_outputs(measure)]
-        return StreamedOutputAverages(each, self.weight)
+        samples = [system.sample_for(measure.plain) for system in self._single_outputs(measure)]
+        return StreamedOutputAverages(samples, self.weight)
 
     def composite_estimate(self, measure: Measure) -> PointEstimate:
         """Return the point estimate of an average over outputs."""
@@ -346,7 +346,9 @@ class MultioutputRegression(SystemOutput):
         """Return the value of the best constant predictions, one for each output."""
         if measure.label is not None:
             return super().constant_value(measure)
-        each = [system.constant_value(measure.plain) for system in self._single_outputs(measure)]
+        output_values = [
+            system.constant_value(measure.plain) for system in self._single_outputs(measure)
+        ]
         if measure.average == "macro":
-            return float(weighted_output_mean(measure.among, np.array(each)))
-        return 0.0 if (np.array(each) == 0).any() else float("nan")
+            return float(weighted_output_mean(measure.among, np.array(output_values)))
+        return 0.0 if (np.array(output_values) == 0).any() else float("nan")

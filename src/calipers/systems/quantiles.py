@@ -109,9 +109,9 @@ class QuantileOutput(SystemOutput):
         w = np.ones(len(self.truth)) if self.weight is None else self.weight
         if not w.sum() > 0:
             return NAN
-        truth, by_size = self.truth[w > 0], SortedValues.from_column(self.truth[w > 0])
-        best = [float(by_size.quantile(w[w > 0], level)) for level in self.levels]
-        constant_prediction = QuantileRows(self.levels, np.tile(best, (len(truth), 1)))
+        truth, sorted_truth = self.truth[w > 0], SortedValues.from_column(self.truth[w > 0])
+        best_quantiles = [float(sorted_truth.quantile(w[w > 0], level)) for level in self.levels]
+        constant_prediction = QuantileRows(self.levels, np.tile(best_quantiles, (len(truth), 1)))
         return float(
             measure.apply(Moments.from_rows(measure.losses(truth, constant_prediction), w[w > 0]))
         )

@@ -92,17 +92,18 @@ class Raters(SystemOutput):
         values = np.asarray(outputs["values"], np.float64)
         if values.shape != (len(names),) or not ((codes >= -1) & (codes < len(names))).all():
             raise ValueError("there are ratings without a category")
-        new = [k for k, category in enumerate(names) if category not in self.categories]
-        categories = (*self.categories, *(names[k] for k in new))
-        numbers = np.append(self.values, values[new])
+        new_indices = [k for k, category in enumerate(names) if category not in self.categories]
+        categories = (*self.categories, *(names[k] for k in new_indices))
+        category_values = np.append(self.values, values[new_indices])
         order = np.arange(len(categories))
-        if new:
-            if np.isnan(numbers).any() or (np.diff(self.values) <= 0).any():
+        if new_indices:
+            if np.isnan(category_values).any() or (np.diff(self.values) <= 0).any():
                 raise InputError(
-                    f"the category {format_value(names[new[0]])} of the earlier ratings does not "
+                    f"the category {format_value(names[new_indices[0]])} of the earlier ratings "
+                    "does not "
                     "occur here; expected the order of all categories (order= or --order)"
                 )
-            order = np.argsort(numbers)
+            order = np.argsort(category_values)
         categories = tuple(categories[k] for k in order)
         code_map = np.array([*(categories.index(category) for category in names), -1])
         return replace(
@@ -111,7 +112,7 @@ class Raters(SystemOutput):
             raters=tuple(outputs["raters"]),
             codes=code_map[codes],
             categories=categories,
-            values=numbers[order],
+            values=category_values[order],
         )
 
     def sample_for(self, measure: Measure) -> RatingSample:

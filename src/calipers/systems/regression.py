@@ -69,13 +69,13 @@ class RegressionOutput(SystemOutput):
 
     def sample_for(self, measure: Measure) -> RowLosses | NumericSample:
         """Return the loss of each row, or the sample of truth and predictions."""
-        on = measure.definition.statistic
-        if on is Moments:
+        statistic_type = measure.definition.statistic
+        if statistic_type is Moments:
             losses = measure.losses(self.truth, self.predicted)
             return RowLosses(losses, self.weight, self.clusters, self.settings)
-        kind = MomentRows if on is NumericMoments else SortedRows
+        sample_type = MomentRows if statistic_type is NumericMoments else SortedRows
         columns = self.truth, self.predicted, self.weight, self.clusters
-        return self.cached(kind, lambda: kind(*columns, self.settings))
+        return self.cached(sample_type, lambda: sample_type(*columns, self.settings))
 
     def constant_value(self, measure: Measure) -> float:
         """Return the loss of the best constant prediction; 0 for a skill score."""
@@ -102,9 +102,9 @@ def constant_loss(measure: Measure, truth: FloatArray, weight: FloatArray | None
         Loss; NaN if the measure does not define the best constant, or there are no rows with
         weight.
     """
-    constant = measure.definition.constant_prediction
-    if constant is None or (weight is not None and not weight.sum() > 0) or not len(truth):
+    find_constant = measure.definition.constant_prediction
+    if find_constant is None or (weight is not None and not weight.sum() > 0) or not len(truth):
         return NAN
-    best = constant(truth, weight, **measure.parameters)
-    losses = measure.losses(truth, np.full(len(truth), best))
+    best_constant = find_constant(truth, weight, **measure.parameters)
+    losses = measure.losses(truth, np.full(len(truth), best_constant))
     return float(measure.apply(Moments.from_rows(losses, weight)))

@@ -65,7 +65,7 @@ class SoftLabelOutput(SystemOutput):
 
     def constant_value(self, measure: Measure) -> float:
         """Return the loss of the best constant prediction."""
-        default = measure.definition.constant_value
-        if default is None or not (self.weight is None or self.weight.sum() > 0):
+        compute_constant = measure.definition.constant_value
+        if compute_constant is None or not (self.weight is None or self.weight.sum() > 0):
             return NAN
-        return default(self.truth, self.weight)
+        return compute_constant(self.truth, self.weight)

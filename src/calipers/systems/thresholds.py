@@ -155,21 +155,21 @@ class ThresholdRule:
         if definition.statistic is ScoreTable:
             assert definition.needs_refinement is not None
             return definition.needs_refinement(table, **self.measure.parameters)
-        opened = candidate_blocks(
+        refinement_mask = candidate_blocks(
             self._values(table), self._sign * self.measure.apply(table.corners())
         )
         for bound in self.bounds:
-            opened &= bound.may_hold(table)
-        return opened
+            refinement_mask &= bound.may_hold(table)
+        return refinement_mask
 
     def _values(self, table: ScoreTable) -> FloatArray:
         """Return the signed value at every threshold; −∞ if undefined or a bound is not met."""
         matrices = table.confusion()
         values = self._sign * self.measure.apply(matrices)
-        usable = ~np.isnan(values)
+        usable_mask = ~np.isnan(values)
         for bound in self.bounds:
-            usable &= bound.holds(matrices)
-        return np.where(usable, values, -np.inf)
+            usable_mask &= bound.holds(matrices)
+        return np.where(usable_mask, values, -np.inf)
 
     @property
     def _sign(self) -> int:
@@ -312,9 +312,10 @@ class ChosenThreshold:
         if not self._is_needed:
             return NAN, NAN
         replicate_values, full_values = (measure.apply(matrix) for matrix in self._matrix_pair)
-        missed = np.full(len(self._choices[0]) - len(replicate_values), NAN)
+        undefined_values = np.full(len(self._choices[0]) - len(replicate_values), NAN)
         limits = percentile(
-            np.append(replicate_values - full_values, missed), self.replicates.settings.level
+            np.append(replicate_values - full_values, undefined_values),
+            self.replicates.settings.level,
         )
         return limits.low, limits.high
 

@@ -66,12 +66,12 @@ def command(
 
     with Campaign.open(file, readonly=decide is None) as campaign:
         if decide is not None and adjudicator is not None:
-            number = operations.decide(campaign, _decisions(decide), adjudicator)
-            write_stderr(f"{format_count(number, 'decisions')} of {adjudicator} recorded")
+            n_recorded = operations.decide(campaign, _decisions(decide), adjudicator)
+            write_stderr(f"{format_count(n_recorded, 'decisions')} of {adjudicator} recorded")
         grades = operations.read_grades(campaign, programs=options["programs"])
-        decided = operations.adjudicated_decisions(campaign)
+        adjudicated = operations.adjudicated_decisions(campaign)
         disputed = disagreements(
-            grades, decided, min_difference=min_difference, also_decided=show_all
+            grades, adjudicated, min_difference=min_difference, also_decided=show_all
         )
         notes = {(e.assessor, e.topic, e.document): e.note for e in campaign.events() if e.note}
     rows = [
@@ -84,9 +84,9 @@ def command(
         f"{format_count(len(disputed), 'documents')} to decide",
     ]
     if show_all:
-        open_ones = sum(disagreement.decided is None for disagreement in disputed)
+        n_open = sum(disagreement.decided is None for disagreement in disputed)
         lines[-1] = (
-            f"{format_count(len(disputed), 'disputed documents')}, {open_ones} of them to decide"
+            f"{format_count(len(disputed), 'disputed documents')}, {n_open} of them to decide"
         )
     write_result(rows, lines if disputed else ["nothing to decide"], kind, path)
 

@@ -74,7 +74,7 @@ def command(
             write=not is_dry_run,
             **options,
         )
-    judges = assignment.judges
+    topics_by_judge = assignment.judges
     lines: list[str | Table] = [
         format_table(
             ("topic", "assessors"),
@@ -84,7 +84,7 @@ def command(
         format_table(
             ("assessor", "topics", "documents", "found only by their own systems"),
             [
-                (j, len(judges[j]), assignment.loads[j], round(assignment.own_loads[j]))
+                (j, len(topics_by_judge[j]), assignment.loads[j], round(assignment.own_loads[j]))
                 for j in assignment.loads
             ],
         ),

@@ -106,11 +106,12 @@ def _lines(report: Any) -> Iterator[str | Table]:
             for s in report.separation
         ],
     )
-    silent = [result for result in report.topic_separations if result.kind != "separates"]
-    if silent:
+    not_separating = [result for result in report.topic_separations if result.kind != "separates"]
+    if not_separating:
         yield ""
         yield format_table(
-            ("topic", "does not separate", "mean"), [(o.topic, o.kind, o.mean) for o in silent]
+            ("topic", "does not separate", "mean"),
+            [(o.topic, o.kind, o.mean) for o in not_separating],
         )
 
 

@@ -49,15 +49,15 @@ def command(
     from calipers.campaign.operations import select_measures
     from calipers.campaign.store import Campaign
 
-    levels = _grades(grades)
+    meaning_by_grade = _grades(grades)
     with Campaign.create(
-        file, name=name, goal=goal, grades=levels, measures=measures or None
+        file, name=name, goal=goal, grades=meaning_by_grade, measures=measures or None
     ) as campaign:
         info = campaign.info
-        measured = info.measures or select_measures(campaign).names
+        measure_names = info.measures or select_measures(campaign).names
     grade_list = ", ".join(f"{grade} {meaning}" for grade, meaning in info.grades.items())
     write_stderr(f"{file}: {info.name}, goal {info.goal}; grades: {grade_list}")
-    write_stderr(f"{file}: measured by {', '.join(measured)}")
+    write_stderr(f"{file}: measured by {', '.join(measure_names)}")
     write_stderr(f"next: calipers campaign topics {file} TOPICS")
 
 

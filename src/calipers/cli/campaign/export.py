@@ -113,7 +113,7 @@ def _files(campaign: Campaign, options: Mapping[str, Any]) -> dict[str, tuple[st
         notes = [f"cannot store {', '.join(omitted)}, which is omitted"] if omitted else []
         return export.ExportFile(content, tuple(notes))
 
-    makers: dict[str, Callable[[str], ExportFile]] = {
+    exporters: dict[str, Callable[[str], ExportFile]] = {
         "qrels": lambda path: export.qrels(campaign, path, assessor=assessor, rule=rule),
         "sampled": lambda path: export.format_sampled_judgments(
             campaign, path, assessor=assessor, rule=rule
@@ -126,7 +126,7 @@ def _files(campaign: Campaign, options: Mapping[str, Any]) -> dict[str, tuple[st
     }
     return {
         options[name]: (f"--{name}", export.compress_file(options[name], make))
-        for name, make in makers.items()
+        for name, make in exporters.items()
         if options[name] is not None
     }
 

@@ -107,11 +107,13 @@ def command(file: str, **options: Any) -> None:
             pool = pooling.select_top_documents(
                 rankings, settings["take"], settings["by"], options["parameter"]
             )
-        added = operations.add_pool(campaign, pool, settings, replace=replace, write=not is_dry_run)
-        data = pool_data(campaign, added, settings)
+        summary = operations.add_pool(
+            campaign, pool, settings, replace=replace, write=not is_dry_run
+        )
+        data = pool_data(campaign, summary, settings)
     write_result(data, list(pool_tables(data)), kind, path)
-    if added.empty_topics:
-        write_stderr(f"no run retrieved anything for topic {', '.join(added.empty_topics)}")
+    if summary.empty_topics:
+        write_stderr(f"no run retrieved anything for topic {', '.join(summary.empty_topics)}")
     if not is_dry_run:
         write_stderr(
             f"next: calipers campaign documents {file} FOLDER (assessors need the content)"

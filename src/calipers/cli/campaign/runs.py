@@ -37,8 +37,8 @@ def command(file: str, runs: tuple[str, ...], participant: str, name: str | None
     from calipers.campaign.store import Campaign
 
     with Campaign.open(file) as campaign:
-        for added in add_runs(campaign, runs, participant, name=name):
-            for line in _lines(file, added):
+        for summary in add_runs(campaign, runs, participant, name=name):
+            for line in _lines(file, summary):
                 write_stderr(line)
 
 

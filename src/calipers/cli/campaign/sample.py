@@ -47,7 +47,7 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
       calipers campaign sample digits.campaign --stratum 10=all --stratum 50=0.3 --stratum 100=10
     """
     kind, path = format_and_file(options, DATA, "the sample")
-    depths, numbers = _parse_strata(strata)
+    depths, sample_sizes = _parse_strata(strata)
     from calipers.campaign import operations, sampling
     from calipers.campaign.pooling import PoolEntry
     from calipers.campaign.store import Campaign
@@ -57,7 +57,9 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
         strata_by_topic = sampling.strata_by_depth(rankings, depths)
         names = {name for item in strata_by_topic.values() for name in item}
         sample = sampling.draw(
-            strata_by_topic, {n: x for n, x in numbers.items() if n in names}, seed=options["seed"]
+            strata_by_topic,
+            {n: x for n, x in sample_sizes.items() if n in names},
+            seed=options["seed"],
         )
         pool = {
             topic: [
@@ -93,14 +95,14 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
 
 def _parse_strata(strata: tuple[str, ...]) -> tuple[list[int], dict[str, int | float]]:
     """Parse the depths of the strata, and the sample sizes of strata that are not complete."""
-    depths, numbers = list[int](), dict[str, int | float]()
+    depths, sample_sizes = list[int](), dict[str, int | float]()
     for spec in strata:
         depth, equals, amount = spec.partition("=")
         try:
             end = int(depth)
             name = f"{depths[-1] + 1 if depths else 1}-{end}"
             if amount != "all":
-                numbers[name] = float(amount) if "." in amount else int(amount)
+                sample_sizes[name] = float(amount) if "." in amount else int(amount)
         except ValueError:
             equals = ""
         if not equals:
@@ -110,4 +112,4 @@ def _parse_strata(strata: tuple[str, ...]) -> tuple[list[int], dict[str, int | f
                 f"--stratum {spec!r}: expected a depth greater than {depths[-1]}"
             )
         depths.append(end)
-    return depths, numbers
+    return depths, sample_sizes

@@ -36,9 +36,9 @@ def command(file: str, topics: tuple[str, ...], author: str | None) -> None:
         added = add_topics(campaign, topics, author=author)
         total = len(campaign.topics())
     write_stderr(f"{file}: {format_count(len(added), 'topics')} added, {total:,} in all")
-    bare = [topic.topic for topic in added if not (topic.narrative or topic.description)]
-    if bare:
+    without_text = [topic.topic for topic in added if not (topic.narrative or topic.description)]
+    if without_text:
         write_stderr(
-            f"{format_count(len(bare), 'topics')} without description and narrative: "
-            f"{format_names(bare)}; assessors need them to know what is relevant"
+            f"{format_count(len(without_text), 'topics')} without description and narrative: "
+            f"{format_names(without_text)}; assessors need them to know what is relevant"
         )

@@ -68,7 +68,7 @@ fitted_options = combine_options(
 
 def divided_options(folds: int, repeats: int) -> Option:
     """Return the options of splits, with the default numbers of folds and repetitions."""
-    times = "once" if repeats == 1 else f"{repeats} times"
+    repeats_text = "once" if repeats == 1 else f"{repeats} times"
     return combine_options(
         text_option(
             "--folds cv", "N", f"Number of folds (default: {folds}).", type=click.IntRange(2)
@@ -76,7 +76,7 @@ def divided_options(folds: int, repeats: int) -> Option:
         text_option(
             "--n-repeats",
             "N",
-            f"Number of repetitions of the split (default: {times}).",
+            f"Number of repetitions of the split (default: {repeats_text}).",
             type=click.IntRange(1),
         ),
         argument_option(SPLIT_ROWS),

@@ -94,11 +94,13 @@ def _evaluated_topics(
     problem = _problem(options, lines)
     needs_judgments = any(TABLE[name].judgments for name, _, _ in lines)
     highest = _highest(judged.rankings)
-    only = None if options.topic is None else os.fsencode(options.topic)
+    requested_topic = None if options.topic is None else os.fsencode(options.topic)
     retrieved_mask = (judged.rankings.retrieved > 0).tolist()
     evaluated: list[int] = []
     for i, topic in enumerate(judged.topics):
-        if only not in (None, topic) or (options.conventions < 10 and not retrieved_mask[i]):
+        if requested_topic not in (None, topic) or (
+            options.conventions < 10 and not retrieved_mask[i]
+        ):
             continue
         reason = problem
         if not retrieved_mask[i] and not options.complete:
@@ -121,9 +123,11 @@ def _problem(
     options: Options, lines: Sequence[tuple[str, str, Mapping[str, Any] | None]]
 ) -> str | None:
     """Return why a measure cannot be computed for any topic, or None."""
-    have = "prefs" if options.judgments_format == "qrels_prefs" else options.judgments_format
+    judgments_format = (
+        "prefs" if options.judgments_format == "qrels_prefs" else options.judgments_format
+    )
     for name, printed, parameters in lines:
-        if TABLE[name].judgments not in ("", have):
+        if TABLE[name].judgments not in ("", judgments_format):
             return f"{name} is not for judgments in the format {options.judgments_format}"
         if parameters is None:
             return f"{printed}: these parameters cannot be used"
@@ -284,9 +288,9 @@ class RankingView:
         if level >= 0 or isinstance(rankings, GroupedRankings):
             return dict.fromkeys(("judged", "all", "last"), rankings)
         everything = rankings.with_unjudged()
-        extra = everything.relevant_retrieved(level) - rankings.relevant_retrieved(0)
-        early = everything.hits_so_far(level) <= extra[everything.topic]
-        last = replace(everything, grade=np.where(early, level - 1, everything.grade))
+        n_extra = everything.relevant_retrieved(level) - rankings.relevant_retrieved(0)
+        early_mask = everything.hits_so_far(level) <= n_extra[everything.topic]
+        last = replace(everything, grade=np.where(early_mask, level - 1, everything.grade))
         return {"judged": rankings, "all": everything, "last": last}
 
     @cached_property
@@ -391,9 +395,9 @@ class ZScores:
         key = name.encode("utf-8", "surrogateescape")
         moments = np.array([self.moments.get((topic, key), (np.nan, 0.0)) for topic in topics])
         mean, deviation = moments.reshape(-1, 2).T
-        exact = np.where(values == mean, 0.0, MISSING)
+        zero_deviation_scores = np.where(values == mean, 0.0, MISSING)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(deviation == 0, exact, (values - mean) / deviation)
+            return np.where(deviation == 0, zero_deviation_scores, (values - mean) / deviation)
 
 
 #: Stands for the topic in the lines of a topic: no argument can hold it.
@@ -405,27 +409,27 @@ SUMMARY_ONLY = ("runid", "num_q", "gm_map", "gm_bpref")
 
 def format_output(options: Options, outcome: TrecEvalResult) -> Iterator[bytes]:
     """Yield the output to stdout in pieces."""
-    standard = options.zscores is not None
+    is_standardized = options.zscores is not None
     if options.per_topic:
         lines = [line for line in outcome.lines if line.name not in SUMMARY_ONLY]
         if lines:
-            yield from _topics(lines, outcome.topics, standard=standard)
+            yield from _topics(lines, outcome.topics, standard=is_standardized)
     if options.summary and outcome.stop is None:
         for line in outcome.lines:
             if isinstance(line.summary, bytes):
                 yield _pad_name(line.name) % () + b"\tall\t" + line.summary + b"\n"
             elif line.summary is not None:
-                form = _line_template(line, standard=standard)
-                yield _fill_line(form, line.summary).replace(TOPIC, b"all")
+                template = _line_template(line, standard=is_standardized)
+                yield _fill_line(template, line.summary).replace(TOPIC, b"all")
 
 
 def _topics(lines: list[OutputLine], topics: list[bytes], *, standard: bool) -> Iterator[bytes]:
-    forms = [_line_template(line, standard=standard) for line in lines]
-    template = b"".join(forms)
+    templates = [_line_template(line, standard=standard) for line in lines]
+    template = b"".join(templates)
     columns = [line.values.tolist() if line.strings is None else line.strings for line in lines]
     for topic, row in zip(topics, zip(*columns, strict=True), strict=True):
         if any(value != value for value in row):
-            text = b"".join(map(_fill_line, forms, row))
+            text = b"".join(map(_fill_line, templates, row))
         else:
             text = template % row
         yield text.replace(TOPIC, topic)

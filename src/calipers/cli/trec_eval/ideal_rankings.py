@@ -76,7 +76,7 @@ def merge_sort(levels: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
         return list(levels)
     half = len(levels) // 2
     low, high = merge_sort(levels[:half]), merge_sort(levels[half:])
-    out: list[tuple[int, float]] = []
+    merged: list[tuple[int, float]] = []
     while low and high:
-        out.append((low if int(low[0][1] - high[0][1]) <= 0 else high).pop(0))
-    return [*out, *low, *high]
+        merged.append((low if int(low[0][1] - high[0][1]) <= 0 else high).pop(0))
+    return [*merged, *low, *high]

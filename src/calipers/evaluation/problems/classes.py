@@ -103,16 +103,16 @@ class MulticlassProblem(ClassificationProblem):
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, MulticlassOutput]:
         """Return the systems on a batch of rows."""
-        classes, counted = encode_classes(batch["truth"], self.names), batch.frequencies
-        rows = replace(classes, codes=counted(classes.codes))
-        problem = MulticlassRows(rows, batch.weights, batch.clusters, settings)
+        classes, repeats = encode_classes(batch["truth"], self.names), batch.frequencies
+        rows = replace(classes, codes=repeats(classes.codes))
+        class_rows = MulticlassRows(rows, batch.weights, batch.clusters, settings)
         outputs = coded_systems(batch["predicted"]), batch["score"], batch["probability"]
-        return _systems(problem, classes, *outputs, counted)
+        return _systems(class_rows, classes, *outputs, repeats)
 
     def statistic(self, system: MulticlassOutput, kind: type) -> Any:
         """Return the confusion matrix of a system, if that is the requested statistic."""
-        counted = kind is ConfusionMatrix and system.predicted is not None
-        return system.counts.matrix if counted else None
+        has_counts = kind is ConfusionMatrix and system.predicted is not None
+        return system.counts.matrix if has_counts else None
 
     def default_measures(self, systems: Mapping[str, MulticlassOutput]) -> Sequence[str]:
         """Return the default measures that all systems serve."""
@@ -141,13 +141,13 @@ class MulticlassProblem(ClassificationProblem):
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
         """Return notes on the classes and their order."""
-        of_rows = (
+        row_notes = (
             next(iter(sample.in_memory_systems.values())).problem.notes()
             if sample.in_memory_systems
             else ()
         )
         order = class_order_notes(sample.measures, self.names, stated=self.ordered)
-        return (*of_rows, *order)
+        return (*row_notes, *order)
 
     def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
         """Return the findings of multiclass classifiers."""
@@ -187,7 +187,7 @@ class MulticlassProblem(ClassificationProblem):
         """Return systems on one row of each class."""
         k = len(self.names)
         classes = ClassLabels(self.names, np.arange(k))
-        problem = MulticlassRows(classes, np.ones(k) if sizes is None else sizes, None, settings)
+        class_rows = MulticlassRows(classes, np.ones(k) if sizes is None else sizes, None, settings)
         table = np.eye(k) if k else np.zeros((0, 0))
         outputs: dict[str, Any] = {
             kind: dict.fromkeys(by_system, table)
@@ -196,7 +196,7 @@ class MulticlassProblem(ClassificationProblem):
         names = columns.output_columns.get("predicted", ())
         predicted = {name: encode_labels(list(self.names), "predicted") for name in names}
         return _systems(
-            problem,
+            class_rows,
             classes,
             predicted,
             outputs.get("score"),
@@ -242,8 +242,12 @@ def _curves(systems: Iterable[MulticlassOutput]) -> ScoreCurves:
     proportions = dict(
         zip(map(series_name, problem.names), map(float, problem.class_proportions), strict=True)
     )
-    bare = ((system, problem.names) for system in system_outputs if system.score is None)
-    return ScoreCurves(partial(_score_data, system_outputs), points_of_labels(bare), proportions)
+    label_only_systems = (
+        (system, problem.names) for system in system_outputs if system.score is None
+    )
+    return ScoreCurves(
+        partial(_score_data, system_outputs), points_of_labels(label_only_systems), proportions
+    )
 
 
 def _score_data(systems: Sequence[MulticlassOutput]) -> list[ScoreData]:

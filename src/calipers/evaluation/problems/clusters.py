@@ -96,13 +96,15 @@ class ClusteringProblem(Problem):
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Return tables of clusters, silhouettes of points, and curves."""
-        systems, plain = sample.template_systems, dict.fromkeys(self.table_measures)
-        fields: dict[str, Any] = {"label_tables": cluster_table(systems.values(), plain)}
+        systems, measures = sample.template_systems, dict.fromkeys(self.table_measures)
+        fields: dict[str, Any] = {"label_tables": cluster_table(systems.values(), measures)}
         if self.engine is not None:
             return fields
-        first = next(iter(plain), None)
+        first = next(iter(measures), None)
         fields["curves"] = ClusterCurves(list(systems.values()), first) if options.curves else ()
-        fields["per_unit"] = point_silhouettes(systems, list(plain)) if self.is_per_point else None
+        fields["per_unit"] = (
+            point_silhouettes(systems, list(measures)) if self.is_per_point else None
+        )
         return fields
 
 
@@ -127,31 +129,37 @@ def evaluate_cells(
     check_costs(columns)
     memory = process_memory(options.memory, engine)
     labels = {
-        name: one_column(name, entry) for name, entry in columns.output_columns["labels"].items()
+        name: one_column(name, clustering)
+        for name, clustering in columns.output_columns["labels"].items()
     }
-    of_truth = one_column("truth", columns.truth) if columns.truth else None
-    sliced = bool(columns.slices)
-    default_names = (*(against_truth if of_truth else ()), *(OF_POINTS if features else ()))
-    default_names = default_names if default_names and not sliced else tuple(against_truth)
-    chosen = select_measures(options.measures, default_names, "clustering")
-    _check(chosen, engine, metric, options.baseline)
-    slicing, slice_notes = define_slices(columns, memory)
-    read = ReadBatch(columns, None) if columns.missing == "drop" else None
-    cells = _count_combinations(columns, labels, of_truth, slicing, memory, read)
-    systems, repeats, notes = _systems(cells, labels, of_truth, noise, options.settings)
-    check(chosen, {name for entry in systems.values() for name in entry.names}, sliced=sliced)
-    if features and any(m.definition.reads != "partitions" for m in chosen):
+    truth_column = one_column("truth", columns.truth) if columns.truth else None
+    has_slices = bool(columns.slices)
+    default_names = (*(against_truth if truth_column else ()), *(OF_POINTS if features else ()))
+    default_names = default_names if default_names and not has_slices else tuple(against_truth)
+    measures = select_measures(options.measures, default_names, "clustering")
+    _check(measures, engine, metric, options.baseline)
+    definitions, slice_notes = define_slices(columns, memory)
+    read_batch = ReadBatch(columns, None) if columns.missing == "drop" else None
+    cells = _count_combinations(columns, labels, truth_column, definitions, memory, read_batch)
+    systems, repeats, notes = _systems(cells, labels, truth_column, noise, options.settings)
+    check(
+        measures,
+        {name for clustering in systems.values() for name in clustering.names},
+        sliced=has_slices,
+    )
+    if features and any(m.definition.reads != "partitions" for m in measures):
         codes_by_system = {
-            name: _codes(cells.table, labels[name], entry.names) for name, entry in systems.items()
+            name: _codes(cells.table, labels[name], clustering.names)
+            for name, clustering in systems.items()
         }
         classes = None
-        if of_truth is not None:
+        if truth_column is not None:
             class_names = next(iter(systems.values())).classes
-            classes = of_truth, *_codes(cells.table, of_truth, class_names)
+            classes = truth_column, *_codes(cells.table, truth_column, class_names)
         count_columns = () if columns.count is None else (columns.count,)
         rows = engine, labels, tuple(features), codes_by_system
         systems = StreamedClusterGeometry(
-            *rows, systems, tuple(chosen), classes, count_columns, read
+            *rows, systems, tuple(measures), classes, count_columns, read_batch
         ).summarize()
     if columns.extra_columns and notes and noise == "drop":
         raise InputError(
@@ -160,14 +168,14 @@ def evaluate_cells(
     problem = ClusteringProblem(noise if notes else None, engine=engine.kind)
     evaluation = evaluate_systems(
         problem,
-        assign_measures(systems, chosen),
-        chosen,
+        assign_measures(systems, measures),
+        measures,
         replace(options, inputs=file_origins(engine)),
         row_info=replace(NOTHING, ids=None),
         cut=(
             [
-                _slice_cells(entry, np.asarray(repeats(cells.codes(k))))
-                for k, entry in enumerate(slicing)
+                _slice_cells(clustering, np.asarray(repeats(cells.codes(k))))
+                for k, clustering in enumerate(definitions)
             ],
             slice_notes,
         ),

@@ -147,7 +147,7 @@ class MultilabelProblem(Problem):
         sets = to_indicators(self._rows(batch["truth"], "truth"), self.names, "truth")
         kinds = ("predicted", "score", "probability")
         outputs = _outputs_by_kind(self._rows, **{kind: batch[kind] for kind in kinds})
-        plain = partial(
+        make_system = partial(
             MultilabelOutput,
             labels=self.names,
             truth=batch.frequencies(sets),
@@ -155,14 +155,14 @@ class MultilabelProblem(Problem):
             clusters=batch.clusters,
             settings=settings,
         )
-        return _systems(plain, outputs, self.threshold, batch.frequencies)
+        return _systems(make_system, outputs, self.threshold, batch.frequencies)
 
     def _rows(self, values: Any, display_name: str) -> LabelRows:
         """Return the labels, scores or probabilities of each row, parsed once."""
         if isinstance(values, LabelRows):
             return values
-        bits = None if self.indicators is None else display_name in self.indicators
-        return read_rows(values, display_name, self.separator, bits)
+        has_indicators = None if self.indicators is None else display_name in self.indicators
+        return read_rows(values, display_name, self.separator, has_indicators)
 
     def statistic(self, system: MultilabelOutput, kind: type) -> Any:
         """Return the 2 × 2 counts of each label, if that is the requested statistic."""
@@ -183,14 +183,14 @@ class MultilabelProblem(Problem):
     def measures(self, systems: Mapping[str, MultilabelOutput], options: Options) -> list[Measure]:
         """Return the requested measures without duplicates."""
         check_undefined(self.undefined)
-        chosen = [
+        measures = [
             name if isinstance(name, Measure) else parse(name, FAMILIES)
             for name in expand_defaults(options.measures, self.default_measures(systems))
         ]
-        for measure in chosen:
+        for measure in measures:
             _check_measure(measure, self.names)
         # There is a column for each label, whether a row has it or not.
-        return [m.where_undefined(self.undefined, stated=True) for m in deduplicate(chosen)]
+        return [m.where_undefined(self.undefined, stated=True) for m in deduplicate(measures)]
 
     def auxiliary_measures(
         self, systems: Mapping[str, MultilabelOutput]
@@ -254,14 +254,14 @@ class MultilabelProblem(Problem):
         The first row has no label. ``sizes`` holds the number of rows with each label, and as the
         last entry that of all rows; the weights of the rows are chosen to match them.
         """
-        number = len(self.names)
-        uniform_sizes = np.append(np.arange(number, 0.0, -1.0), number + 1.0)
+        n_labels = len(self.names)
+        uniform_sizes = np.append(np.arange(n_labels, 0.0, -1.0), n_labels + 1.0)
         row_counts = uniform_sizes if sizes is None else sizes
-        order = np.argsort(-row_counts[:number], kind="stable")
-        truth = np.zeros((number + 1, number), bool)
-        truth[:, order] = np.arange(number + 1)[:, None] > np.arange(number)
-        counts = np.append(row_counts[number], row_counts[:number][order])
-        plain = partial(
+        order = np.argsort(-row_counts[:n_labels], kind="stable")
+        truth = np.zeros((n_labels + 1, n_labels), bool)
+        truth[:, order] = np.arange(n_labels + 1)[:, None] > np.arange(n_labels)
+        counts = np.append(row_counts[n_labels], row_counts[:n_labels][order])
+        make_system = partial(
             MultilabelOutput,
             labels=self.names,
             truth=truth,
@@ -269,13 +269,13 @@ class MultilabelProblem(Problem):
             clusters=None,
             settings=settings,
         )
-        table = LabelMatrix(truth.astype(np.float64), None, number)
+        table = LabelMatrix(truth.astype(np.float64), None, n_labels)
         outputs = {
             (kind, name): table
             for kind, by_system in columns.output_columns.items()
             for name in by_system
         }
-        return _systems(plain, outputs, self.threshold, RowRepeats(number + 1))
+        return _systems(make_system, outputs, self.threshold, RowRepeats(n_labels + 1))
 
     @staticmethod
     def summary(systems: Mapping[str, MultilabelOutput]) -> LabelSets:
@@ -324,8 +324,10 @@ def _counts(sample: Sample, name: str) -> FloatArray | None:
 def _curves(systems: Iterable[MultilabelOutput]) -> ScoreCurves:
     """Return the curves of each label, and the points of systems that predict only label sets."""
     system_outputs = tuple(systems)
-    bare = ((system, system.labels) for system in system_outputs if system.score is None)
-    return ScoreCurves(partial(_score_data, system_outputs), points_of_labels(bare))
+    label_only_systems = (
+        (system, system.labels) for system in system_outputs if system.score is None
+    )
+    return ScoreCurves(partial(_score_data, system_outputs), points_of_labels(label_only_systems))
 
 
 def _score_data(systems: Sequence[MultilabelOutput]) -> list[ScoreData]:
@@ -379,15 +381,20 @@ def _systems(
         score = repeats(score)
         default = 0.5 if kind == "probability" else None
         names = {system_name for output_kind, system_name in outputs if output_kind != "predicted"}
-        cut = _threshold(threshold, name, names, system.labels, default)
+        system_threshold = _threshold(threshold, name, names, system.labels, default)
         systems[name] = replace(
             system,
             score=score,
             is_probability=kind == "probability",
-            thresholds=cut,
+            thresholds=system_threshold,
             predicted=None
-            if cut is None
-            else score >= (list(cut.values()) if isinstance(cut, dict) else cut),
+            if system_threshold is None
+            else score
+            >= (
+                list(system_threshold.values())
+                if isinstance(system_threshold, dict)
+                else system_threshold
+            ),
         )
     for (kind, name), rows in outputs.items():
         if kind == "predicted":
@@ -442,26 +449,26 @@ def _threshold(
 def _check_measure(measure: Measure, labels: tuple[str, ...]) -> None:
     """Check that a measure applies to rows with several labels."""
     d = measure.definition
-    of_labels = d.task == "classification" and d.statistic is not ClassRanks
-    if not of_labels and d.task != "multilabel":
+    is_label_measure = d.task == "classification" and d.statistic is not ClassRanks
+    if not is_label_measure and d.task != "multilabel":
         raise InputError(f"{measure} is not a measure of multilabel predictions")
     check_named_classes(measure, labels, "label")
     if measure.label is not None:
         return
-    if not of_labels:
+    if not is_label_measure:
         return
     label_measure = replace(measure.plain, label=labels[0])
-    macro = replace(measure.plain, average="macro")
-    mean = d.statistic is Moments and d.interval is None
-    averaged = mean or d.statistic is ConfusionMatrix or d.reads == "scores"
+    macro_measure = replace(measure.plain, average="macro")
+    is_mean = d.statistic is Moments and d.interval is None
+    has_average = is_mean or d.statistic is ConfusionMatrix or d.reads == "scores"
     if not measure.has_view:
-        alternative = f", or for {macro}" if averaged else ""
+        alternative = f", or for {macro_measure}" if has_average else ""
         raise InputError(f"{measure} is about one label: ask for {label_measure}{alternative}")
-    if not averaged:
+    if not has_average:
         raise InputError(f"{measure}: {measure.plain} has no average; ask for {label_measure}")
     if measure.average in PAIRWISE:
         raise InputError(
             f"{measure}: labels do not exclude each other, so there are no pairs to average"
         )
-    if mean and measure.average != "macro":
-        raise InputError(f"{measure}: all labels have the same rows; ask for {macro}")
+    if is_mean and measure.average != "macro":
+        raise InputError(f"{measure}: all labels have the same rows; ask for {macro_measure}")

@@ -43,12 +43,12 @@ class RegressionProblem(Problem):
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, RegressionOutput]:
         """Return the systems on a batch of rows."""
-        target, counted = to_quantities(batch["truth"], "truth"), batch.frequencies
+        target, repeats = to_quantities(batch["truth"], "truth"), batch.frequencies
         columns = read_system_columns(batch["predicted"], "predicted", len(target), to_quantities)
-        rows = batch.weights, settings, batch.clusters
-        truth = counted(target)
+        row_fields = batch.weights, settings, batch.clusters
+        truth = repeats(target)
         return {
-            n: RegressionOutput(n, truth, counted(predicted), *rows)
+            n: RegressionOutput(n, truth, repeats(predicted), *row_fields)
             for n, predicted in columns.items()
         }
 
@@ -102,8 +102,10 @@ class RegressionProblem(Problem):
         """
         if measure.definition.skill_of is not None:
             return 0.0 if np.isfinite(sample.point_estimate(system, measure).value) else NAN
-        by_mean = [m for m in sample.measures if m.definition.constant_prediction is weighted_mean]
-        if measure not in by_mean:
+        mean_measures = [
+            m for m in sample.measures if m.definition.constant_prediction is weighted_mean
+        ]
+        if measure not in mean_measures:
             rows = _all_rows(sample)
             return NAN if rows is None else float(rows.constant_value(measure))
         if not sample.is_rereadable:
@@ -111,9 +113,11 @@ class RegressionProblem(Problem):
 
         def compute() -> dict[Measure, float]:
             mean = sample.passes.first_result.auxiliary.mean
-            constants = [Constant(m, mean) for m in by_mean]
+            constants = [Constant(m, mean) for m in mean_measures]
             losses = constant_losses(sample, constants, partial(to_quantities, input_name="truth"))
-            return {m: float(m.apply(moments)) for m, moments in zip(by_mean, losses, strict=True)}
+            return {
+                m: float(m.apply(moments)) for m, moments in zip(mean_measures, losses, strict=True)
+            }
 
         return cached(sample.passes, "constant", compute)[measure]
 

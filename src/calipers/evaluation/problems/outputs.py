@@ -67,16 +67,16 @@ class MultioutputProblem(Problem):
         """Return the systems on a batch of rows."""
         from calipers.systems.multioutput import MultioutputRegression
 
-        target, counted = to_outputs(batch["truth"], "truth", self.names), batch.frequencies
+        target, repeats = to_outputs(batch["truth"], "truth", self.names), batch.frequencies
         predictions, rows = batch["predicted"], (batch.weights, settings, batch.clusters)
         predictions = (
             {UNNAMED: predictions} if _is_one_system(predictions, self.names) else predictions
         )
-        truth, systems = counted(target), {}
+        truth, systems = repeats(target), {}
         for name, table in named_systems(predictions, "predicted").items():
             predicted = to_outputs(table, column_name("predicted", name), self.names, len(target))
             systems[name] = MultioutputRegression(
-                name, self.names, truth, counted(predicted), *rows
+                name, self.names, truth, repeats(predicted), *rows
             )
         return systems
 
@@ -132,27 +132,29 @@ class MultioutputProblem(Problem):
         """
         if measure.definition.skill_of is not None:
             return 0.0 if np.isfinite(sample.point_estimate(system, measure).value) else NAN
-        by_mean = {
+        mean_measures = {
             m.plain for m in sample.measures if m.definition.constant_prediction is weighted_mean
         }
-        if measure.plain not in by_mean or not sample.is_rereadable:
+        if measure.plain not in mean_measures or not sample.is_rereadable:
             return NAN
 
         def compute() -> dict[Measure, FloatArray]:
             means = [moments.mean for moments in sample.passes.first_result.auxiliary.components]
             constants = [
                 Constant(m, mean, output_index)
-                for m in by_mean
+                for m in mean_measures
                 for output_index, mean in enumerate(means)
             ]
             truth = partial(to_outputs, input_name="truth", outputs=self.names)
             losses = iter(constant_losses(sample, constants, truth))
-            return {m: np.array([float(m.apply(next(losses))) for _ in means]) for m in by_mean}
+            return {
+                m: np.array([float(m.apply(next(losses))) for _ in means]) for m in mean_measures
+            }
 
-        each = cached(sample.passes, "constant", compute)[measure.plain]
+        output_losses = cached(sample.passes, "constant", compute)[measure.plain]
         if measure.label is not None:
-            return float(each[self.names.index(measure.label)])
-        return float(weighted_output_mean(measure.among, each[measure.picked(self.names)]))
+            return float(output_losses[self.names.index(measure.label)])
+        return float(weighted_output_mean(measure.among, output_losses[measure.picked(self.names)]))
 
     @property
     def plan(self) -> dict[str, Any]:
@@ -171,11 +173,11 @@ def select_output_measures(
     requested: MeasureNames | None, outputs: Sequence[str], default: Sequence[str]
 ) -> list[Measure]:
     """Return the requested measures without duplicates, for every output unless they name one."""
-    chosen = [
+    measures = [
         name if isinstance(name, Measure) else parse(name, TASKS["regression"])
         for name in expand_defaults(requested, default)
     ]
-    return list(dict.fromkeys(m for measure in chosen for m in _expand_outputs(measure, outputs)))
+    return list(dict.fromkeys(m for measure in measures for m in _expand_outputs(measure, outputs)))
 
 
 def _expand_outputs(measure: Measure, outputs: Sequence[str]) -> Iterator[Measure]:

@@ -40,13 +40,15 @@ class QuantileProblem(RegressionProblem):
         """Return the systems on a batch of rows, all with the same levels."""
         from calipers.systems.quantiles import QuantileOutput
 
-        target, counted = to_quantities(batch["truth"], "truth"), batch.frequencies
-        outputs, rows = batch["quantiles"], (batch.weights, settings, batch.clusters)
+        target, repeats = to_quantities(batch["truth"], "truth"), batch.frequencies
+        outputs, row_fields = batch["quantiles"], (batch.weights, settings, batch.clusters)
         systems: dict[str, QuantileOutput] = {}
         outputs = {UNNAMED: outputs} if is_one_system(outputs) else outputs
         for name, columns in named_systems(outputs, "quantiles").items():
             levels, values = to_quantiles(columns, column_name("quantiles", name), len(target))
-            systems[name] = QuantileOutput(name, counted(target), levels, counted(values), *rows)
+            systems[name] = QuantileOutput(
+                name, repeats(target), levels, repeats(values), *row_fields
+            )
         _check_levels(systems)
         return systems
 
@@ -55,10 +57,10 @@ class QuantileProblem(RegressionProblem):
         levels = next(iter(systems.values())).levels
         widest = interval_levels(levels)[:1]
         kinds = ("interval-score", "interval-coverage", "mean-width")
-        of_intervals = [f"{kind}@{level:.10g}" for level in widest for kind in kinds]
+        interval_measures = [f"{kind}@{level:.10g}" for level in widest for kind in kinds]
         return [
             "mean-pinball",
-            *(of_intervals or [f"quantile-coverage@{a:.10g}" for a in levels[:3]]),
+            *(interval_measures or [f"quantile-coverage@{a:.10g}" for a in levels[:3]]),
         ]
 
     def auxiliary_measures(self, systems: Mapping[str, Any]) -> Sequence[tuple[str, Measure]]:
@@ -91,8 +93,8 @@ class QuantileProblem(RegressionProblem):
 
         Quantiles of the truth would need all rows.
         """
-        of_number = measure.definition.reads == "numbers"
-        return super().constant(sample, system, measure) if of_number else NAN
+        is_point_measure = measure.definition.reads == "numbers"
+        return super().constant(sample, system, measure) if is_point_measure else NAN
 
 
 def _check_levels(systems: Mapping[str, QuantileOutput]) -> None:

@@ -103,15 +103,17 @@ class SoftLabelProblem(Problem):
 
     def constant(self, sample: Any, system: str, measure: Measure) -> float:
         """Return the loss of the mean true distribution, from one more pass over the truth."""
-        served = [m for m in sample.measures if m.definition.constant_value is not None]
-        if measure not in served or not sample.is_rereadable:
+        applicable = [m for m in sample.measures if m.definition.constant_value is not None]
+        if measure not in applicable or not sample.is_rereadable:
             return NAN
 
         def compute() -> dict[Measure, float]:
             total, *by_class = sample.passes.first_result.auxiliary
             mean = np.array(by_class) / total
-            losses = constant_losses(sample, [Constant(m, mean) for m in served], self._truth)
-            return {m: float(m.apply(moments)) for m, moments in zip(served, losses, strict=True)}
+            losses = constant_losses(sample, [Constant(m, mean) for m in applicable], self._truth)
+            return {
+                m: float(m.apply(moments)) for m, moments in zip(applicable, losses, strict=True)
+            }
 
         return cached(sample.passes, "constant", compute)[measure]
 
@@ -145,8 +147,8 @@ def read_distributions(
     truth: Any, probability: Any, names: tuple[str, ...]
 ) -> tuple[FloatArray, dict[str, FloatArray]]:
     """Return the true distributions, and those that each system predicts, checked."""
-    rows, alone = n_rows(truth), has_class_columns(probability, names)
-    systems = named_systems({UNNAMED: probability} if alone else probability, "probability")
+    rows, is_single = n_rows(truth), has_class_columns(probability, names)
+    systems = named_systems({UNNAMED: probability} if is_single else probability, "probability")
     predictions = {
         name: _table(table, column_name("probability", name), names, rows)
         for name, table in systems.items()
@@ -156,5 +158,5 @@ def read_distributions(
 
 def _table(values: Any, display_name: str, names: tuple[str, ...], rows: int) -> FloatArray:
     """Return a table with one distribution per row, checked."""
-    nobody = ClassLabels(names, np.zeros(rows, np.intp))
-    return np.asarray(probability_matrix(values, nobody, display_name)[0], np.float64)
+    class_labels = ClassLabels(names, np.zeros(rows, np.intp))
+    return np.asarray(probability_matrix(values, class_labels, display_name)[0], np.float64)

@@ -78,24 +78,24 @@ _DEFAULTS = (
 
 def default_measures(systems: Mapping[str, BinaryOutput]) -> list[str]:
     """Return the default measures that all systems serve."""
-    certain = any(system.is_certain for system in systems.values())
+    has_certain = any(system.is_certain for system in systems.values())
     return [
         name
         for reads, names in _DEFAULTS
         for name in names
         if all(system.supports(reads) for system in systems.values())
-        and not (names == OF_CALIBRATION and certain)
+        and not (names == OF_CALIBRATION and has_certain)
     ]
 
 
-def omitted_reason(certain: Sequence[str]) -> tuple[str, ...]:
+def omitted_reason(certain_names: Sequence[str]) -> tuple[str, ...]:
     """Return a note on why recalibration is not among the default measures, if it is not.
 
-    ``certain`` are the names of the systems with probabilities of 0 or 1.
+    ``certain_names`` are the names of the systems with probabilities of 0 or 1.
     """
-    if not certain:
+    if not certain_names:
         return ()
-    listed_names = ", ".join(certain[:5]) + (", …" if len(certain) > 5 else "")
+    listed_names = ", ".join(certain_names[:5]) + (", …" if len(certain_names) > 5 else "")
     note = (
         "Calibration slope and intercept are not shown: some probabilities are 0 or 1 "
         f"({listed_names}), which have no logit; 'calibration-slope(delta=1e-6)' clips them."
@@ -153,13 +153,13 @@ def make_binary_systems(
             if name in systems:
                 raise InputError(f"{name}: give its scores or its probabilities, not both")
             column = repeats(column)
-            cut = _threshold(threshold, name, 0.5 if kind == "probability" else None)
-            probability_of = column.astype(np.float64) if kind == "probability" else None
-            update(name, score=column, probability=probability_of)
-            if isinstance(cut, ThresholdRule):
-                systems[name] = _tune_threshold(systems[name], cut, display_name)
-            elif cut is not None:
-                update(name, threshold=cut, predicted=column >= cut)
+            system_threshold = _threshold(threshold, name, 0.5 if kind == "probability" else None)
+            probability_column = column.astype(np.float64) if kind == "probability" else None
+            update(name, score=column, probability=probability_column)
+            if isinstance(system_threshold, ThresholdRule):
+                systems[name] = _tune_threshold(systems[name], system_threshold, display_name)
+            elif system_threshold is not None:
+                update(name, threshold=system_threshold, predicted=column >= system_threshold)
     if predicted is not None:
         for name, values in named_systems(predicted, "predicted").items():
             predicted_labels = repeats(
@@ -174,10 +174,10 @@ def _tune_threshold(system: BinaryOutput, rule: ThresholdRule, display_name: str
     """Return the system at the threshold that a rule chooses on its own rows."""
     assert system.score is not None
     table = ScoreTable.from_rows(system.labels.positive, system.score, system.weight)
-    cut = float(rule.threshold(table))
-    if np.isnan(cut):
+    threshold = float(rule.threshold(table))
+    if np.isnan(threshold):
         raise NoThresholdError(f"{display_name}: no threshold satisfies the rule {rule}")
-    return replace(system, threshold=cut, rule=rule, predicted=system.score >= cut)
+    return replace(system, threshold=threshold, rule=rule, predicted=system.score >= threshold)
 
 
 def select_unthresholded(
@@ -188,15 +188,15 @@ def select_unthresholded(
     If accuracy or error rate is requested, it is computed at the best threshold for these systems.
     Any other measure of counts raises an error, as it has no threshold of its own.
     """
-    of_labels = [m for m in measures if m.definition.reads == "labels"]
-    accuracies = [m for m in of_labels if m.definition.name in _OF_ACCURACY and not m.has_view]
-    bare = [s for s in systems.values() if s.predicted is None and s.score is not None]
-    if not (accuracies and bare):
+    label_measures = [m for m in measures if m.definition.reads == "labels"]
+    accuracies = [m for m in label_measures if m.definition.name in _OF_ACCURACY and not m.has_view]
+    unthresholded = [s for s in systems.values() if s.predicted is None and s.score is not None]
+    if not (accuracies and unthresholded):
         return [], []
-    for measure in of_labels:
+    for measure in label_measures:
         if measure not in accuracies:
-            bare[0].check_measure(measure)
-    return bare, accuracies
+            unthresholded[0].check_measure(measure)
+    return unthresholded, accuracies
 
 
 def tune_for_accuracy(
@@ -206,11 +206,11 @@ def tune_for_accuracy(
 
     These are the systems of :func:`select_unthresholded`.
     """
-    bare, accuracies = select_unthresholded(systems, measures)
-    if not bare:
+    unthresholded, accuracies = select_unthresholded(systems, measures)
+    if not unthresholded:
         return dict(systems), ()
     rule = ThresholdRule.parse("accuracy")
-    tuned = {s.name: _tune_threshold(s, rule, column_name("score", s.name)) for s in bare}
+    tuned = {s.name: _tune_threshold(s, rule, column_name("score", s.name)) for s in unthresholded}
     measure_names = " and ".join(measure.display_name for measure in accuracies)
     suffix = "" if len(systems) == 1 else f" of {format_names(list(tuned))}"
     note = (
@@ -276,9 +276,11 @@ class BinaryProblem(ClassificationProblem):
         predicted_classes = (
             _predicted_classes(predicted) if labels is None and len(truth.labels) == 1 else ()
         )
-        two = encode_binary(truth, positive, predicted_classes=predicted_classes, class_pair=labels)
-        is_positive_by_class = {name: name == two.names[1] for name in two.classes}
-        return cls(two.names, is_positive_by_class, threshold, labels is not None, undefined)
+        encoded = encode_binary(
+            truth, positive, predicted_classes=predicted_classes, class_pair=labels
+        )
+        is_positive_by_class = {name: name == encoded.names[1] for name in encoded.classes}
+        return cls(encoded.names, is_positive_by_class, threshold, labels is not None, undefined)
 
     @property
     def other_classes(self) -> tuple[str, ...]:
@@ -289,7 +291,7 @@ class BinaryProblem(ClassificationProblem):
     def labels(self, truth: Any) -> BinaryLabels:
         """Return the binary labels of a column of truth."""
         column = encode_labels(truth, "truth")
-        index_by_label, class_signs = label_index(self.positive), list(self.positive.values())
+        index_by_label, positive_flags = label_index(self.positive), list(self.positive.values())
         is_positive = np.zeros(len(column.labels), bool)
         for code, name in enumerate(column.names):
             index = find_label(index_by_label, name)
@@ -299,7 +301,7 @@ class BinaryProblem(ClassificationProblem):
                     f"truth: has the class {format_value(column.labels[code])} in row {row}, "
                     "expected " + " or ".join(self.positive)
                 )
-            is_positive[code] = class_signs[index]
+            is_positive[code] = positive_flags[index]
         return self._labels(is_positive[column.codes])
 
     def _labels(self, positive: Any) -> BinaryLabels:
@@ -307,9 +309,9 @@ class BinaryProblem(ClassificationProblem):
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, BinaryOutput]:
         """Return the systems on a batch of rows."""
-        labels, counted = self.labels(batch["truth"]), batch.frequencies
-        rows = replace(labels, positive=counted(labels.positive))
-        plain = partial(
+        labels, repeats = self.labels(batch["truth"]), batch.frequencies
+        rows = replace(labels, positive=repeats(labels.positive))
+        make_system = partial(
             BinaryOutput,
             labels=rows,
             weight=batch.weights,
@@ -317,7 +319,7 @@ class BinaryProblem(ClassificationProblem):
             clusters=batch.clusters,
         )
         outputs = batch["predicted"], batch["score"], batch["probability"]
-        return make_binary_systems(plain, labels, *outputs, self.threshold, counted)
+        return make_binary_systems(make_system, labels, *outputs, self.threshold, repeats)
 
     def statistic(self, system: BinaryOutput, kind: type) -> Any:
         """Return the confusion matrix or the table of scores of a system."""
@@ -369,8 +371,13 @@ class BinaryProblem(ClassificationProblem):
     def leading(self, sample: Sample) -> Sequence[Estimate]:
         """Return the thresholds that a rule chose on the rows, as estimates."""
         systems = (sample.in_memory_systems or {}).values()
-        chosen = [(s.chosen_threshold, s.n_rows) for s in systems if s.chosen_threshold is not None]
-        return [to_estimate(c.point_estimate(rows), "threshold", c.system) for c, rows in chosen]
+        chosen_thresholds = [
+            (s.chosen_threshold, s.n_rows) for s in systems if s.chosen_threshold is not None
+        ]
+        return [
+            to_estimate(c.point_estimate(rows), "threshold", c.system)
+            for c, rows in chosen_thresholds
+        ]
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
         """Return the positive class, the thresholds, and undefined values."""
@@ -417,8 +424,8 @@ class BinaryProblem(ClassificationProblem):
         if not sample.in_memory_systems:
             return curves_of_sums(sample)
         systems = tuple(sample.in_memory_systems.values())
-        bare = [(s, (None,)) for s in systems if s.score is None]
-        return ScoreCurves(partial(_score_data, systems), points_of_labels(bare))
+        label_only_systems = [(s, (None,)) for s in systems if s.score is None]
+        return ScoreCurves(partial(_score_data, systems), points_of_labels(label_only_systems))
 
     # --- Streams ---------------------------------------------------------------------------------
 
@@ -426,8 +433,10 @@ class BinaryProblem(ClassificationProblem):
         self, columns: StreamColumns, settings: Settings, sizes: FloatArray | None = None
     ) -> dict[str, BinaryOutput]:
         """Return systems on one row of each class."""
-        cuts = self.threshold.values() if isinstance(self.threshold, Mapping) else [self.threshold]
-        if any(isinstance(cut, str | ThresholdRule) for cut in cuts):
+        thresholds = (
+            self.threshold.values() if isinstance(self.threshold, Mapping) else [self.threshold]
+        )
+        if any(isinstance(cut, str | ThresholdRule) for cut in thresholds):
             raise InputError(
                 "threshold: a rule chooses it among all rows, which requires engine='memory'; a "
                 "stream takes a number"
@@ -435,7 +444,7 @@ class BinaryProblem(ClassificationProblem):
         output_columns, values = columns.output_columns, np.array([0.25, 0.75])
         labels = self._labels(np.array([False, True]))
         weight = np.ones(2) if sizes is None else sizes
-        plain = partial(BinaryOutput, labels=labels, weight=weight, settings=settings)
+        make_system = partial(BinaryOutput, labels=labels, weight=weight, settings=settings)
         outputs = {
             kind: dict.fromkeys(output_columns[kind], values) if kind in output_columns else None
             for kind in ("score", "probability")
@@ -450,15 +459,21 @@ class BinaryProblem(ClassificationProblem):
         if probability is not None and list(probability) == [UNNAMED]:
             probability = probability[UNNAMED]  # of several classes, names would be theirs
         return make_binary_systems(
-            plain, labels, predicted, outputs["score"], probability, self.threshold, RowRepeats(2)
+            make_system,
+            labels,
+            predicted,
+            outputs["score"],
+            probability,
+            self.threshold,
+            RowRepeats(2),
         )
 
     def check_stream(
         self, systems: Mapping[str, BinaryOutput], measures: Sequence[Measure]
     ) -> None:
         """Check that the systems serve the measures without a threshold chosen on all rows."""
-        bare, accuracies = select_unthresholded(systems, measures)
-        if bare:
+        unthresholded, accuracies = select_unthresholded(systems, measures)
+        if unthresholded:
             raise InputError(
                 f"{accuracies[0]} of scores without a threshold is at the best one, which is "
                 "chosen among all rows and requires engine='memory'; a stream takes a number as "

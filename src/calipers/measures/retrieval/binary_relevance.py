@@ -70,11 +70,11 @@ def success_over_ties(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArra
 
     It is hypergeometric in the block of tied documents that the cutoff is in.
     """
-    hit = r.hits(rel)
-    _, tied = r.count_ties(hit)
+    hit_mask = r.hits(rel)
+    _, tied = r.count_ties(hit_mask)
     size = r.tied_to - r.tied_from + 1
     out = np.zeros(len(r))
-    for i in np.flatnonzero(hit & (r.hits_so_far(rel) == 1) & (r.tied_from <= cutoff)):
+    for i in np.flatnonzero(hit_mask & (r.hits_so_far(rel) == 1) & (r.tied_from <= cutoff)):
         n_before = np.arange(min(cutoff, r.tied_to[i]) - r.tied_from[i] + 1)
         out[r.topic[i]] = 1 - np.prod(
             np.maximum(size[i] - tied[i] - n_before, 0) / (size[i] - n_before)
@@ -103,19 +103,21 @@ def average_precision_over_ties(
     above, the expected number of relevant documents down to a relevant document at rank i is c + 1
     + (i − f)(m − 1)/(b − 1) (McSherry and Najork 2008).
     """
-    hit = r.hits(rel)
-    before, tied = r.count_ties(hit)
-    others = (tied - 1) / np.maximum(r.tied_to - r.tied_from, 1)
-    inside = r.map_ranks(lambda rank: cutoff_mask(rank, cutoff))
-    inverse = r.map_ranks(lambda rank: cutoff_mask(rank, cutoff) / rank)
-    precision = (before + 1 - r.tied_from * others) * inverse + others * inside
-    return r.sum(hit * precision) / _denominator(r, cutoff, rel, denominator)
+    hit_mask = r.hits(rel)
+    n_above, tied = r.count_ties(hit_mask)
+    tied_hit_rate = (tied - 1) / np.maximum(r.tied_to - r.tied_from, 1)
+    within_cutoff = r.map_ranks(lambda rank: cutoff_mask(rank, cutoff))
+    reciprocal_ranks = r.map_ranks(lambda rank: cutoff_mask(rank, cutoff) / rank)
+    precision = (
+        n_above + 1 - r.tied_from * tied_hit_rate
+    ) * reciprocal_ranks + tied_hit_rate * within_cutoff
+    return r.sum(hit_mask * precision) / _denominator(r, cutoff, rel, denominator)
 
 
 def _unretrieved_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
     """Return where the denominator is 0 in spite of relevant documents."""
-    none = (r.relevant(p["rel"]) > 0) & (r.relevant_retrieved(p["rel"], p["cutoff"]) == 0)
-    return none & (p["denominator"] == "found")
+    none_mask = (r.relevant(p["rel"]) > 0) & (r.relevant_retrieved(p["rel"], p["cutoff"]) == 0)
+    return none_mask & (p["denominator"] == "found")
 
 
 @of_relevant(
@@ -163,19 +165,19 @@ def reciprocal_rank_over_ties(
     In the first block with relevant documents, m of b, the first of them has the position j,
     counted from 0, with probability m/(b − j) · Π_{i<j} (b − m − i)/(b − i).
     """
-    hit = r.hits(rel)
-    _, tied = r.count_ties(hit)
+    hit_mask = r.hits(rel)
+    _, tied = r.count_ties(hit_mask)
     out = np.zeros(len(r))
-    for i in np.flatnonzero(hit & (r.hits_so_far(rel) == 1)):
+    for i in np.flatnonzero(hit_mask & (r.hits_so_far(rel) == 1)):
         first, size, relevant = r.tied_from[i], r.tied_to[i] - r.tied_from[i] + 1, tied[i]
         position = np.arange(size)
         n_remaining = size - position
-        missed = np.cumprod(
+        miss_probability = np.cumprod(
             np.concatenate([[1.0], np.maximum(n_remaining - relevant, 0) / n_remaining])
         )[:-1]
-        chance = missed * np.minimum(relevant / n_remaining, 1)
+        first_hit_probability = miss_probability * np.minimum(relevant / n_remaining, 1)
         out[r.topic[i]] = np.sum(
-            chance * cutoff_mask(first + position, cutoff) / (first + position)
+            first_hit_probability * cutoff_mask(first + position, cutoff) / (first + position)
         )
     return out
 
@@ -190,8 +192,8 @@ def reciprocal_rank(r: JudgedRankings, cutoff: int | None = None, rel: int = 1) 
 
     Documents beyond the cutoff do not count. The mean over topics is MRR. It ranges from 0 to 1.
     """
-    first = r.hits(rel, cutoff) & (r.hits_so_far(rel) == 1)
-    return r.sum(np.where(first, 1 / r.rank, 0.0))
+    first_hit_mask = r.hits(rel, cutoff) & (r.hits_so_far(rel) == 1)
+    return r.sum(np.where(first_hit_mask, 1 / r.rank, 0.0))
 
 
 @ranking(
@@ -208,8 +210,8 @@ def r_precision(r: JudgedRankings, rel: int = 1, multiple: float = 1.0) -> Float
     ranges from 0 to 1 and is undefined without relevant documents.
     """
     cutoff = np.trunc(multiple * r.relevant(rel) + 0.9)
-    deepest = cutoff[r.topic]
-    n_hits = _relevant_within_depth(r, rel, deepest)
+    max_rank = cutoff[r.topic]
+    n_hits = _relevant_within_depth(r, rel, max_rank)
     return np.where(cutoff > 0, n_hits / np.maximum(cutoff, 1), 0.0)
 
 
@@ -260,10 +262,10 @@ def interpolated_precision(
     without relevant documents.
     """
     so_far = r.hits_so_far(rel)
-    reached = r.hits(rel) & (
+    reached_mask = r.hits(rel) & (
         so_far >= n_documents_at_recall(recall, r.relevant(rel), rule)[r.topic]
     )
-    return r.max(np.where(reached, so_far / r.rank, 0.0))
+    return r.max(np.where(reached_mask, so_far / r.rank, 0.0))
 
 
 @of_relevant("11pt-avg", aliases=("11pt_avg", "11pt"))
@@ -343,9 +345,9 @@ def precision_recall_area(r: JudgedRankings, rel: int = 1) -> FloatArray:
 
 def roc_area_over_ties(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
     """Compute the expected area, in which a pair of tied documents counts one half."""
-    hit = r.hits(rel)
-    before, tied = r.count_ties(hit)
-    return _roc_area(r, collection_size, rel, before + (tied + 1) / 2)
+    hit_mask = r.hits(rel)
+    n_above, tied = r.count_ties(hit_mask)
+    return _roc_area(r, collection_size, rel, n_above + (tied + 1) / 2)
 
 
 @ranking(
@@ -367,11 +369,13 @@ def roc_area(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArra
 
 def _roc_area(r: JudgedRankings, collection_size: int, rel: int, so_far: FloatArray) -> FloatArray:
     relevant, n_hits = r.relevant(rel), r.relevant_retrieved(rel)
-    others = collection_size - relevant
-    above = r.map_ranks(lambda rank: rank) - so_far
-    ahead = r.sum(r.hits(rel) * (others[r.topic] - above))
-    behind = others - (r.retrieved - n_hits)
-    return (ahead + (relevant - n_hits) * behind / 2) / (relevant * others)
+    n_nonrelevant = collection_size - relevant
+    n_nonrelevant_above = r.map_ranks(lambda rank: rank) - so_far
+    n_concordant = r.sum(r.hits(rel) * (n_nonrelevant[r.topic] - n_nonrelevant_above))
+    n_unretrieved_nonrelevant = n_nonrelevant - (r.retrieved - n_hits)
+    return (n_concordant + (relevant - n_hits) * n_unretrieved_nonrelevant / 2) / (
+        relevant * n_nonrelevant
+    )
 
 
 @ranking("YAAP", aliases=("yaap",), range=(-inf, inf), reference="Robertson 2012")
@@ -391,16 +395,16 @@ def binary_g(r: JudgedRankings, rel: int = 1) -> FloatArray:
     n is the number of non-relevant documents above. This is trec_eval's measure between AP and
     nDCG. It ranges from 0 to 1 and is undefined without relevant documents.
     """
-    above = r.rank - r.hits_so_far(rel)
-    return r.sum(r.hits(rel) / np.log2(2 + above)) / r.relevant(rel)
+    n_nonrelevant_above = r.rank - r.hits_so_far(rel)
+    return r.sum(r.hits(rel) / np.log2(2 + n_nonrelevant_above)) / r.relevant(rel)
 
 
 def _relevant_within_depth(r: JudgedRankings, rel: int, deepest: FloatArray) -> FloatArray:
     """Count the relevant documents down to a rank per topic."""
     if not r.averaged:
         return r.sum(r.hits(rel) & (r.rank <= deepest))
-    shared = r.tied_to - r.tied_from + 1
-    return r.sum(r.hits(rel) * np.clip(deepest - r.tied_from + 1, 0, shared) / shared)
+    block_sizes = r.tied_to - r.tied_from + 1
+    return r.sum(r.hits(rel) * np.clip(deepest - r.tied_from + 1, 0, block_sizes) / block_sizes)
 
 
 def cutoff_mask(rank: IntArray, cutoff: int | None) -> FloatArray:

@@ -164,14 +164,16 @@ class _RetrievedJudgments:
         position = np.arange(len(rows))
         self.met = position - np.searchsorted(self.group, self.group)
         if cutoff is not None:
-            within = self.rank <= cutoff
-            self.rank, self.group, self.met = (a[within] for a in (self.rank, self.group, self.met))
+            within_mask = self.rank <= cutoff
+            self.rank, self.group, self.met = (
+                a[within_mask] for a in (self.rank, self.group, self.met)
+            )
         self._rankings = g
 
     def sum(self, values: npt.NDArray[np.generic]) -> FloatArray:
         """Sum a value per judgment within each topic."""
-        by_group = np.bincount(self.group, values, minlength=len(self._rankings.group_names))
-        return self._rankings.sum_of_groups(by_group)
+        group_sums = np.bincount(self.group, values, minlength=len(self._rankings.group_names))
+        return self._rankings.sum_of_groups(group_sums)
 
 
 def _gain(
@@ -193,28 +195,30 @@ def _normalize_by_maximum(
 def _normalize_by_ideal(
     g: GroupedRankings, cutoff: int | None, rel: int, alpha: float, discount: Discount
 ) -> FloatArray:
-    best = replace(g, rank=_greedy_ideal_ranks(g, cutoff, rel, alpha))
-    return _gain(g, cutoff, rel, alpha, discount) / _gain(best, cutoff, rel, alpha, discount)
+    ideal_rankings = replace(g, rank=_greedy_ideal_ranks(g, cutoff, rel, alpha))
+    return _gain(g, cutoff, rel, alpha, discount) / _gain(
+        ideal_rankings, cutoff, rel, alpha, discount
+    )
 
 
 def _greedy_ideal_ranks(g: GroupedRankings, cutoff: int | None, rel: int, alpha: float) -> IntArray:
     """Return the rank of each judged document in the greedy ideal list, 0 beyond the cutoff."""
     rank = np.zeros(len(g.rank), np.int64)
-    relevant = g.level >= rel
+    relevant_mask = g.level >= rel
     for t in range(len(g)):
         rows = slice(g.judgments[g.groups[t]], g.judgments[g.groups[t + 1]])
-        hits = np.flatnonzero(relevant[rows]) + rows.start
+        hits = np.flatnonzero(relevant_mask[rows]) + rows.start
         documents, document_index = np.unique(g.rank_index[hits], return_inverse=True)
-        covers = np.zeros((len(documents), g.groups[t + 1] - g.groups[t]))
-        covers[document_index, g.group_of_judgment[hits] - g.groups[t]] = 1.0
-        worth, remaining_mask = np.ones(covers.shape[1]), np.ones(len(documents), bool)
+        coverage = np.zeros((len(documents), g.groups[t + 1] - g.groups[t]))
+        coverage[document_index, g.group_of_judgment[hits] - g.groups[t]] = 1.0
+        subtopic_weight, remaining_mask = np.ones(coverage.shape[1]), np.ones(len(documents), bool)
         for next_rank in range(1, 1 + min(len(documents), cutoff or len(documents))):
-            gain = np.where(remaining_mask, covers @ worth, -1.0)
+            gain = np.where(remaining_mask, coverage @ subtopic_weight, -1.0)
             # Sums of the same terms can differ in their last bits.
             best = np.flatnonzero(gain >= gain.max() * (1 - 1e-12))[-1]
             rank[documents[best]] = next_rank
             remaining_mask[best] = False
-            worth[covers[best] > 0] *= 1.0 - alpha
+            subtopic_weight[coverage[best] > 0] *= 1.0 - alpha
     return rank
 
 

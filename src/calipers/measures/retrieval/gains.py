@@ -26,8 +26,8 @@ JARVELIN = "Järvelin and Kekäläinen 2002; Burges et al. 2005"
 
 def _no_gain(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
     """Return where no judged document has a positive gain."""
-    gained = grade_gain(r.judged_grade, p.get("gains"), p.get("dcg", "log2"), p.get("min_grade"))
-    return r.ideal(gained).length == 0
+    gain = grade_gain(r.judged_grade, p.get("gains"), p.get("dcg", "log2"), p.get("min_grade"))
+    return r.ideal(gain).length == 0
 
 
 NO_GAIN = {"no_gain": _no_gain}
@@ -104,8 +104,8 @@ def ideal_dcg(
     The ideal list has all judged documents of the topic with a positive gain, in decreasing order
     of gain. It is 0 or more.
     """
-    best = r.ideal(grade_gain(r.judged_grade, gains, dcg, min_grade))
-    return best.sum(best.gain * rank_discount(best.rank, cutoff, dcg, base))
+    ideal = r.ideal(grade_gain(r.judged_grade, gains, dcg, min_grade))
+    return ideal.sum(ideal.gain * rank_discount(ideal.rank, cutoff, dcg, base))
 
 
 _dcg = dcg
@@ -115,8 +115,8 @@ def _empty_ideal_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
     """Return where only the ideal list of the retrieved documents is empty."""
     if p["ideal"] != "retrieved":
         return np.zeros(len(r), bool)
-    full, gain = add_gains(r, p["gains"], p["dcg"], p["min_grade"])
-    return (full.sum(gain > 0) == 0) & ~_no_gain(r, p)
+    full_rankings, gain = add_gains(r, p["gains"], p["dcg"], p["min_grade"])
+    return (full_rankings.sum(gain > 0) == 0) & ~_no_gain(r, p)
 
 
 @of_gain(
@@ -142,15 +142,17 @@ def ndcg(
     only, as in libraries that do not know the others. Gain and discount are those of DCG. It ranges
     from 0 to 1 and is undefined if no judged document has a positive gain.
     """  # noqa: D401  # a noun
-    gained = _dcg(r, cutoff, dcg, gains, min_grade, base)
+    dcg_value = _dcg(r, cutoff, dcg, gains, min_grade, base)
     if ideal == "retrieved":
-        full, gain = add_gains(r, gains, dcg, min_grade)
-        sorted_gain = np.maximum(gain[np.lexsort((-gain, full.topic))], 0)
-        ideal_rank = np.arange(len(gain)) - full.offsets[full.topic] + 1
-        best = full.sum(sorted_gain * rank_discount(ideal_rank, cutoff, dcg, base))
-        return gained / best
+        full_rankings, gain = add_gains(r, gains, dcg, min_grade)
+        sorted_gain = np.maximum(gain[np.lexsort((-gain, full_rankings.topic))], 0)
+        ideal_rank = np.arange(len(gain)) - full_rankings.offsets[full_rankings.topic] + 1
+        ideal_dcg_value = full_rankings.sum(
+            sorted_gain * rank_discount(ideal_rank, cutoff, dcg, base)
+        )
+        return dcg_value / ideal_dcg_value
     depth = None if ideal == "uncut" else cutoff
-    return gained / ideal_dcg(r, depth, dcg, gains, min_grade, base)
+    return dcg_value / ideal_dcg(r, depth, dcg, gains, min_grade, base)
 
 
 @ranking(
@@ -182,9 +184,9 @@ def ndcg_at_relevant(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     ideal = best.gain / np.log2(best.rank + 1)
     gained = gain / np.log2(r.rank + 1)
     ndcg_at_rank = r.so_far(gained) / best.sum_to(ideal, r.topic, r.rank)
-    missed = best.length - r.sum(gain > 0)
+    n_missed = best.length - r.sum(gain > 0)
     full_ndcg = r.sum(gained) / best.sum(ideal)
-    return (r.sum(np.where(gain > 0, ndcg_at_rank, 0.0)) + missed * full_ndcg) / best.length
+    return (r.sum(np.where(gain > 0, ndcg_at_rank, 0.0)) + n_missed * full_ndcg) / best.length
 
 
 @of_gain("RnDCG", aliases=("Rndcg",), monotone=False)
@@ -199,16 +201,16 @@ def ndcg_at_levels(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     best = r.ideal(grade_gain(r.judged_grade, gains))
     ideal = best.gain / np.log2(best.rank + 1)
     topic = np.repeat(np.arange(len(r)), best.length)
-    last = np.ones(len(topic), bool)
-    last[:-1] = (np.diff(best.gain) != 0) | (np.diff(topic) != 0)
-    topic, rank = topic[last], best.rank[last]
+    is_last_of_level = np.ones(len(topic), bool)
+    is_last_of_level[:-1] = (np.diff(best.gain) != 0) | (np.diff(topic) != 0)
+    topic, rank = topic[is_last_of_level], best.rank[is_last_of_level]
     gained = gain / np.log2(r.rank + 1)
     at_levels = r.sum_to(gained, topic, rank) / best.sum_to(ideal, topic, rank)
-    beyond = r.retrieved >= best.length + 2
-    levels = np.bincount(topic, minlength=len(r))
-    total = segment_sum(at_levels, segment_offsets(levels))
-    at_end = np.where(beyond, r.sum(gained) / best.sum(ideal), 0.0)
-    return (total + at_end) / (levels + beyond)
+    is_longer = r.retrieved >= best.length + 2
+    n_levels = np.bincount(topic, minlength=len(r))
+    total = segment_sum(at_levels, segment_offsets(n_levels))
+    at_end = np.where(is_longer, r.sum(gained) / best.sum(ideal), 0.0)
+    return (total + at_end) / (n_levels + is_longer)
 
 
 @of_gain("G", aliases=("normalised_gain",), monotone=False)
@@ -221,8 +223,8 @@ def normalized_gain(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     """  # noqa: D401  # a noun
     r, gain = add_gains(r, gains)
     best = r.ideal(grade_gain(r.judged_grade, gains))
-    listed = best.sum_to(np.maximum(best.gain, 1), r.topic, r.rank)
-    cost = listed + np.maximum(r.rank - best.length[r.topic], 0)
+    ideal_cumulative_gain = best.sum_to(np.maximum(best.gain, 1), r.topic, r.rank)
+    cost = ideal_cumulative_gain + np.maximum(r.rank - best.length[r.topic], 0)
     # What gains nothing adds nothing, also where other gains leave no discount.
     return r.sum(np.where(gain == 0, 0, gain / np.log2(2 + cost - r.so_far(gain)))) / best.sum(
         best.gain
@@ -253,12 +255,14 @@ def q_measure(
     r, gain = add_gains(r, gains)
     gain = np.maximum(gain, 0)
     best = r.ideal(np.maximum(grade_gain(r.judged_grade, gains), 0))
-    count = 1 / (1 + beta)
-    blended = count * r.so_far(gain > 0) + (1 - count) * r.so_far(gain)
-    ideal_blended = count * r.rank + (1 - count) * best.sum_to(best.gain, r.topic, r.rank)
-    counted = (gain > 0) & (cutoff_mask(r.rank, cutoff) > 0)
+    count_weight = 1 / (1 + beta)
+    blended_sum = count_weight * r.so_far(gain > 0) + (1 - count_weight) * r.so_far(gain)
+    ideal_blended = count_weight * r.rank + (1 - count_weight) * best.sum_to(
+        best.gain, r.topic, r.rank
+    )
+    counted_mask = (gain > 0) & (cutoff_mask(r.rank, cutoff) > 0)
     length = best.length if cutoff is None else np.minimum(best.length, cutoff)
-    return r.sum(np.where(counted, blended / ideal_blended, 0.0)) / length
+    return r.sum(np.where(counted_mask, blended_sum / ideal_blended, 0.0)) / length
 
 
 def grade_gain(

@@ -19,16 +19,20 @@ def bpref_over_ties(r: JudgedRankings, rel: int = 1) -> FloatArray:
     Among the n judged non-relevant documents of a block, each number from 0 to n is equally likely
     to be ranked above a relevant document.
     """
-    hit = r.hits(rel)
-    relevant, cap = _preferences(r, rel)
-    above, tied = r.count_ties((r.grade >= 0) & ~hit)
-    cap, limit = cap[r.topic], relevant[r.topic]
+    hit_mask = r.hits(rel)
+    relevant, min_n_r = _preferences(r, rel)
+    n_nonrelevant_above, tied = r.count_ties((r.grade >= 0) & ~hit_mask)
+    min_n_r, n_relevant = min_n_r[r.topic], relevant[r.topic]
     # Σ min(above + i, R) for i from 0 to n: an arithmetic series until R is reached.
-    rising = np.clip(limit - above, 0, tied + 1)
-    total = rising * above + rising * (rising - 1) / 2 + (tied + 1 - rising) * limit
+    n_below_limit = np.clip(n_relevant - n_nonrelevant_above, 0, tied + 1)
+    total = (
+        n_below_limit * n_nonrelevant_above
+        + n_below_limit * (n_below_limit - 1) / 2
+        + (tied + 1 - n_below_limit) * n_relevant
+    )
     mean = total / (tied + 1)
-    penalty = np.where(cap > 0, mean / np.maximum(cap, 1), 0.0)
-    return r.sum(np.where(hit, 1 - penalty, 0.0)) / relevant
+    penalty = np.where(min_n_r > 0, mean / np.maximum(min_n_r, 1), 0.0)
+    return r.sum(np.where(hit_mask, 1 - penalty, 0.0)) / relevant
 
 
 @of_relevant("Bpref", ties=bpref_over_ties, reference=BPREF)
@@ -39,11 +43,11 @@ def bpref(r: JudgedRankings, rel: int = 1) -> FloatArray:
     non-relevant documents. Unjudged documents are ignored. It ranges from 0 to 1 and is undefined
     without relevant documents.
     """
-    hit = r.hits(rel)
-    relevant, cap = _preferences(r, rel)
-    above = np.minimum(r.so_far((r.grade >= 0) & ~hit), relevant[r.topic])
-    penalty = above / np.maximum(cap[r.topic], 1)
-    return r.sum(np.where(hit, 1 - penalty, 0.0)) / relevant
+    hit_mask = r.hits(rel)
+    relevant, min_n_r = _preferences(r, rel)
+    n_nonrelevant_above = np.minimum(r.so_far((r.grade >= 0) & ~hit_mask), relevant[r.topic])
+    penalty = n_nonrelevant_above / np.maximum(min_n_r[r.topic], 1)
+    return r.sum(np.where(hit_mask, 1 - penalty, 0.0)) / relevant
 
 
 @of_relevant("gm-Bpref", aliases=("gm_bpref",), summary="geometric", ties=bpref_over_ties)
@@ -76,13 +80,15 @@ def inferred_average_precision(
     as non-relevant. The ``smoothing`` c is 2 as in trec_eval; sample_eval has 3. It ranges from 0
     to 1 and is undefined without relevant documents.
     """
-    hit = r.hits(rel)
-    relevant = r.so_far(hit) - hit
-    others = r.so_far((r.grade >= 0) & ~hit)
-    pooled = r.so_far(np.ones(len(r.rank), bool)) - 1
-    relevant_proportion = (relevant + EPSILON) / (relevant + others + smoothing * EPSILON)
-    precision = (1 + np.where(r.rank > 1, pooled * relevant_proportion, 0.0)) / r.rank
-    return r.sum(np.where(hit, precision, 0.0)) / r.relevant(rel)
+    hit_mask = r.hits(rel)
+    n_relevant_above = r.so_far(hit_mask) - hit_mask
+    n_nonrelevant = r.so_far((r.grade >= 0) & ~hit_mask)
+    n_pooled_above = r.so_far(np.ones(len(r.rank), bool)) - 1
+    relevant_proportion = (n_relevant_above + EPSILON) / (
+        n_relevant_above + n_nonrelevant + smoothing * EPSILON
+    )
+    precision = (1 + np.where(r.rank > 1, n_pooled_above * relevant_proportion, 0.0)) / r.rank
+    return r.sum(np.where(hit_mask, precision, 0.0)) / r.relevant(rel)
 
 
 @ranking(
@@ -128,20 +134,24 @@ def rbp_residual(r: JudgedRankings, p: float = 0.8, tail: str = "always") -> Flo
     """
     judged = r.grade >= 0
     judged_weight = r.sum(judged * r.map_ranks(lambda rank: persistence_weights(p, rank)))
-    everything = np.concatenate(
+    cumulative_weights = np.concatenate(
         [[0.0], np.cumsum(persistence_weights(p, np.arange(1, r.retrieved.max(initial=0) + 1)))]
     )
     has_unjudged = r.sum(judged) < r.retrieved
-    within = np.where(
-        has_unjudged, np.maximum((1 - p) * (everything[r.retrieved] - judged_weight), 0.0), 0.0
+    ranked_residual = np.where(
+        has_unjudged,
+        np.maximum((1 - p) * (cumulative_weights[r.retrieved] - judged_weight), 0.0),
+        0.0,
     )
-    behind = persistence_weights(p, r.retrieved + 1)
-    return within + (np.where(has_unjudged, behind, 0.0) if tail == "with-unjudged" else behind)
+    tail_weight = persistence_weights(p, r.retrieved + 1)
+    return ranked_residual + (
+        np.where(has_unjudged, tail_weight, 0.0) if tail == "with-unjudged" else tail_weight
+    )
 
 
 def _judged_within(r: JudgedRankings, cutoff: int | None) -> FloatArray:
-    deepest = np.inf if cutoff is None else cutoff
-    return r.sum((r.grade >= 0) * r.map_ranks(lambda rank: rank <= deepest))
+    max_rank = np.inf if cutoff is None else cutoff
+    return r.sum((r.grade >= 0) * r.map_ranks(lambda rank: rank <= max_rank))
 
 
 def _preferences(r: JudgedRankings, rel: int) -> tuple[FloatArray, FloatArray]:

@@ -217,6 +217,6 @@ def _group_mean(g: GroupedRankings, columns: int) -> FloatArray:
 
 
 def _balanced_group_mean(g: GroupedRankings, counts: IntArray) -> FloatArray:
-    empty = g.sum_of_groups(counts[:, 1] == 0) > 0
+    empty_mask = g.sum_of_groups(counts[:, 1] == 0) > 0
     proportion_sums = g.sum_of_groups(_ratio(counts[:, 0], counts[:, 1]))
-    return np.where(empty, 0.0, proportion_sums / np.maximum(np.diff(g.groups), 1))
+    return np.where(empty_mask, 0.0, proportion_sums / np.maximum(np.diff(g.groups), 1))

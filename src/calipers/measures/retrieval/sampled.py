@@ -55,12 +55,14 @@ def extended_inferred_average_precision(
     """
     pool = s.retrieved_pool
     judged, relevant = pool.grade >= 0, pool.grade >= rel
-    above = np.zeros(len(pool.rank))
+    expected_relevant_above = np.zeros(len(pool.rank))
     for stratum in range(int(np.diff(s.groups).max(initial=0))):
         stratum_mask = pool.stratum == stratum
         m, r = pool.above(stratum_mask & judged), pool.above(stratum_mask & relevant)
-        above += pool.above(stratum_mask) * (r + EPSILON) / (m + smoothing * EPSILON)
-    precision = (1 + above) / pool.rank
+        expected_relevant_above += (
+            pool.above(stratum_mask) * (r + EPSILON) / (m + smoothing * EPSILON)
+        )
+    precision = (1 + expected_relevant_above) / pool.rank
     return pool.sum(relevant * pool.stands_for * precision) / s.estimated_relevant(rel)
 
 
@@ -106,16 +108,20 @@ def horvitz_thompson_average_precision(s: SampledRankings, rel: int = 1) -> Floa
     relevant = pool.grade >= rel
     weight = np.where(relevant, pool.stands_for, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):  # of one document, which has no pair
-        pair = s.stratum_sizes * (s.stratum_sizes - 1) / (s.n_sampled * (s.n_sampled - 1))
-    pair = np.where(s.n_sampled > 1, pair, 0.0)
-    together = weight * (1 + pool.above(weight))
+        inverse_pair_probability = (
+            s.stratum_sizes * (s.stratum_sizes - 1) / (s.n_sampled * (s.n_sampled - 1))
+        )
+    inverse_pair_probability = np.where(s.n_sampled > 1, inverse_pair_probability, 0.0)
+    pair_weights = weight * (1 + pool.above(weight))
     for stratum in range(int(np.diff(s.groups).max(initial=0))):
         stratum_mask = relevant & (pool.stratum == stratum)
-        pair_terms = np.where(stratum_mask, pair[pool.group] * pool.above(stratum_mask), 0.0)
-        together += pair_terms - np.where(
+        pair_terms = np.where(
+            stratum_mask, inverse_pair_probability[pool.group] * pool.above(stratum_mask), 0.0
+        )
+        pair_weights += pair_terms - np.where(
             stratum_mask, weight * pool.above(np.where(stratum_mask, weight, 0.0)), 0.0
         )
-    return pool.sum(together / pool.rank) / s.estimated_relevant(rel)
+    return pool.sum(pair_weights / pool.rank) / s.estimated_relevant(rel)
 
 
 @of_sample(
@@ -130,26 +136,28 @@ def inferred_ndcg(s: SampledRankings, cutoff: int = 1000) -> FloatArray:
     and can exceed 1. It is undefined if no relevant document was sampled, or a stratum was not
     sampled from.
     """
-    pool, groups = s.retrieved_pool, len(s.group_names)
-    near = pool.rank <= cutoff
-    judged = near & (pool.grade >= 0)
+    pool, n_groups = s.retrieved_pool, len(s.group_names)
+    within_mask = pool.rank <= cutoff
+    judged = within_mask & (pool.grade >= 0)
     gain = np.where(judged, pool.grade, 0.0) / np.log2(pool.rank + 1)
-    pooled, n_judged, gained = (
-        np.bincount(pool.group, values, groups) for values in (near, judged, gain)
+    n_pooled, n_judged, gain_sums = (
+        np.bincount(pool.group, values, n_groups) for values in (within_mask, judged, gain)
     )
-    dcg = s.sum_of_groups(pooled * gained / np.maximum(n_judged, 1))
+    dcg = s.sum_of_groups(n_pooled * gain_sums / np.maximum(n_judged, 1))
     return dcg / _ideal_dcg(s, cutoff)
 
 
 def _ideal_dcg(s: SampledRankings, cutoff: int) -> FloatArray:
     """Compute the DCG per topic of the estimated number of documents of each grade."""
-    relevant = s.level > 0
-    topic, grade = s.topic_of_judgment[relevant], s.level[relevant]
-    pairs, which = np.unique(np.stack([topic, -grade], axis=1), axis=0, return_inverse=True)
-    estimated = np.bincount(which.reshape(-1), s.stands_for[relevant], len(pairs))
+    relevant_mask = s.level > 0
+    topic, grade = s.topic_of_judgment[relevant_mask], s.level[relevant_mask]
+    pairs, pair_index = np.unique(np.stack([topic, -grade], axis=1), axis=0, return_inverse=True)
+    estimated = np.bincount(pair_index.reshape(-1), s.stands_for[relevant_mask], len(pairs))
     count = np.floor(estimated + 0.5 + 1e-9)  # N/n need not be exact, but sums near .5 are halves
     offsets = segment_offsets(np.bincount(pairs[:, 0].astype(np.int64), minlength=len(s)))
     last = np.minimum(running_sum(count, offsets), cutoff).astype(np.int64)
     first = np.minimum(running_sum(count, offsets) - count, cutoff).astype(np.int64)
-    worth = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(cutoff) + 2))])
-    return segment_sum(-pairs[:, 1] * (worth[last] - worth[first]), offsets)
+    cumulative_discounts = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(cutoff) + 2))])
+    return segment_sum(
+        -pairs[:, 1] * (cumulative_discounts[last] - cumulative_discounts[first]), offsets
+    )

@@ -273,8 +273,8 @@ def set_matthews_correlation(r: JudgedRankings, collection_size: int, rel: int =
 
 def _correlation(c: ConfusionMatrix) -> FloatArray:
     # As the geometric mean of these it keeps its digits in a collection of a billion documents.
-    informed, marked = counts.informedness(c), counts.markedness(c)
-    return np.sign(informed) * np.sqrt(np.maximum(informed * marked, 0))
+    informedness, markedness = counts.informedness(c), counts.markedness(c)
+    return np.sign(informedness) * np.sqrt(np.maximum(informedness * markedness, 0))
 
 
 def _cells(r: JudgedRankings, p: Mapping[str, Any]) -> FloatArray:

@@ -54,17 +54,20 @@ def rank_biased_precision(
     to 1 if gains do, and is undefined if ``gain`` is ``'scale'`` and a grade exceeds ``max_grade``.
     """
     if gain in ("binary", "scale"):
-        gained = _scale_gains(r, rel, gain, max_grade)
+        document_gains = _scale_gains(r, rel, gain, max_grade)
     else:
-        r, gained = add_gains(r, gains)
+        r, document_gains = add_gains(r, gains)
         if gain == "topic-max":
             low, high = _gain_range(r, gains)
-            stretch = (low < 0) | (high > 1)
-            low, high = np.where(stretch, [low, high], [[0.0], [1.0]])[:, r.topic]
+            stretch_mask = (low < 0) | (high > 1)
+            low, high = np.where(stretch_mask, [low, high], [[0.0], [1.0]])[:, r.topic]
             has_gain_mask = (r.grade >= 0) | np.isin(r.grade, [grade for grade, _ in gains or ()])
-            gained = np.where(has_gain_mask, (gained - low) / (high - low), gained)
+            document_gains = np.where(
+                has_gain_mask, (document_gains - low) / (high - low), document_gains
+            )
     return (1 - p) * r.sum(
-        gained * r.map_ranks(lambda rank: cutoff_mask(rank, cutoff) * persistence_weights(p, rank))
+        document_gains
+        * r.map_ranks(lambda rank: cutoff_mask(rank, cutoff) * persistence_weights(p, rank))
     )
 
 
@@ -86,9 +89,9 @@ def compatibility(r: JudgedRankings, cutoff: int = 1000, p: float = 0.95) -> Flo
     """
     rank = np.arange(1, cutoff + 1)
     # From each rank on, 0 beyond the cutoff.
-    worth = np.append(np.cumsum((persistence_weights(p, rank) / rank)[::-1])[::-1], 0.0)
-    hit = r.hits(1)
-    best = r.ideal(np.maximum(r.judged_grade, 0).astype(np.float64))
+    tail_weights = np.append(np.cumsum((persistence_weights(p, rank) / rank)[::-1])[::-1], 0.0)
+    hit_mask = r.hits(1)
+    ideal = r.ideal(np.maximum(r.judged_grade, 0).astype(np.float64))
     # Documents of one grade follow each other: its first place in the ideal list, and which of the
     # grade this is.
     order = np.lexsort((r.rank, -r.grade, r.topic))
@@ -98,13 +101,13 @@ def compatibility(r: JudgedRankings, cutoff: int = 1000, p: float = 0.95) -> Flo
     ideal_rank = np.empty(len(order), np.int64)
     ideal_rank[order] = np.arange(len(order)) - start
     base = int(r.highest_grade.max(initial=0)) + 1
-    topic = np.repeat(np.arange(len(r)), best.length)
-    keys = topic * base + (base - 1 - best.gain.astype(np.int64))
-    begins = np.searchsorted(keys, r.topic * base + (base - 1 - r.grade))
-    ideal_rank += begins - best.offsets[r.topic] + 1
+    topic = np.repeat(np.arange(len(r)), ideal.length)
+    keys = topic * base + (base - 1 - ideal.gain.astype(np.int64))
+    grade_offsets = np.searchsorted(keys, r.topic * base + (base - 1 - r.grade))
+    ideal_rank += grade_offsets - ideal.offsets[r.topic] + 1
     joint_rank = np.minimum(np.maximum(ideal_rank, r.rank), cutoff + 1)
-    return r.sum(np.where(hit, worth[joint_rank - 1], 0.0)) / best.sum(
-        worth[np.minimum(best.rank, cutoff + 1) - 1]
+    return r.sum(np.where(hit_mask, tail_weights[joint_rank - 1], 0.0)) / ideal.sum(
+        tail_weights[np.minimum(ideal.rank, cutoff + 1) - 1]
     )
 
 
@@ -117,10 +120,10 @@ def expected_reciprocal_rank_over_ties(
     product of their probabilities to be passed, over all choices of j documents. This is an
     elementary symmetric polynomial over its number of terms.
     """
-    passed = 1 - _stop_probability(grade_gain(r.grade), max_grade)
+    pass_probability = 1 - _stop_probability(grade_gain(r.grade), max_grade)
     out = np.zeros(len(r))
     for topic, (first, last) in enumerate(pairwise(r.offsets)):
-        survive = 1.0
+        reach_probability = 1.0
         start = first
         while start < last:
             stop = start + int(
@@ -129,13 +132,17 @@ def expected_reciprocal_rank_over_ties(
             size = int(r.tied_to[start] - r.tied_from[start] + 1)
             means = np.zeros(size + 1)
             means[0] = 1.0
-            chances = np.concatenate([passed[start:stop], np.ones(size - (stop - start))])
-            for n, chance in enumerate(chances, 1):
+            pass_probabilities = np.concatenate(
+                [pass_probability[start:stop], np.ones(size - (stop - start))]
+            )
+            for n, probability in enumerate(pass_probabilities, 1):
                 j = np.arange(1, n + 1)
-                means[1 : n + 1] = ((n - j) * means[1 : n + 1] + j * chance * means[:n]) / n
+                means[1 : n + 1] = ((n - j) * means[1 : n + 1] + j * probability * means[:n]) / n
             ranks = r.tied_from[start] + np.arange(size)
-            out[topic] += survive * np.sum(-np.diff(means) * cutoff_mask(ranks, cutoff) / ranks)
-            survive *= means[size]
+            out[topic] += reach_probability * np.sum(
+                -np.diff(means) * cutoff_mask(ranks, cutoff) / ranks
+            )
+            reach_probability *= means[size]
             start = stop
     return out
 
@@ -198,10 +205,15 @@ def inst(
     """
 
     def value(gains: FloatArray, ranks: FloatArray) -> FloatArray:
-        patience = ranks + 2 * T - np.cumsum(gains, axis=1)
-        on = ((patience - 1) / patience) ** 2
-        looked = np.cumprod(np.concatenate([np.ones((len(on), 1)), on[:, :-1]], axis=1), axis=1)
-        return np.asarray((looked * gains).sum(axis=1) / looked.sum(axis=1))
+        patience_terms = ranks + 2 * T - np.cumsum(gains, axis=1)
+        continue_probability = ((patience_terms - 1) / patience_terms) ** 2
+        view_probability = np.cumprod(
+            np.concatenate(
+                [np.ones((len(continue_probability), 1)), continue_probability[:, :-1]], axis=1
+            ),
+            axis=1,
+        )
+        return np.asarray((view_probability * gains).sum(axis=1) / view_probability.sum(axis=1))
 
     return _apply_dense(r, _scale_gains(r, rel, gain, max_grade), cutoff, value)
 
@@ -226,11 +238,11 @@ def bejeweled_player_model(
     ranges from 0 to 1 and is undefined if ``gain`` is ``'scale'`` and a grade exceeds
     ``max_grade``.
     """
-    gained = _scale_gains(r, rel, gain, max_grade)
-    so_far = r.so_far(gained)
-    reached = (so_far >= T - 1e-9) & (so_far - gained < T - 1e-9) & (r.rank <= cutoff)
-    stop = np.where(r.sum(reached) > 0, r.sum(np.where(reached, r.rank, 0)), cutoff)
-    return r.sum(gained * (r.rank <= stop[r.topic])) / stop
+    document_gains = _scale_gains(r, rel, gain, max_grade)
+    so_far = r.so_far(document_gains)
+    reached_mask = (so_far >= T - 1e-9) & (so_far - document_gains < T - 1e-9) & (r.rank <= cutoff)
+    stop = np.where(r.sum(reached_mask) > 0, r.sum(np.where(reached_mask, r.rank, 0)), cutoff)
+    return r.sum(document_gains * (r.rank <= stop[r.topic])) / stop
 
 
 def _gain_range(r: JudgedRankings, gains: Gains) -> tuple[FloatArray, FloatArray]:
@@ -248,10 +260,13 @@ def _gain_range(r: JudgedRankings, gains: Gains) -> tuple[FloatArray, FloatArray
 
     highest = np.maximum(r.highest_grade, 0)
     low, high = np.empty(len(r)), np.empty(len(r))
-    for top in np.unique(highest).tolist():
-        extreme_grades = (unnamed(0, 1), unnamed(top, -1))
-        table = [*gain_by_grade.values(), *(grade for grade in extreme_grades if 0 <= grade <= top)]
-        low[highest == top], high[highest == top] = min(table), max(table)
+    for max_grade in np.unique(highest).tolist():
+        extreme_grades = (unnamed(0, 1), unnamed(max_grade, -1))
+        table = [
+            *gain_by_grade.values(),
+            *(grade for grade in extreme_grades if 0 <= grade <= max_grade),
+        ]
+        low[highest == max_grade], high[highest == max_grade] = min(table), max(table)
     return low, high
 
 
@@ -271,9 +286,9 @@ def _expected_reciprocal_rank(
     r: JudgedRankings | IdealRankings, gain: FloatArray, cutoff: int | None, max_grade: int
 ) -> FloatArray:
     """Compute the expected reciprocal rank of the document that satisfies the user."""
-    stops = _stop_probability(gain, max_grade)
-    reach_probability = running_product(1 - stops, r.offsets) / (1 - stops)
-    return r.sum(stops * reach_probability * cutoff_mask(r.rank, cutoff) / r.rank)
+    stop_probability = _stop_probability(gain, max_grade)
+    reach_probability = running_product(1 - stop_probability, r.offsets) / (1 - stop_probability)
+    return r.sum(stop_probability * reach_probability * cutoff_mask(r.rank, cutoff) / r.rank)
 
 
 def _apply_dense(
@@ -289,8 +304,10 @@ def _apply_dense(
     for first in range(0, len(r), step):
         last = min(first + step, len(r))
         rows = slice(r.offsets[first], r.offsets[last])
-        inside = r.rank[rows] <= depth
+        within_mask = r.rank[rows] <= depth
         gains = np.zeros((last - first, depth))
-        gains[r.topic[rows][inside] - first, r.rank[rows][inside] - 1] = gained[rows][inside]
+        gains[r.topic[rows][within_mask] - first, r.rank[rows][within_mask] - 1] = gained[rows][
+            within_mask
+        ]
         out[first:last] = value(gains, ranks)
     return out

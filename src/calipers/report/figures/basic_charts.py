@@ -32,15 +32,17 @@ def line_chart(points: Points, x: str, y: str, *, is_proportion: bool = False) -
         dashes = [list(pattern) for pattern in vega.DASHES]
         dash = vega.category("name", scale=vega.scale(labels, dashes), legend=legend)
     exact = {"zero": False, "nice": False}
-    across = vega.quantity("x", title=x, scale=exact, axis=_whole_ticks(points))
-    up = vega.quantity("y", title=y, scale={"domain": [0, 1]} if is_proportion else {"zero": True})
+    x_channel = vega.quantity("x", title=x, scale=exact, axis=_whole_ticks(points))
+    y_channel = vega.quantity(
+        "y", title=y, scale={"domain": [0, 1]} if is_proportion else {"zero": True}
+    )
     line = {"type": "line", "strokeWidth": 2, "point": False}
     return vega.assemble_spec(
         width=400,
         height=240,
         layer=[
-            vega.layer(rows, line, x=across, y=up, color=hue, strokeDash=dash),
-            vega.layer(rows, vega.dot(size=40), x=across, y=up, color=hue),
+            vega.layer(rows, line, x=x_channel, y=y_channel, color=hue, strokeDash=dash),
+            vega.layer(rows, vega.dot(size=40), x=x_channel, y=y_channel, color=hue),
         ],
     )
 

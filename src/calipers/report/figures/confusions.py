@@ -120,7 +120,9 @@ def shade_cells(
 
 
 def _data(confusion: ConfusionBase, names: Sequence[str]) -> list[dict[str, Any]]:
-    proportions, of_prediction = (confusion.table(normalize=n) for n in ("truth", "prediction"))
+    proportions, predicted_proportions = (
+        confusion.table(normalize=n) for n in ("truth", "prediction")
+    )
     counts = format_cells(confusion.counts, is_proportion=False)
     digits = numbers.Rounding(3)
     return [
@@ -132,7 +134,7 @@ def _data(confusion: ConfusionBase, names: Sequence[str]) -> list[dict[str, Any]
             "shares": digits.triple(
                 float(proportions[i, j]), float(confusion.low[i, j]), float(confusion.high[i, j])
             ),
-            "ofPrediction": digits(float(of_prediction[i, j])),
+            "ofPrediction": digits(float(predicted_proportions[i, j])),
         }
         for i, true in enumerate(names)
         for j, predicted in enumerate(names)

@@ -53,8 +53,8 @@ def curve_chart(
     legend: Spec = {"symbolType": "stroke", "symbolOpacity": 1, "symbolSize": 300}
     if sum(map(len, labels)) > vega.LEGEND_LINE:
         legend["columns"] = 1 if max(map(len, labels)) > vega.LEGEND_LINE // 3 else 3
-    by_name = plane.is_plane(curves) and len(curves) <= plane.MOST_NAMED
-    shown_legend = None if by_name else legend  # its labels are next to the curves
+    has_point_labels = plane.is_plane(curves) and len(curves) <= plane.MOST_NAMED
+    shown_legend = None if has_point_labels else legend  # its labels are next to the curves
     hue = vega.category("system", scale=vega.scale(labels, vega.PALETTE), legend=shown_legend)
     dashes = [list(dash) for dash in vega.DASHES]
     dash = vega.category("system", scale=vega.scale(labels, dashes), legend=shown_legend)
@@ -76,8 +76,10 @@ def curve_chart(
             layers.append(vega.layer(band, area, x=x, **limits, color=hue))
     layers.append(_line_layer(x, y, hue, dash, curves))
     if by_measure:
-        cuts = sorted({c.threshold_in_use for c in curves if math.isfinite(c.threshold_in_use)})
-        layers += [cut_layer(cut, x) for cut in cuts]
+        thresholds = sorted(
+            {c.threshold_in_use for c in curves if math.isfinite(c.threshold_in_use)}
+        )
+        layers += [cut_layer(cut, x) for cut in thresholds]
     else:
         layers += _mark_layers(curves, {c: names[get_label(c)] for c in curves}, x, y, hue)
     if plane.is_plane(curves):
@@ -167,13 +169,13 @@ def _band_data(curve: Curve, name: str, *, wide: bool) -> list[Spec]:
     limits = (curve.simultaneous_low, curve.simultaneous_high) if wide else (curve.low, curve.high)
     if not all(map(len, limits)):
         return []
-    normal = curve.scale == "deviate"
+    is_deviate = curve.scale == "deviate"
 
     def edge(y: float) -> float:
-        return deviate(_kept_rate(y)) if normal else max(y, curve.bottom)
+        return deviate(_kept_rate(y)) if is_deviate else max(y, curve.bottom)
 
     points = zip(*(column.tolist() for column in (curve.band_x, *limits)), strict=True)
-    rows = ((deviate(x) if normal else x, edge(low), edge(high)) for x, low, high in points)
+    rows = ((deviate(x) if is_deviate else x, edge(low), edge(high)) for x, low, high in points)
     return [
         {
             "x": json_number(x, 4),
@@ -199,8 +201,8 @@ def _axes(curves: Sequence[Curve], *, by_measure: bool) -> tuple[Spec, Spec]:
     if first.scale == "deviate":
         ticks = [json_number(NormalDist().inv_cdf(rate)) for rate in _RATES]
         axis_scale = {"domain": [ticks[0], ticks[-1]], "nice": False}
-        written = "format(cumulativeNormal(datum.value), '.2~%')"
-        axis = {"values": ticks, "labelExpr": written}
+        label_expression = "format(cumulativeNormal(datum.value), '.2~%')"
+        axis = {"values": ticks, "labelExpr": label_expression}
         return {**x, "scale": axis_scale, "axis": axis}, {**y, "scale": axis_scale, "axis": axis}
     lines = [point for c in curves for line in c.references.values() for point in line]
     bottoms = [c.bottom for c in curves if math.isfinite(c.bottom)]

@@ -222,14 +222,14 @@ class CurveChart(ChartDefinition):
         title = common_title = _POINTS_ONLY if is_point(first) else self.title
         if system and len(systems) > 1:
             title = f"{title}: {shorten_name(system)}"
-        against = "Measures" if self.by_measure else escape_unprintable(first.y_label)
+        y_text = "Measures" if self.by_measure else escape_unprintable(first.y_label)
         system_names = dict.fromkeys(shorten_name(c.system) for c in curves if c.system)
         systems_text = f", for {' and '.join(system_names)}" if system_names else ""
         drawn_systems = [s for s in systems if s in {c.system for c in curves}]
         head, rows = (self.table or self.points)(curves)
         return Figure(
             title=title,
-            label=f"{title}: {against} against {escape_unprintable(first.x_label)}{systems_text}.",
+            label=f"{title}: {y_text} against {escape_unprintable(first.x_label)}{systems_text}.",
             caption=self.caption(curves),
             spec=(self.draw or self.lines)(curves, drawn_systems),
             head=head,
@@ -326,8 +326,8 @@ class CurveChart(ChartDefinition):
         if plane.is_plane(curves):
             points = tuple(map(tuple, plane.rows(curves, lambda c: self._written(c, 0))))
             return (name_label, first.x_label, value_label, plane.DISTANCE), points
-        against = first.parameter.lower() == first.x_label.lower() or self.x_is_threshold
-        parameter = "" if against else first.parameter
+        x_is_parameter = first.parameter.lower() == first.x_label.lower() or self.x_is_threshold
+        parameter = "" if x_is_parameter else first.parameter
         rows = [
             (
                 shorten_name(c.y_label if self.by_measure else c.series or c.system),

@@ -54,8 +54,8 @@ def difference_figures(
     differences_by_measure = group_by_measure(d for d in comparison if math.isfinite(d.value))
     plain = [d for group in differences_by_measure.values() for d in group if math.isnan(d.margin)]
     if 0 < len(plain) <= MOST_DIFFERENCES:
-        together = replace(comparison, differences=tuple(plain))
-        yield _around_zero(together, definitions, "Differences")
+        combined = replace(comparison, differences=tuple(plain))
+        yield _around_zero(combined, definitions, "Differences")
         differences_by_measure = {
             m: group
             for m, group in differences_by_measure.items()
@@ -194,18 +194,18 @@ def _within_margins(comparison: Comparison, title: str) -> Figure:
     """Return the figure of the differences of one measure against its margins."""
     first = comparison.differences[0]
     rows = difference_rows(comparison)
-    alone = len({d.baseline for d in comparison}) == 1
+    has_single_baseline = len({d.baseline for d in comparison}) == 1
     systems = unique_labels(d.system for d in comparison)
     difference_by_label = {
-        systems[d.system] if alone else row.systems: d
+        systems[d.system] if has_single_baseline else row.systems: d
         for d, row in zip(comparison, rows, strict=True)
     }
-    less = f" to {shorten_name(first.baseline)}" if alone else ""
+    baseline_text = f" to {shorten_name(first.baseline)}" if has_single_baseline else ""
     equivalence_level = numbers.format_percent(round(2 * comparison.level - 1, 12))
     return Figure(
         title=title,
         label=" ".join(comparison_headlines(comparison)),
-        caption=f"Differences{less}. Shaded: the margins, ±{first.margin:g}. Whiskers: "
+        caption=f"Differences{baseline_text}. Shaded: the margins, ±{first.margin:g}. Whiskers: "
         f"{numbers.format_percent(comparison.level)} CIs; a filled dot marks an interval within "
         "the margins, which is stricter than the equivalence test, whose intervals are at "
         f"{equivalence_level}.",
@@ -253,11 +253,11 @@ def margins_chart(differences: Mapping[str, Difference]) -> Spec:
     tips = vega.tooltip(("system", "system"), ("text", "difference"), ("verdict", "verdict"))
     y = vega.category("system", title=None, sort=list(names.values()))
     shared: Spec = {"y": y, "tooltip": tips, "stroke": {"value": vega.PALETTE[0]}}
-    inside = {"condition": {"test": "datum.inside", "value": vega.PALETTE[0]}, "value": "none"}
+    fill = {"condition": {"test": "datum.inside", "value": vega.PALETTE[0]}, "value": "none"}
     value = {**x, "field": "value"}
     layers += [
         vega.layer(data, {"type": "rule", "strokeWidth": 2}, **shared, x=x, x2={"field": "high"}),
-        vega.layer(data, vega.dot(filled=False), **shared, x=value, fill=inside),
+        vega.layer(data, vega.dot(filled=False), **shared, x=value, fill=fill),
     ]
     return vega.assemble_spec(width=420, height={"step": 28}, layer=layers)
 

@@ -124,8 +124,8 @@ class FigureSelector:
 
 def group_selectable(figures: Sequence[Figure]) -> list[FigureSelector]:
     """Group the figures of a page into selectors."""
-    together = groupby(figures, lambda f: f.chosen_from if f.choice else f.name)
-    return [FigureSelector(tuple(group)) for _, group in together]
+    groups = groupby(figures, lambda f: f.chosen_from if f.choice else f.name)
+    return [FigureSelector(tuple(group)) for _, group in groups]
 
 
 def lazy_figures(figures: Iterable[Figure]) -> Iterator[Figure]:
@@ -133,16 +133,16 @@ def lazy_figures(figures: Iterable[Figure]) -> Iterator[Figure]:
 
     If there are many to select from, only the first few have images and tables.
     """
-    for choice, those in groupby(figures, lambda f: f.chosen_from if f.choice else ""):
-        group = iter(those)
+    for choice, chart_figures in groupby(figures, lambda f: f.chosen_from if f.choice else ""):
+        group = iter(chart_figures)
         if not choice:
             yield from group
             continue
         yield from islice(group, FIRST_PICTURES)
         remaining = list(islice(group, MOST_PICTURES - FIRST_PICTURES))
-        beyond = list(group)
-        for figure in [*remaining, *beyond]:
-            yield replace(figure, later=True, rows=()) if beyond else figure
+        excess_figures = list(group)
+        for figure in [*remaining, *excess_figures]:
+            yield replace(figure, later=True, rows=()) if excess_figures else figure
 
 
 def assign_ids(figures: Iterable[Figure]) -> list[Figure]:

@@ -163,8 +163,8 @@ def _datum(row: ParetoRow, name: str, cell: Sequence[str], *, log: bool) -> Spec
 
 def _line(rows: Sequence[Spec], x: Spec, y: Spec) -> Spec:
     """Return the layer of the front: steps from each system to the next more expensive one."""
-    on = sorted((row for row in rows if row["front"]), key=lambda row: row["cost"])
-    points = [{"cost": row["cost"], "quality": row["quality"]} for row in on]
+    front_rows = sorted((row for row in rows if row["front"]), key=lambda row: row["cost"])
+    points = [{"cost": row["cost"], "quality": row["quality"]} for row in front_rows]
     mark = {"type": "line", "interpolate": "step-after", "color": vega.PALETTE[0],
             "strokeWidth": 1.5, "opacity": 0.6}  # fmt: skip
     return vega.layer(points, mark, x=x, y=y)

@@ -12,13 +12,13 @@ from calipers.results import Curve
 
 def stack_panels(upper: Spec, panels: Sequence[Spec]) -> Spec:
     """Stack a chart and panels that share its axis."""
-    around = {key: upper.pop(key) for key in ("$schema", "config", "padding", "datasets")}
+    outer_properties = {key: upper.pop(key) for key in ("$schema", "config", "padding", "datasets")}
     for layer in upper["layer"]:
         if "x" in layer["encoding"]:
             layer["encoding"]["x"] = {**layer["encoding"]["x"], "title": None}
     independent_scales = {"scale": {"color": "independent", "strokeDash": "independent"}}
     spec = vega.assemble_spec(spacing=8, vconcat=[upper, *panels], resolve=independent_scales)
-    return {**around, **spec, "padding": around["padding"]}
+    return {**outer_properties, **spec, "padding": outer_properties["padding"]}
 
 
 def panel(

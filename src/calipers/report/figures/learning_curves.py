@@ -121,10 +121,10 @@ def _scale(points: Sequence[_PlottedPoint], main_series: str) -> tuple[Spec, flo
             "nice": False,
         }, floor
     low, high = min(values), max(values)
-    room = 0.05 * (high - low) or 0.1
-    low = 0.0 if 0 <= low < 0.4 * high else low - room
+    margin = 0.05 * (high - low) or 0.1
+    low = 0.0 if 0 <= low < 0.4 * high else low - margin
     return {
-        "domain": [json_number(low), json_number(high + room)],
+        "domain": [json_number(low), json_number(high + margin)],
         "nice": False,
         "zero": False,
     }, -math.inf

@@ -68,9 +68,9 @@ def pairs_chart(pairs: Sequence[Difference]) -> Spec:
     labels = list(names.values())
     side = {"sort": labels, "scale": {"domain": labels}}
     axis = {"grid": False, "labelLimit": 160}
-    above = {"orient": "top", **axis, "labelAngle": -45 if len(order) > 4 else 0}
+    top_axis = {"orient": "top", **axis, "labelAngle": -45 if len(order) > 4 else 0}
     sides = {
-        "x": vega.category("baseline", title="minus", **side, axis=above),
+        "x": vega.category("baseline", title="minus", **side, axis=top_axis),
         "y": vega.category("system", title=None, **side, axis=axis),
     }
     tips = vega.tooltip(

@@ -64,10 +64,10 @@ def every_unit_figure(comparison: Comparison) -> tuple[list[Figure], int]:
     units = len(per_unit.ids)
     if not n_requested or not units or units > MOST_UNITS:
         return [], n_requested
-    room = max(1, min(MOST_CHARTS, MOST_IN_ALL // min(units, MOST_BARS)))
-    max_pairs = max(1, room // len(differences_by_measure))
+    max_figures = max(1, min(MOST_CHARTS, MOST_IN_ALL // min(units, MOST_BARS)))
+    max_pairs = max(1, max_figures // len(differences_by_measure))
     figures: list[Figure] = []
-    for differences in list(differences_by_measure.values())[:room]:
+    for differences in list(differences_by_measure.values())[:max_figures]:
         plotted = [d for d in differences[:max_pairs] if math.isfinite(d.value)]
         for d in plotted:
             figure = _figure(per_unit, d, FEW_ROWS)
@@ -92,13 +92,15 @@ def _figure(per_unit: PerUnit, d: Difference, max_rows: int) -> Figure:
     sentence = _gains(
         rows, numbers.format_count(len(rows), units), f"{name} of {system} minus {baseline}"
     )
-    thin = "" if len(rows) <= MOST_BARS else f" {MOST_BARS} of them are plotted, evenly spaced."
+    sampling_note = (
+        "" if len(rows) <= MOST_BARS else f" {MOST_BARS} of them are plotted, evenly spaced."
+    )
     digits = numbers.Rounding(numbers.MAX_DECIMALS)
     return Figure(
         kind="units",
         title=f"{name} by {units.removesuffix('s')}: {system} minus {baseline}",
         label=sentence,
-        caption=f"{sentence}{thin} Dashed: the difference over all {units}.",
+        caption=f"{sentence}{sampling_note} Dashed: the difference over all {units}.",
         spec=unit_chart(rows, d.value, d.higher_is_better),
         head=(units, "difference", system, baseline),
         rows=tuple(
@@ -110,18 +112,24 @@ def _figure(per_unit: PerUnit, d: Difference, max_rows: int) -> Figure:
 
 
 def _gains(rows: Sequence[Row], units: str, subject: str) -> str:
-    up = sum(a > b for _, a, b in rows)
-    down = sum(a < b for _, a, b in rows)
-    level = len(rows) - up - down
-    return f"{subject} on {units}, largest first: {up:,} higher, {level:,} equal, {down:,} lower."
+    n_higher = sum(a > b for _, a, b in rows)
+    n_lower = sum(a < b for _, a, b in rows)
+    n_equal = len(rows) - n_higher - n_lower
+    return (
+        f"{subject} on {units}, largest first: {n_higher:,} higher, {n_equal:,} equal, "
+        f"{n_lower:,} lower."
+    )
 
 
 def unit_differences(per_unit: PerUnit, measure: str, system: str, baseline: str) -> list[Row]:
     """Return the values of both systems, the largest difference first, without undefined ones."""
-    ours, theirs = per_unit.values[system][measure], per_unit.values[baseline][measure]
+    system_values, baseline_values = (
+        per_unit.values[system][measure],
+        per_unit.values[baseline][measure],
+    )
     rows = [
         (unit, float(a), float(b))
-        for unit, a, b in zip(per_unit.ids, ours, theirs, strict=True)
+        for unit, a, b in zip(per_unit.ids, system_values, baseline_values, strict=True)
         if math.isfinite(a) and math.isfinite(b)
     ]
     return sorted(rows, key=lambda row: (row[2] - row[1], row[0]))

@@ -89,7 +89,7 @@ def layers(
         {"x": float(c.x[0]), "y": float(c.y[0]), "system": name_of(c), "name": name_of(c)}
         for c in finite_curves
     ]
-    feet = [
+    projections = [
         {
             "x": json_number(point["x"], 4), "y": json_number(point["y"], 4),
             "system": point["system"],
@@ -99,7 +99,7 @@ def layers(
         for point in points
     ]  # fmt: skip
     dotted = {"type": "rule", "strokeDash": [1, 3], "strokeWidth": 1.5, "opacity": 0.8}
-    specs = [vega.layer(feet, dotted, x=x, y=y, **vega.end_channels("x2", "y2"), color=hue)]
+    specs = [vega.layer(projections, dotted, x=x, y=y, **vega.end_channels("x2", "y2"), color=hue)]
     reversed_points = [
         {
             "x": 1 - point["x"],
@@ -111,7 +111,7 @@ def layers(
         if point["y"] < point["x"]
     ]
     if reversed_points:
-        ways = [
+        segments = [
             {
                 "x": point["x"],
                 "y": point["y"],
@@ -121,8 +121,10 @@ def layers(
             }
             for point in reversed_points
         ]
-        way = {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1, "opacity": 0.45}
-        specs.append(vega.layer(ways, way, x=x, y=y, **vega.end_channels("x2", "y2"), color=hue))
+        segment_mark = {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1, "opacity": 0.45}
+        specs.append(
+            vega.layer(segments, segment_mark, x=x, y=y, **vega.end_channels("x2", "y2"), color=hue)
+        )
         ring = {"type": "point", "filled": False, "size": 80, "strokeWidth": 2, "opacity": 1}
         specs.append(vega.layer(reversed_points, ring, x=x, y=y, color=hue))
     all_points = [*points, *reversed_points]

@@ -29,11 +29,11 @@ def rank_figures(
     comparison: Comparison, definitions: Sequence[Definition] = ()
 ) -> Iterator[Figure]:
     """Yield the critical-difference diagrams."""
-    fit = [o for o in comparison.omnibus if 3 <= len(o.systems) <= MOST_RANKED][:MOST_MEASURES]
-    sizes = accumulate(len(o.systems) for o in fit)
-    tests = [o for o, size in zip(fit, sizes, strict=True) if size <= MOST_IN_ALL]
-    for overall in tests:
-        yield measure_figure(_figure(overall), overall.measure, len(tests), "ranks")
+    fitting = [o for o in comparison.omnibus if 3 <= len(o.systems) <= MOST_RANKED][:MOST_MEASURES]
+    sizes = accumulate(len(o.systems) for o in fitting)
+    tests = [o for o, size in zip(fitting, sizes, strict=True) if size <= MOST_IN_ALL]
+    for test in tests:
+        yield measure_figure(_figure(test), test.measure, len(tests), "ranks")
 
 
 def _figure(o: OmnibusTest) -> Figure:
@@ -132,8 +132,8 @@ def critical_difference_chart(ranks: Mapping[str, float], critical: float) -> Sp
         layers.append(
             vega.layer([length], vega.rule(strokeWidth=2), x=x, **vega.end_channels("x2"), y=y)
         )
-        over = ", longer than the axis" if 1 + critical > end else ""
-        text = f"critical difference {critical:.3g}{over}"
+        overflow_note = ", longer than the axis" if 1 + critical > end else ""
+        text = f"critical difference {critical:.3g}{overflow_note}"
         label_row = {"x": length["x2"], "y": depth + 0.5, "text": text}
         layers.append(_text_layer([label_row], x, y, align="left", dx=6))
     return vega.assemble_spec(width=420, height=24 * (depth + is_finite), layer=layers)

@@ -60,7 +60,7 @@ def _pairs(each: LabelTable, pairs: LabelTable) -> Figure:
     names = list(unique_labels(each.labels, vega.LABEL).values())
     value, low, high = (column[measure] for column in (pairs.values, pairs.low, pairs.high))
     columns = (column.tolist() for column in (value, low, high))
-    value_texts = [digits.triple(*extremes) for extremes in zip(*columns, strict=True)]
+    value_texts = [digits.triple(*extremes_text) for extremes_text in zip(*columns, strict=True)]
     index_pairs = list(combinations(range(len(names)), 2))
     cells = [
         _cell(names[i], names[j], float(value[index]), value_texts[index], digits)
@@ -71,18 +71,18 @@ def _pairs(each: LabelTable, pairs: LabelTable) -> Figure:
     if len(defined_indices):
         order = defined_indices[np.argsort(value[defined_indices], kind="stable")]
         lowest, highest = index_pairs[order[0]], index_pairs[order[-1]]
-        extremes = (
+        extremes_text = (
             f"Agreement is lowest between {names[lowest[0]]} and {names[lowest[1]]}, highest "
             f"between {names[highest[0]]} and {names[highest[1]]}."
         )
     else:
-        extremes = "No pair has a value."
+        extremes_text = "No pair has a value."
     tips = vega.tooltip(("rater", "rater"), ("other", "and"), ("value", shorten_name(measure)))
     return Figure(
         title="Pairs of raters",
-        label=f"{shorten_name(measure)} of every pair of {len(names)} raters. {extremes}",
+        label=f"{shorten_name(measure)} of every pair of {len(names)} raters. {extremes_text}",
         caption=f"{shorten_name(measure)} of every pair of raters; values of 0 or below have the "
-        f"lightest color. {extremes} In the HTML report, hovering over a cell shows its "
+        f"lightest color. {extremes_text} In the HTML report, hovering over a cell shows its "
         f"{numbers.format_percent(pairs.level)} CI.",
         spec=shade_cells(cells, ("rater", names), ("other", names), tips, ".1f"),
         head=("pair", shorten_name(measure)),

@@ -164,8 +164,8 @@ def clean_svg(picture: str, name: str) -> str:
     """
     picture = _FRAME.sub("", picture)
     tags = "".join(tag[0] for tag in _TAG.finditer(picture))
-    old = dict.fromkeys(value for key, value in _ATTRIBUTE.findall(tags) if key == "id")
-    ids = {old_id: f"{name}-{index}" for index, old_id in enumerate(old)}
+    old_ids = dict.fromkeys(value for key, value in _ATTRIBUTE.findall(tags) if key == "id")
+    ids = {old_id: f"{name}-{index}" for index, old_id in enumerate(old_ids)}
 
     def attribute(match: re.Match[str]) -> str:
         return _attribute(match[1], match[2], ids)
@@ -218,15 +218,15 @@ def _tenths(tenths: int) -> str:
 def pack_datasets(spec: Spec) -> Spec:
     """Return ``spec`` with all of its data in ``datasets``, by column and without duplicates."""
     sets: dict[str, Any] = {}
-    written: dict[str, str] = {}
+    name_by_data: dict[str, str] = {}
 
     def add_dataset(rows: Sequence[Spec]) -> str:
         columns = to_columnar(rows)
         key = json.dumps(columns)
-        if key not in written:
-            written[key] = f"data{len(written)}"
-            sets[written[key]] = columns
-        return written[key]
+        if key not in name_by_data:
+            name_by_data[key] = f"data{len(name_by_data)}"
+            sets[name_by_data[key]] = columns
+        return name_by_data[key]
 
     def convert(node: Any) -> Any:
         if isinstance(node, list):
@@ -274,9 +274,9 @@ def javascript() -> str:
     that is not writable each process bundles it once. A cached copy ends in its own digest: an
     incomplete one is replaced.
     """
-    made_from = f"{version('vl-convert-python')}{_DIGEST}{_SNIPPET}{_notices()}"
+    cache_key = f"{version('vl-convert-python')}{_DIGEST}{_SNIPPET}{_notices()}"
     try:
-        path = cache_folder() / f"vega-{_digest(made_from)[:16]}.js"
+        path = cache_folder() / f"vega-{_digest(cache_key)[:16]}.js"
     except RuntimeError:  # there is no home folder
         return _make()
     try:

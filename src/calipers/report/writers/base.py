@@ -220,16 +220,16 @@ class Writer(ABC):
         if layout.signs:
             heads.append(f"{SIGNS_HEADING}{len(names)}")
             rows = [[*row, self.code(signs)] for row, signs in zip(rows, layout.signs, strict=True)]
-        for name, below in layout.below:
+        for name, extra_cells in layout.below:
             names.append(name)
-            rows.append([*map(self._in_wide, below), *[""] * bool(layout.signs)])
+            rows.append([*map(self._in_wide, extra_cells), *[""] * bool(layout.signs)])
         rows = [[self.escape(name), *row] for name, row in zip(names, rows, strict=True)]
-        words = 1 + layout.ranked
+        n_text_columns = 1 + layout.ranked
         if layout.ranked:
             heads = ["#", *heads]
             n_systems = len(layout.names)
             rows = [[str(i + 1) if i < n_systems else "", *row] for i, row in enumerate(rows)]
-        right = [index >= words for index in range(len(heads))]
+        right = [index >= n_text_columns for index in range(len(heads))]
         yield from self.table(list(map(self.escape, heads)), rows, right)
         key = [signs_key(shorten_name(block.measure))] * bool(layout.signs)
         sentences = [*layout.caption("The best values are bold.", tests=block.tests), *key]

@@ -336,8 +336,10 @@ class _Page:
     def _cells(self, columns: Sequence[Column], index: int) -> list[_Cell]:
         """Return the cells of a column."""
         column = columns[index]
-        after = columns[index + 1] if index + 1 < len(columns) else None
-        narrow = after.cells if after is not None and after.role is INTERVAL else ()
+        next_column = columns[index + 1] if index + 1 < len(columns) else None
+        narrow = (
+            next_column.cells if next_column is not None and next_column.role is INTERVAL else ()
+        )
         whiskers, style = column.whiskers or [None] * len(column.cells), _class(column)
         out = []
         for i, (text, whisker) in enumerate(zip(column.cells, whiskers, strict=True)):
@@ -381,18 +383,18 @@ class _Page:
         from calipers.report.figures.figure import group_selectable
 
         figures = [
-            replace(figure, name=f"figure-{entry}")
-            for entry, figure in enumerate(block.items, self.figures)
+            replace(figure, name=f"figure-{index}")
+            for index, figure in enumerate(block.items, self.figures)
         ]
         self.figures += len(figures)
         if block.live and figures:
             self.needs |= {"", "page.js"}
         visible: list[Markup] = []
         on_request: list[Markup] = []
-        for entry in group_selectable(figures):
-            each = [self._figure(figure, live=block.live) for figure in entry.figures]
-            markup = _macros().choice(entry, each) if len(each) > 1 else each[0]
-            (on_request if entry.is_on_request else visible).append(markup)
+        for index in group_selectable(figures):
+            fragments = [self._figure(figure, live=block.live) for figure in index.figures]
+            markup = _macros().choice(index, fragments) if len(fragments) > 1 else fragments[0]
+            (on_request if index.is_on_request else visible).append(markup)
         out: Markup = _macros().figures(visible, on_request)
         return out
 

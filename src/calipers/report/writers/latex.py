@@ -53,10 +53,10 @@ class LaTeX(Writer):
         if not number:
             return self.escape(text)
         # The interval behind a number is small.
-        value, opens, limits_text = text.partition(" [")
+        value, separator, limits_text = text.partition(" [")
         if value.strip() in ("", UNDEFINED):
             return "--"
-        limits = f"[{limits_text}".replace("[ ", "[") if opens else ""
+        limits = f"[{limits_text}".replace("[ ", "[") if separator else ""
         return _cell(WideCell(self.escape(value.strip()), self.escape(limits)))
 
     def bold(self, text: str) -> str:
@@ -68,9 +68,9 @@ class LaTeX(Writer):
         return _table_environment("", head, rows)
 
     def of_table(self, block: Table) -> Iterator[str]:
-        head, *rows = super().of_table(Table(block.columns, bold_names=block.bold_names))
+        comment, *rows = super().of_table(Table(block.columns, bold_names=block.bold_names))
         caption = self.sentence(" ".join(block.caption))
-        yield from (head, *rows[:2], *_caption(caption), *rows[2:])
+        yield from (comment, *rows[:2], *_caption(caption), *rows[2:])
 
     def of_wide(self, block: WideTable) -> Iterator[str]:
         layout = block.layout
@@ -118,8 +118,8 @@ def _cell(cell: WideCell | None) -> str:
     text = rf"\textbf{{{text}}}" if cell.best else text
     if cell.marks:
         daggers = cell.marks.replace(BETTER, r"\dagger").replace(WORSE, r"\ddagger")
-        runs = rf"\textsuperscript{{{cell.marks.replace('–', '--')}}}"
-        text += runs if "–" in cell.marks else f"$^{{{daggers}}}$"
+        letters = rf"\textsuperscript{{{cell.marks.replace('–', '--')}}}"
+        text += letters if "–" in cell.marks else f"$^{{{daggers}}}$"
     if cell.interval:
         limits = ", ".join(map(_number, cell.interval.strip("[]").split(", ")))
         text += rf" {{\scriptsize [{limits}]}}"

@@ -102,13 +102,13 @@ def make_console(file: TextIO) -> Console:
     """
     from rich.console import Console
 
-    plain: dict[str, Any] = {"markup": False, "highlight": False, "emoji": False}
-    plain["force_jupyter"] = False
+    options: dict[str, Any] = {"markup": False, "highlight": False, "emoji": False}
+    options["force_jupyter"] = False
     if not file.isatty():
-        plain.update(width=_WIDE, no_color=True, color_system=None, force_terminal=False)
+        options.update(width=_WIDE, no_color=True, color_system=None, force_terminal=False)
     else:
-        plain["no_color"] = bool(os.environ.get("NO_COLOR"))
-    return Console(file=file, **plain)
+        options["no_color"] = bool(os.environ.get("NO_COLOR"))
+    return Console(file=file, **options)
 
 
 def _print_lines(lines: Iterable[str], console: Console, style: str = "") -> None:
@@ -160,9 +160,9 @@ def _print_plain_table(columns: Sequence[Column], console: Console, *, first: bo
         return
     head, rows = [column.name for column in columns], zip(*(c.cells for c in columns), strict=True)
     if columns[0].kind is NUMBER:
-        right = max(map(len, (head[0], *columns[0].cells)))
-        head[0] = head[0].rjust(right)
-        rows = ((row[0].rjust(right), *row[1:]) for row in rows)  # type: ignore[assignment]
+        number_width = max(map(len, (head[0], *columns[0].cells)))
+        head[0] = head[0].rjust(number_width)
+        rows = ((row[0].rjust(number_width), *row[1:]) for row in rows)  # type: ignore[assignment]
     width = console.width if console.is_terminal else None
     console.file.write("\n" * (not first) + align_table(head, list(rows), width) + "\n")
 
@@ -204,10 +204,10 @@ def _widths(columns: Sequence[Column], width: int) -> dict[str, int] | None:
     from rich.cells import cell_len
 
     widths = {c.name: max(map(cell_len, (c.name, *c.cells))) for c in columns}
-    may_fold = [c.name for c in columns if c.kind not in _NO_WRAP_KINDS]
-    room = width - _COLUMN_SPACING * (len(widths) - 1)
-    while sum(widths.values()) > room:
-        folds = [name for name in may_fold if widths[name] > max(_NARROW, len(name))]
+    foldable = [c.name for c in columns if c.kind not in _NO_WRAP_KINDS]
+    available_width = width - _COLUMN_SPACING * (len(widths) - 1)
+    while sum(widths.values()) > available_width:
+        folds = [name for name in foldable if widths[name] > max(_NARROW, len(name))]
         if not folds:
             return None
         widths[max(folds, key=lambda name: widths[name])] -= 1
