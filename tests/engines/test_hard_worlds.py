@@ -111,23 +111,24 @@ EXPECTED = {
 
 
 def shown(evaluation: cal.Evaluation) -> dict[str, Any]:
-    """Return the numbers of estimates and findings by name.
-
-    In batches, quantiles have no best constant, and the family of tests on classes is without those
-    of serial dependence.
-    """
+    """Return the numbers of estimates and findings by name; quantiles have no best constant."""
     numbers: dict[str, Any] = {}
     for e in evaluation.estimates:
         has_constant = "levels" not in evaluation.provenance["conventions"]
         numbers[f"{e.system} {e.measure}"] = [e.value, e.no_skill if has_constant else 0.0]
-    without = {"adjusted p"} if evaluation.task == "classification" else set()
     for finding in evaluation.findings:
         name = f"{finding.kind} {finding.systems} {finding.aspect}"
-        values = {k: v for k, v in finding.values.items() if k not in without}
-        values = {k: v for k, v in values.items() if not isinstance(v, str)}
+        values = {k: v for k, v in finding.values.items() if not isinstance(v, str)}
         numbers |= {f"{name} {k}": [v] for k, v in values.items()}
         numbers |= {f"{name} [{k}]": list(v) for k, v in finding.intervals.items()}
     return numbers
+
+
+def assert_same(memory: cal.Evaluation, stream: cal.Evaluation) -> None:
+    ours, theirs = shown(memory), shown(stream)
+    assert list(theirs) == list(ours)
+    for name, numbers in ours.items():
+        assert theirs[name] == pytest.approx(numbers, rel=1e-7, abs=1e-12, nan_ok=True), name
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -139,10 +140,7 @@ def test_what_is_wrong_is_found_in_batches_too(data: dict[str, Any], call: str) 
     )
     assert EXPECTED.get(call, set()) <= {finding.kind for finding in memory.findings}
     assert [str(m) for m in stream.measures] == [str(m) for m in memory.measures]
-    ours, theirs = shown(memory), shown(stream)
-    assert list(theirs) == list(ours)
-    for name, numbers in ours.items():
-        assert theirs[name] == pytest.approx(numbers, rel=1e-7, abs=1e-12, nan_ok=True), name
+    assert_same(memory, stream)
     kept = [n for n in memory.notes if n not in stream.notes]
     assert not [n for n in kept if "probabilities are 0 or 1" in n or "All rows are of" in n]
 
@@ -213,6 +211,51 @@ def test_systems_that_agree_on_a_class_are_compared_in_batches_too() -> None:
     assert (found.low, found.high) == (expected.low, expected.high)
 
 
+@pytest.mark.parametrize("design", [{}, {"weight": "w"}, {"cluster": "user"}])
+def test_systems_that_order_rows_alike_are_compared_in_batches_too(
+    data: dict[str, Any], design: dict[str, str]
+) -> None:
+    """The number of rows of the smaller class bounds what no row shows: 1 - 0.025^(1/n)."""
+    given = {"data": {**data, "half": data["p"] / 2}, "measures": ["AUC"], **design}
+    memory, stream = (
+        cal.classification("y", probability=["p", "half"], engine=engine, **given)
+        for engine in ("memory", "stream")
+    )
+    assert {f.kind for f in stream.findings} == {f.kind for f in memory.findings}
+    found, expected = stream.compare()[0], memory.compare()[0]
+    assert (found.value, found.p, found.test) == (0.0, 1.0, expected.test)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-9)
+    if not design:
+        negatives = ROWS - int(data["y"].sum())
+        assert found.high == pytest.approx(1 - 0.025 ** (1 / negatives), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"weight": "w"}, {"cluster": "s"}, {"slices": "s", "measures": ["P@1"]}]
+)
+def test_findings_of_groups_in_batches(options: dict[str, Any]) -> None:
+    """The groups of one grade are counted in batches; most groups tie at one document."""
+    random = np.random.default_rng(0)
+    group = np.arange(600) // 5
+    grade = np.where(group < 20, 1, random.integers(0, 3, 600))
+    good = random.random(600) + 0.3 * grade
+    data = {
+        "q": group,
+        "y": grade,
+        "good": good,
+        "poor": np.where(group == 30, good, random.random(600)),
+    }
+    data |= {"s": group % 4, "w": 1.0 + group % 3}
+    memory, stream = (
+        cal.ranking("q", "y", ["good", "poor"], data=data, engine=engine, **options)
+        for engine in ("memory", "stream")
+    )
+    assert_same(memory, stream)
+    found = {f.kind: f for f in stream.findings}
+    single = sum(len(set(grade[group == k])) == 1 for k in range(120))
+    assert found["single-grade-groups"].values["groups with a single grade"] == single
+
+
 @pytest.mark.parametrize("undefined", ["nan", "zero", "one", "omit"])
 def test_merged_states_have_the_convention_of_undefined_values(
     undefined: str, tmp_path: Path
@@ -241,3 +284,16 @@ def test_the_best_system_needs_rows(data: dict[str, Any]) -> None:
     )
     with pytest.raises(cal.InputError, match="evaluate with engine='memory'"):
         cal.best_system(evaluation)
+
+
+@pytest.mark.parametrize("engine", ["auto", "stream"])
+def test_an_error_names_the_one_of_several_files(engine: str, tmp_path: Path) -> None:
+    for name, values in (("a", (0.5, 0.2)), ("b", (0.5, 1.7, 0.2)), ("c", (0.3,))):
+        rows = [f"{name},{row % 2},{value}\n" for row, value in enumerate(values)]
+        (tmp_path / f"{name}.csv").write_text("q,y,p\n" + "".join(rows), "utf-8")
+    given = {"data": tmp_path, "engine": None if engine == "auto" else engine}
+    with pytest.raises(cal.InputError, match=r"^[^ ]*b\.csv: probability: is 1\.7 in row 1, "):
+        cal.classification("y", probability="p", **given)
+    (tmp_path / "c.csv").write_text("q,y,p\nc,1,0.1\nc,0,\n", "utf-8")
+    with pytest.raises(cal.InputError, match=r"^[^ ]*c\.csv: score: .*in row 1"):
+        cal.ranking("q", "y", "p", data=tmp_path, engine="stream")

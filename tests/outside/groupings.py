@@ -71,7 +71,6 @@ class Groupings(tasks.Problem):
     """Clusters ``found`` against ``classes``, both by their names."""
 
     task, kind = "groupings", "groupings"
-
     classes: tuple[str, ...]
     found: tuple[str, ...]
 
@@ -90,6 +89,10 @@ class Groupings(tasks.Problem):
 
     def default_measures(self, systems: Mapping[str, Any]) -> Sequence[str]:
         return ("pair-agreement", "majority")
+
+    def constant(self, sample: Any, system: str, measure: tasks.Measure) -> float:
+        counts = ClassCounts.from_matrix(sample.passes.statistics[system, measure], sample.settings)
+        return tasks.best_constant_value(measure, counts.constant)
 
     def template(
         self, columns: Any, settings: tasks.Settings, sizes: Any = None

@@ -233,6 +233,7 @@ def test_columns_of_a_table_in_memory_and_in_batches(task: ModuleType, given: An
     for one, two in zip(rows, stream, strict=True):
         assert (one.value, one.low, one.high) == pytest.approx((two.value, two.low, two.high))
         assert one.method == two.method
+        assert one.no_skill == pytest.approx(two.no_skill)
     names = [(s.column, s.slice, s.estimate.measure) for s in rows.slices or ()]
     assert names == [(s.column, s.slice, s.estimate.measure) for s in stream.slices or ()]
 

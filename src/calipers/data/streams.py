@@ -6,6 +6,7 @@ import glob
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -231,6 +232,15 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
+class FileSpan:
+    """Consecutive rows of a file: indices of the first in the whole stream and in the file."""
+
+    first: int
+    first_in_file: int
+    name: str
+
+
+@dataclass(frozen=True)
 class Batch:
     """Consecutive rows of a stream.
 
@@ -244,12 +254,15 @@ class Batch:
         Name of the origin in messages: the file, or the first and the last of several.
     numbers : ndarray, optional
         Indices of its rows in the whole stream; None if they are consecutive from ``first``.
+    spans : tuple of FileSpan, default=()
+        Spans of files that its rows are from; () if they are from a single source.
     """
 
     columns: dict[str, pa.Array]
     first: int
     origin: str
     numbers: npt.NDArray[np.int64] | None = None
+    spans: tuple[FileSpan, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -257,9 +270,26 @@ class Batch:
         return len(next(iter(self.columns.values())))
 
     def locate_error(self, error: InputError) -> InputError:
-        """Return an error about its rows, with their indices in the whole stream."""
-        message = _ROW.sub(lambda match: str(int(match[0]) + self.first), str(error))
-        return InputError(f"{self.origin}: {message}")
+        """Return an error about its rows, with their file and their indices in it.
+
+        An error about rows of several files has their indices in the whole stream.
+        """
+        indices = [self._stream_index(int(row)) for row in _ROW.findall(str(error))]
+        spans = {span.name: span for span in map(self._span, indices) if span is not None}
+        origin, shift = self.origin, 0
+        if len(spans) == 1:
+            ((origin, span),) = spans.items()
+            shift = span.first_in_file - span.first
+        new_indices = iter(indices)
+        message = _ROW.sub(lambda _: str(next(new_indices) + shift), str(error))
+        return InputError(f"{origin}: {message}")
+
+    def _stream_index(self, row: int) -> int:
+        return self.first + row if self.numbers is None else int(self.numbers[row])
+
+    def _span(self, index: int) -> FileSpan | None:
+        """Return the span of a file with a row of the whole stream."""
+        return next((span for span in reversed(self.spans) if span.first <= index), None)
 
 
 class Stream:
@@ -411,13 +441,16 @@ class Stream:
 
     def _read(self, schema: pa.Schema, rows: int) -> Generator[Batch]:
         """Yield batches of exactly ``rows`` rows, except for the last."""
-        pieces: list[tuple[str, list[pa.Array]]] = []
+        pieces: list[tuple[FileSpan, list[pa.Array]]] = []
         first = count = 0
+        n_read: Counter[str] = Counter()  # rows of each file
         for origin, arrays in self._conformed(schema, rows):
             start, length = 0, len(arrays[0])
             while start < length:
                 slice_length = min(rows - count, length - start)
-                pieces.append((origin, [array.slice(start, slice_length) for array in arrays]))
+                span = FileSpan(first + count, n_read[origin], origin)
+                pieces.append((span, [array.slice(start, slice_length) for array in arrays]))
+                n_read[origin] += slice_length
                 start, count = start + slice_length, count + slice_length
                 if count == rows:
                     yield _combine(schema.names, pieces, first)
@@ -439,11 +472,12 @@ class Stream:
 
 
 def _combine(
-    names: Sequence[str], pieces: Sequence[tuple[str, Sequence[pa.Array]]], first: int
+    names: Sequence[str], pieces: Sequence[tuple[FileSpan, Sequence[pa.Array]]], first: int
 ) -> Batch:
     import pyarrow as pa
 
-    begin, end = pieces[0][0], pieces[-1][0]
+    spans = tuple(span for span, _ in pieces)
+    begin, end = spans[0].name, spans[-1].name
     columns = zip(*(arrays for _, arrays in pieces), strict=True)
     return Batch(
         {
@@ -452,6 +486,7 @@ def _combine(
         },
         first,
         begin if begin == end else f"{begin} to {end}",
+        spans=spans,
     )
 
 

@@ -177,4 +177,5 @@ def _concat_batches(batches: Sequence[Batch]) -> Batch:
 
     names = batches[0].columns
     columns = {name: pa.concat_arrays([batch.columns[name] for batch in batches]) for name in names}
-    return replace(batches[0], columns=columns)
+    spans = tuple(span for batch in batches for span in batch.spans)
+    return replace(batches[0], columns=columns, spans=spans)

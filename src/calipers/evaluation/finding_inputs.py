@@ -41,6 +41,7 @@ from calipers.measures.cluster_indices import bias_description
 from calipers.statistics import (
     ConfusionMatrix,
     FloatArray,
+    IntArray,
     JudgedRankings,
     ScoreTable,
     effective_size_of,
@@ -482,12 +483,24 @@ def from_rankings(
         name: _run_statistics(scores, ranking, 0, lambda _: "")
         for name, ranking in rankings.items()
     }
-    ranking = next(iter(rankings.values()))
-    graded = GradedGroups(
-        ranking if scores.topic_indices is None else ranking.take(scores.topic_indices)
-    )
+    graded = _graded_groups(scores, next(iter(rankings.values())).n_grades)
     outputs = RowOutputs(truth, {name: [x] for name, x in predictions.items()}, {}, clustered=True)
     return _topic_findings(scores, results, ranked, [graded, outputs])
+
+
+def from_group_values(
+    scores: TopicScores, results: EvaluationResults, n_grades: IntArray
+) -> tuple[Finding, ...]:
+    """Return the findings of values per group, and of the number of distinct grades of each.
+
+    Ties and identical scores are seen in the rows, which are gone.
+    """
+    return _topic_findings(scores, results, {}, [_graded_groups(scores, n_grades)])
+
+
+def _graded_groups(scores: TopicScores, n_grades: IntArray) -> GradedGroups:
+    indices = scores.topic_indices
+    return GradedGroups(n_grades if indices is None else n_grades[indices])
 
 
 def _run_statistics(
@@ -579,6 +592,12 @@ def _tie_range(
     return str(measure), worst, best
 
 
+#: Tasks with a truth and predictions of each row.
+_ROW_TASKS = ("classification", "regression")
+#: Kinds of findings on such tasks whose tests need all rows at once, which batches do not have.
+_ALL_ROWS_KINDS = ("duplicated-rows", "neighbors-alike")
+
+
 def _collect_findings(
     sample: Sample,
     data_by_system: Mapping[str, tuple[Any, ...]],
@@ -644,7 +663,8 @@ def _collect_findings(
     ]
     overall_subject = Subject(None, settings.level, (ComparisonResults(comparison, slices),))
     return findings.find_all(
-        [replace(subjects[0], name=None, data=data), *subjects, overall_subject]
+        [replace(subjects[0], name=None, data=data), *subjects, overall_subject],
+        _ALL_ROWS_KINDS if sample.problem.task in _ROW_TASKS else (),
     )
 
 
@@ -654,7 +674,7 @@ def _unordered_influence(sample: Sample, system: str) -> tuple[UnorderedInfluenc
     It is computed only for rows without a given order or clusters, and not for rows that are
     sorted by their truth or predictions. All rows have to be in memory.
     """
-    if sample.problem.task not in ("classification", "regression"):
+    if sample.problem.task not in _ROW_TASKS:
         return ()
     visible = visible_rows(sample)
     if visible is None or not visible.is_complete or visible.has_counts:

@@ -19,6 +19,7 @@ from calipers.data.ranking_rows import RankingRows, group_unit_columns
 from calipers.engines.accumulators import RowTable
 from calipers.engines.base import Mergeable
 from calipers.evaluation.default_comparison import default_comparison
+from calipers.evaluation.finding_inputs import from_group_values
 from calipers.evaluation.shared import Statistics, column_name
 from calipers.evaluation.slice_definitions import define_slices
 from calipers.evaluation.stored_predictions import Common
@@ -28,7 +29,7 @@ from calipers.evaluation.topic_slices import slice_topics
 from calipers.measures import Measure
 from calipers.report.numbers import format_count
 from calipers.results.estimate import UNNAMED
-from calipers.statistics import FloatArray, JudgedRankings
+from calipers.statistics import FloatArray, IntArray, JudgedRankings
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -157,8 +158,9 @@ class _GroupScores(Mergeable):
     reasons: Mapping[str, tuple[Mapping[str, npt.NDArray[Any]], ...]]
     weights: Mapping[str, Mapping[int, FloatArray]]
     constant: FloatArray
-    #: How many documents are relevant in each.
+    #: How many documents are relevant in each, and how many distinct grades there are.
     relevant: FloatArray
+    n_grades: IntArray
     #: Other columns of each group: its weight, and the columns that define slices.
     auxiliary_table: RowTable
     missing: MissingCounts
@@ -188,6 +190,7 @@ class _GroupScores(Mergeable):
             weights,
             np.vstack([self.constant, other.constant]),
             np.concatenate([self.relevant, other.relevant]),
+            np.concatenate([self.n_grades, other.n_grades]),
             self.auxiliary_table + other.auxiliary_table,
             missing,
         )
@@ -267,7 +270,15 @@ class _MeasureGroups:
         if missing.n_dropped == batch.rows:
             none = np.zeros(0)
             return _GroupScores(
-                (), {}, {}, {}, none, none, RowTable.from_columns({"group": []}), missing
+                (),
+                {},
+                {},
+                {},
+                none,
+                none,
+                none.astype(np.int64),
+                RowTable.from_columns({"group": []}),
+                missing,
             )
         score = by_role["score"]
         rows = RankingRows.read(by_role["group"], by_role["truth"])
@@ -308,7 +319,8 @@ class _MeasureGroups:
         group_columns = {
             key: rows.of_groups(column, label) for key, (column, label) in auxiliary.items()
         }
-        relevant = next(iter(ranked.values())).relevant(self.rel).astype(np.float64)
+        first_ranking = next(iter(ranked.values()))
+        relevant = first_ranking.relevant(self.rel).astype(np.float64)
         auxiliary_table = RowTable.from_columns({"group": rows.groups, **group_columns})
         return _GroupScores(
             scored.topics,
@@ -317,6 +329,7 @@ class _MeasureGroups:
             scored.weights,
             scored.constant,
             relevant,
+            first_ranking.n_grades,
             auxiliary_table,
             missing,
         )
@@ -424,7 +437,8 @@ def rank_distributed(
         cost: {name: np.asarray(table[cost_column_name(cost, name)]) for name in by_system}
         for cost, by_system in costs.columns.items()
     }
-    return source.evaluation(
+    by_slice = slice_topics(source, slice_definitions)
+    evaluation = source.evaluation(
         "ranking",
         {**conventions, "engine": rows.kind},
         file_origins(rows),
@@ -436,12 +450,16 @@ def rank_distributed(
             *group_notes(n_without_relevant, len(source.topics), rel, zero=zero),
             *slice_notes,
         ),
-        slices=slice_topics(source, slice_definitions),
+        slices=by_slice,
         costs=Costs(cost_values, costs.numbers),
         cut_by=slice_definitions,
         curves=make_curves(
             source, curve_measure, partial(_rank_values, result, n_measures), zero=zero
         ),
+    )
+    results = tuple(evaluation.estimates), evaluation.comparison, by_slice
+    return replace(
+        evaluation, findings=from_group_values(source, results, result.n_grades[result.order])
     )
 
 

@@ -182,10 +182,10 @@ class _RepeatRows:
         except InputError as error:
             raise batch.locate_error(error) from None
         if len(present_counts) and present_counts.max() > MAX_COUNT:
-            row = batch.first + int(np.argmax(counts))
-            count = f"{present_counts.max():,.0f}"
-            raise InputError(f"{batch.origin}: count: is {count} in row {row}, expected "
-                             f"{MAX_COUNT:,} at most")  # fmt: skip
+            row, count = int(np.argmax(counts)), f"{present_counts.max():,.0f}"
+            raise batch.locate_error(
+                InputError(f"count: is {count} in row {row}, expected {MAX_COUNT:,} at most")
+            )
         return counts
 
     @staticmethod

@@ -35,9 +35,7 @@ def auc_below_chance(subject: Subject, table: ScoreTable) -> Iterator[Claim]:
     the interval of recall minus the false positive rate lies below 0.
     """
     area = subject.estimate_of("AUC")
-    if math.isnan(area.value):  # undefined if one class is absent
-        return
-    p = 1.0
+    p = 1.0  # also where the area is undefined, since one class is absent
     if area.high < 0.5:
         # With fewer than four positive rows the interval is too narrow.
         positive = effective_size(table.total_positive, table.positive_squares.sum())

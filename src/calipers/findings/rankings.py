@@ -68,9 +68,9 @@ class RunStatisticsByName:
 
 @dataclass(frozen=True, eq=False)
 class GradedGroups:
-    """Grouped rows that all have a grade."""
+    """Number of distinct grades of the rows of each group."""
 
-    rankings: JudgedRankings
+    n_grades: IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,8 +199,7 @@ def tied_scores(subject: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
 @rule("single-grade-groups", "information", GradedGroups, cost="rows", counts=True)
 def nothing_to_order(subject: Subject, graded: GradedGroups) -> Iterator[FindingDraft]:
     """In at least {NOTHING_TO_ORDER:g} of the groups all rows have the same grade."""
-    levels = np.diff(graded.rankings.judged_offsets)
-    n_single_grade, groups = int((levels == 1).sum()), len(levels)
+    n_single_grade, groups = int((graded.n_grades == 1).sum()), len(graded.n_grades)
     if n_single_grade >= NOTHING_TO_ORDER * groups:
         yield FindingDraft(
             f"In {n_single_grade} of {format_count(groups, 'groups')} all rows have the same "

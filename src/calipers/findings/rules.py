@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -454,13 +454,16 @@ def rule(
     return register
 
 
-def find_all(subjects: Iterable[Subject]) -> tuple[Finding, ...]:
+def find_all(subjects: Iterable[Subject], reserved: Collection[str] = ()) -> tuple[Finding, ...]:
     """Return the findings on all subjects, the most severe first, then by subject.
 
     Parameters
     ----------
     subjects : iterable of Subject
         Systems, and the data or the whole evaluation.
+    reserved : collection of str, default=()
+        Kinds of findings that have their part of the error rate even if none of their tests can
+        be made, so that the p-values of the others do not depend on it.
 
     Returns
     -------
@@ -470,15 +473,19 @@ def find_all(subjects: Iterable[Subject]) -> tuple[Finding, ...]:
     Notes
     -----
     The familywise error rate of all claims on a page is at most 1 − level: each of the R rules that
-    test anything has (1 − level)/R, and within a rule Holm's adjustment holds over its systems,
-    outputs and classes.
+    test anything, or are reserved, has (1 − level)/R, and within a rule Holm's adjustment holds
+    over its systems, outputs and classes.
     """
     plugins.load("calipers.findings")
     pairs = [(subject, rule) for subject in subjects for rule in RULES.values()]
-    return tuple(sorted(_decide_claims(pairs), key=lambda f: SEVERITIES.index(f.severity)))
+    return tuple(
+        sorted(_decide_claims(pairs, reserved), key=lambda f: SEVERITIES.index(f.severity))
+    )
 
 
-def _decide_claims(pairs: Iterable[tuple[Subject, Rule]]) -> Iterator[Finding]:
+def _decide_claims(
+    pairs: Iterable[tuple[Subject, Rule]], reserved: Collection[str] = ()
+) -> Iterator[Finding]:
     """Yield the findings of rules on subjects, the p-values of all claims adjusted together."""
     results = [(subject, rule, result) for subject, rule in pairs for result in rule.apply(subject)]
     # Functions of one kind test the same claim on different systems and share its error rate.
@@ -487,10 +494,11 @@ def _decide_claims(pairs: Iterable[tuple[Subject, Rule]]) -> Iterator[Finding]:
         if isinstance(result, Claim) and not math.isnan(result.p):
             p_values_by_kind.setdefault(rule.kind, {})[index] = result.p
     adjusted: dict[int, float] = {}
+    n_kinds = len(p_values_by_kind.keys() | reserved)
     for p_values in p_values_by_kind.values():
         from calipers.inference.multiplicity import holm
 
-        p = len(p_values_by_kind) * holm(np.array(list(p_values.values())))
+        p = n_kinds * holm(np.array(list(p_values.values())))
         adjusted |= zip(p_values, np.minimum(1.0, p).tolist(), strict=True)
     for index, (subject, rule, result) in enumerate(results):
         if isinstance(result, FindingDraft):

@@ -887,9 +887,12 @@ def method_rules(reading: PointEstimate) -> Sequence[MethodRule]:
 def _summary_rules(rules: Sequence[MethodRule], interval: str) -> Sequence[MethodRule]:
     """Return the rules to try first for a difference whose rows are no longer available.
 
-    These are the rules of its kind, and Student's t of a summary of units.
+    These are the rules of its kind, and Student's t of a summary of units. Both intervals limit
+    only the difference of systems that differ nowhere; that of others has a standard error.
     """
-    kind_rules = [row for row in rules if row.method != "of both"]
+    kind_rules = [
+        replace(row, when=has_no_differences) if row.method == "of both" else row for row in rules
+    ]
     return (
         *(() if interval == "analytic" else kind_rules),
         MethodRule("t", _has_unit_summary, tries=True),

@@ -101,6 +101,11 @@ class JudgedRankings(Statistic):
     def __len__(self) -> int:
         return len(self.topics)
 
+    @property
+    def n_grades(self) -> IntArray:
+        """Number of distinct grades of the judged documents of each topic."""
+        return np.diff(self.judged_offsets)
+
     def __add__(self, other: Self) -> Self:
         """Return the topics of both; a topic may occur in one of them only."""
         topics, order = merge_topics(self.topics, other.topics)
