@@ -29,7 +29,12 @@ OTHERS = {
     "Success": [{"cutoff": 2}],
     "Rprec": [{"multiple": 0.5}, {"multiple": 1.7}],
     "nDCG": [{"cutoff": 2}, {"dcg": "exp-log2"}, {"dcg": "log-base"}, {"gains": {1: 3, 2: 3.5}}],
-    "DCG": [{"gains": {-1: 0.5}}, {"min_grade": 2}],
+    "DCG": [
+        {"gains": {-1: 0.5}},
+        {"min_grade": 2},
+        {"gains": {0: -1}},  # which unjudged documents do not have
+        {"dcg": "exp-log2", "gains": {3: 2.5}},  # less than the 3 of grade 2
+    ],
     "RBP": [{"gain": "topic-max"}, {"gain": "scale", "max_grade": 3}, {"cutoff": 2}],
     "ERR": [{"cutoff": 2, "max_grade": 3}],
     "RBP-residual": [{"tail": "with-unjudged"}],

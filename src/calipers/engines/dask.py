@@ -45,7 +45,7 @@ class DaskEngine(RemoteEngine):
         Name of the rows in messages and provenance.
     files : sequence of str
         Files that the rows come from.
-    by : str, optional
+    group_column : str, optional
         Column of which all rows with one value are in one batch.
     """
 

@@ -74,7 +74,7 @@ class StreamEngine(LocalEngine):
     ----------
     stream : Stream
         Stream of batches.
-    by : str, optional
+    group_column : str, optional
         Column of which all rows with one value are in one batch.
     """
 

@@ -229,7 +229,7 @@ class SparkEngine(RemoteEngine):
         Name of the rows in messages and provenance.
     files : sequence of str
         Files that the rows come from.
-    by : str, optional
+    group_column : str, optional
         Column of which all rows with one value are in one batch.
     """
 
@@ -451,7 +451,11 @@ def _column(name: str) -> Column:
     """Return the column of this name, which may contain any characters."""
     from pyspark.sql.functions import col
 
-    return col("`" + name.replace("`", "``") + "`")
+    return col(_quote(name))
+
+
+def _quote(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _read(
@@ -472,7 +476,7 @@ def _read(
         if not set(frame.columns) & set(text):
             return frame
         typed_columns = [
-            f"`{name}` {'string' if name in text else data_type}"
+            f"{_quote(name)} {'string' if name in text else data_type}"
             for name, data_type in frame.dtypes
         ]
         return (

@@ -59,11 +59,11 @@ UNDEFINED: Mapping[str, float | None] = {"nan": None, "zero": 0.0, "one": 1.0, O
 def conventional_value(definition: Any, undefined: str) -> float | None:
     """Return the value by convention of an undefined measure, or None if it stays undefined.
 
-    In retrieval any convention applies. For measures of labels the value has to be an end of the
-    range, and for correlations only 0 applies.
+    In retrieval any convention applies. For measures of labels the range has to be finite; 0
+    applies to all of them, and 1 to those from 0 to 1.
     """
     value, (low, high) = UNDEFINED[undefined], definition.range
-    is_applicable = bool(np.isfinite(high - low)) and (value == 0 or low == 0)
+    is_applicable = bool(np.isfinite(high - low)) and (value == 0 or (low, high) == (0, value))
     is_applicable = is_applicable and definition.reads in ("labels", "sets")
     return value if is_applicable or definition.task == "retrieval" else None
 

@@ -413,7 +413,7 @@ class Measure:
         return dict(self.values)
 
     def __getattr__(self, name: str) -> Any:
-        # Traits of the definition read as the measure's own: measure.range, measure.on, …
+        # Traits of the definition are attributes of the measure too: measure.range, …
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.definition, name)

@@ -48,7 +48,7 @@ class ValueBounds:
     low, high : ndarray, shape (n_topics,)
         Bounds, NaN if no completion has a value.
     kind : str
-        ``"exact"``, or ``"bound"`` if the bounds are valid but may be wider than necessary.
+        ``"sharp"``, or ``"outer"`` if the bounds are valid but may be wider than necessary.
     """
 
     low: FloatArray
@@ -400,7 +400,8 @@ def find_bound_rule(measure: Measure, highest: int) -> BoundRule | None:
     changed = {name: value for name, value in measure.values if value != defaults[name]}
     if not changed.keys() <= rule.takes or rule.unless & set(changed.values()):
         return None
-    return rule if not rule.graded or _has_nondecreasing_gains(measure, highest) else None
+    is_monotone = not rule.graded or gains.has_monotone_gains(measure.parameters, highest)
+    return rule if is_monotone else None
 
 
 def _monotone_bounds(block: TopicBlock, measure: Measure) -> BoundPair:
@@ -719,16 +720,6 @@ def _steps(measure: Measure, grades: IntArray) -> tuple[IntArray, FloatArray]:
     """
     levels = np.unique(grades[grades > 0])
     return levels, np.diff(_gains(measure, levels), prepend=0.0)
-
-
-def _has_nondecreasing_gains(measure: Measure, highest: int) -> bool:
-    """Return whether non-relevant documents have no gain, and gains do not decrease with grades."""
-    listed_grades = [grade for grade, _ in measure.parameters.get("gains") or ()]
-    if any(grade < 0 for grade in listed_grades):
-        return False
-    checked_grades = {0, 1, highest, *(g + d for g in listed_grades for d in (-1, 0, 1))}
-    gain = _gains(measure, np.array(sorted(g for g in checked_grades if 0 <= g <= highest)))
-    return gain[0] == 0 and bool((np.diff(gain) >= 0).all())
 
 
 _SET = frozenset({"rel"})

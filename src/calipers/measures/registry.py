@@ -66,12 +66,9 @@ def definitions(family: str | None = None) -> Iterator[Definition]:
     return (d for family in families for d in registered if d.family == family)
 
 
-def edition() -> tuple[int, ...]:
-    """Return an identifier of the content of the registry.
-
-    It changes when a definition is added, removed or replaced, which invalidates caches.
-    """
-    return tuple(map(id, REGISTRY.values()))
+def edition() -> tuple[Definition, ...]:
+    """Return the content of the registry, as a key of caches that depend on it."""
+    return tuple(REGISTRY.values())
 
 
 def get_definition(family: str, name: str) -> Definition:

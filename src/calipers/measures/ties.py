@@ -75,7 +75,7 @@ def aggregate_over_ties(
         expected = formula if measure.ties == "linear" else measure.ties
         if callable(expected):
             return np.asarray(expected(r.averages(), **parameters), np.float64)
-    elif measure.monotone and _has_monotone_gains(parameters):
+    elif measure.monotone and _has_monotone_gains(r, parameters):
         sorted_rankings = r.reorder_ties(best_first=ties == "best")
         return np.asarray(formula(sorted_rankings, **parameters), np.float64)
     return _aggregate_over_orders(measure, r, parameters, ties)
@@ -88,19 +88,20 @@ def too_many_orders_mask(
     has_formula = (
         measure.ties is not None
         if ties == "average"
-        else measure.monotone and _has_monotone_gains(parameters)
+        else measure.monotone and _has_monotone_gains(r, parameters)
     )
     if has_formula:
         return np.zeros(len(r), bool)
     return np.array([_count_orders(blocks) > MAX_ORDERS for blocks in _tied_blocks(r)])
 
 
-def _has_monotone_gains(parameters: Mapping[str, Any]) -> bool:
+def _has_monotone_gains(r: JudgedRankings, parameters: Mapping[str, Any]) -> bool:
     """Return whether gains never decrease with the grade, so that the best order is by grade."""
-    gain_by_grade = dict(parameters.get("gains") or ())
-    # Up to the grade above the highest with a gain of its own, from which on gains are the grades.
-    gains = [gain_by_grade.get(grade, grade) for grade in range(max(gain_by_grade, default=0) + 2)]
-    return min(gain_by_grade, default=0) >= 0 and gains == sorted(gains)
+    if not parameters.get("gains"):
+        return True
+    from calipers.measures.retrieval.gains import has_monotone_gains
+
+    return has_monotone_gains(parameters, int(r.judged_grade.max(initial=0)))
 
 
 def _aggregate_over_orders(

@@ -199,7 +199,10 @@ class Statistic:
                 for name in stored.files
                 if name != "_plain"
             }
-        values = {k: tuple(v) if isinstance(v, list) else v for k, v in plain.items()}
+        values = {
+            cls.former_fields.get(name, name): tuple(value) if isinstance(value, list) else value
+            for name, value in plain.items()
+        }
         return cls(**values, **arrays)
 
 

@@ -301,7 +301,7 @@ class ConfusionMatrix(Statistic):
         ConfusionMatrix
             The matrix itself.
         """
-        self.__dict__["_whole"] = True
+        self.__dict__["_has_whole_counts"] = True
         return self
 
     @cached_property

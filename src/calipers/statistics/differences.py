@@ -29,7 +29,7 @@ class MajorityValue(Statistic):
     the majority value if more than half of its rows have it. The ``margin`` by which these rows
     outnumber the others is reduced by rows with other values (Boyer and Moore 1991): if nothing
     remains of it, there is no majority. If the remaining value was not counted in every batch, the
-    count is not ``is_certain``; it is if the value is given as ``known`` in a second pass.
+    count is not ``is_certain``; it is if the value is given as ``known_value`` in a second pass.
 
     Parameters
     ----------

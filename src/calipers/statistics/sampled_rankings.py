@@ -139,8 +139,8 @@ class SampledRankings(GroupedRankings):
         Returns
         -------
         ndarray of bool, shape (T,)
-            Whether the inverse inclusion probabilities of a stratum of the topic do not add up to
-            its size.
+            Whether the inclusion probability of a document is not the sampled proportion of its
+            stratum.
         """
         estimated_sizes = self.stands_for * self.n_sampled[self.group_of_judgment]
         mismatch_mask = ~np.isclose(

@@ -278,6 +278,24 @@ def grade_gain(
     return gain if min_grade is None else np.where(grade >= min_grade, gain, 0.0)
 
 
+def has_monotone_gains(parameters: Mapping[str, Any], highest: int) -> bool:
+    """Return whether gains do not decrease with grades, and documents of grade 0 have none.
+
+    Unjudged documents have no gain. ``highest`` is the highest grade.
+    """
+    listed_grades = [grade for grade, _ in parameters.get("gains") or ()]
+    if any(grade < 0 for grade in listed_grades):
+        return False
+    checked_grades = {0, 1, highest, *(g + d for g in listed_grades for d in (-1, 0, 1))}
+    gain = grade_gain(
+        np.array(sorted(grade for grade in checked_grades if 0 <= grade <= highest)),
+        parameters.get("gains"),
+        parameters.get("dcg", "log2"),
+        parameters.get("min_grade"),
+    )
+    return gain[0] == 0 and bool((np.diff(gain) >= 0).all())
+
+
 def add_gains(
     r: JudgedRankings, gains: Gains, dcg: str = "log2", min_grade: int | None = None
 ) -> tuple[JudgedRankings, FloatArray]:

@@ -145,7 +145,7 @@ def mean_true_negatives(r: JudgedRankings, collection_size: int, rel: int = 1) -
 def set_generality(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
     """Generality: the proportion of the documents of the collection that are relevant to the topic.
 
-    It is R over ``collection``, the number of documents. Some lectures call it total recall. It
+    It is R over ``collection_size``, the number of documents. Some lectures call it total recall. It
     ranges from 0 to 1 and is undefined if the collection is smaller than the retrieved and relevant
     documents.
     """
