@@ -247,7 +247,7 @@ def page(result: Mapping[str, Any], before: Mapping[str, Any]) -> str:
     )
     return "\n".join(
         [
-            "# Which interval to trust",
+            "# Coverage",
             "",
             "<!-- Made by `python benchmarks/coverage.py --page`; edit that. -->",
             "",

@@ -15,7 +15,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 Kept = Mapping[str, Any]
 Measured = Mapping[str, Any]
 
-HEAD = """# How cost grows
+HEAD = """# Scaling
 
 <!-- Made by `python benchmarks/growth.py --page`; edit that. -->
 

@@ -153,7 +153,7 @@ def page(kept: Mapping[str, Any]) -> str:
     made += ["Megabytes, without compiled Python files.", "", "## Repeating the benchmarks", ""]
     made += [
         "`python benchmarks/suite.py` repeats all measurements, on any machine with Linux: see",
-        "`benchmarks/README.md`. [How cost grows](growth.md) has the run time and memory of",
+        "`benchmarks/README.md`. [Scaling](growth.md) has the run time and memory of",
         "Calipers, from ten thousand to a hundred million rows.",
     ]
     return "\n".join(made) + "\n"
@@ -213,7 +213,7 @@ def quoted(kept: Mapping[str, Any]) -> str:
         "less;"
     )
     more += (
-        "\n[How cost grows](docs/growth.md) has run time and memory, from ten thousand to a hundred "
+        "\n[Scaling](docs/growth.md) has run time and memory, from ten thousand to a hundred "
         "million rows."
     )
     return "\n".join([*made, "", told + crowded(kept), more])

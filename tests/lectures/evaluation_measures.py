@@ -191,7 +191,7 @@ def gains() -> Values:
     },
     note="Two clusters on a line, of points at 0 and 2, and at 6 and 10. The slides divide the distances "
     "within a cluster by |C|, the point itself among them; that makes 0.77. Calipers, as Rousseeuw and "
-    "scikit-learn, divides by the number of the *other* points: see [Clusters](clustering.md#by-their-points).",
+    "scikit-learn, divides by the number of the *other* points: see [Clustering](clustering.md#by-their-points).",
     column="by the formula",
 )
 def indices_of_clusters() -> Values:

@@ -1,4 +1,4 @@
-"""What the page "From the lectures" is made of: worked examples, each a function that is run.
+"""What the page "Examples from lectures" is made of: worked examples, each a function that is run.
 
 The body of the function is the code that the page shows; what it returns is compared with what the
 document prints, digit for digit. Where the document is mistaken, the example says so, and the test

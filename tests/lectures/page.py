@@ -20,7 +20,7 @@ DOCUMENTS = [
 ]
 PAGE = Path(__file__).parents[2] / "docs" / "lectures.md"
 
-INTRODUCTION = """# From the lectures
+INTRODUCTION = """# Examples from lectures
 
 This page has every worked example of five documents that teach evaluation: a call that reproduces it,
 the printed values, and those of Calipers. Mistakes in a document are stated, with the reason. For

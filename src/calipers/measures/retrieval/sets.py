@@ -145,9 +145,9 @@ def mean_true_negatives(r: JudgedRankings, collection_size: int, rel: int = 1) -
 def set_generality(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
     """Generality: the proportion of the documents of the collection that are relevant to the topic.
 
-    It is R over ``collection_size``, the number of documents. Some lectures call it total recall. It
-    ranges from 0 to 1 and is undefined if the collection is smaller than the retrieved and relevant
-    documents.
+    It is R over ``collection_size``, the number of documents. Some lectures call it total recall.
+    It ranges from 0 to 1 and is undefined if the collection is smaller than the retrieved and
+    relevant documents.
     """
     return r.relevant(rel) / collection_size
 
