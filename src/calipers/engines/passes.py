@@ -63,7 +63,7 @@ from calipers.estimation.scores import table_acceleration
 from calipers.estimation.statistic_estimates import apply_measure, estimate_from_statistic
 from calipers.inference import intervals
 from calipers.inference.clusters import ClusterIndex
-from calipers.inference.multinomial_cells import MAX_DRAWN_ROWS, MultinomialCells
+from calipers.inference.multinomial_cells import MultinomialCells
 from calipers.inference.point_estimate import UnitSummary
 from calipers.inference.variance_estimators import Influence
 from calipers.statistics import (
@@ -229,7 +229,7 @@ class TwoPassEvaluation:
         estimate = self._statistic_estimate(delegate, applied_measure, statistic, summary)
         if estimate is None:
             return None
-        if isinstance(statistic, ConfusionMatrix):  # of many rows with different weights
+        if isinstance(statistic, ConfusionMatrix):  # of rows with different weights
             has_replicates = bool(estimate.resampling_name) and not first_pass_result.clustered
             standalone_replicates, resampling_name = (
                 (estimate.replicates, estimate.resampling_name) if has_replicates else (None, "")
@@ -787,9 +787,7 @@ class TwoPassEvaluation:
             self.first_result.weight.has_unequal_weights,
             self._pair(pair, measure)[1],
         )
-        if joint_confusion is None or (
-            has_unequal_weights and self.first_result.rows <= MAX_DRAWN_ROWS
-        ):
+        if joint_confusion is None:
             return None
 
         def make_counts() -> PairedCounts | None:

@@ -69,9 +69,9 @@ class RatingSample:
         total_weight = max(
             float(all_ratings.weight[counted_items(measure, all_ratings)].sum()), 1e-300
         )
-        column[counted_mask] = (
-            np.sqrt(ratings.weight_squares[counted_mask]) * influence_values / total_weight
-        )
+        # Of a group of items, the root of the sum of squares; of one cluster they are added.
+        item_weights = np.sqrt(ratings.weight_squares) if self.clusters is None else ratings.weight
+        column[counted_mask] = item_weights[counted_mask] * influence_values / total_weight
         denominator = None if self.clusters is None else weight_of_items(measure, ratings)
         return Influence(
             column, VarianceEstimator(self.weight, self.clusters, denominator=denominator), "delta"
@@ -353,7 +353,7 @@ class _RaterJointDistribution(JointDistribution):
         size, clusters = effective_size(weight.sum(), squares.sum()), self.sample.clusters
         difference_fields: dict[str, Any] = {
             "influence": _correct_influence(influence, size, clusters),
-            "unit_groups": groups,
+            "unit_groups": groups if clusters is None else None,
             "signs": self._signs(second_sample),
             "sizes": lambda: (size,),
         }
