@@ -41,9 +41,6 @@ ELSEWHERE = {
 #: What memory has and a stream has not, by task, design and field.
 LACKING = {
     ("clusters", "*", "curves"): "silhouettes and points are drawn one by one",
-    ("raters", "*cluster*", "label_tables"): (
-        "items that were rated alike are one entry, whatever clusters they are of"
-    ),
 }
 
 BANDS = "rows that weigh differently, and whole clusters, are drawn anew, which a stream does not"
@@ -51,8 +48,6 @@ BANDS = "rows that weigh differently, and whole clusters, are drawn anew, which 
 LIMITS = {
     ("*", "weighted*", "curves", "*"): BANDS,
     ("*", "clustered", "curves", "*"): BANDS,
-    ("several classes", "weighted", "label_tables", "*.F1."): BANDS,
-    ("raters", "weighted", "label_tables", "*.kappa."): BANDS,
 }
 #: Numbers of tables that a stream has not.
 COLUMNS = {

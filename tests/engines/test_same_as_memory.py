@@ -113,8 +113,6 @@ NUMBERS: dict[tuple[str, str], str] = {
     ("bootstrap [B]", "Poisson bootstrap [B]"): CELLS,
     ("bootstrap [B]", "none"): DRAWS,
     ("bootstrap [B]", "Wilson [W], of positives"): DRAWS,
-    ("bootstrap [B]", "Jeffreys, Dirichlet posterior, effective rows"): DRAWS,
-    ("bootstrap [B]", "Dirichlet posterior, effective rows"): DRAWS,
     ("basic bootstrap [B], *", f"{POISSON}, *"): CELLS,
     ("cluster bootstrap [B], *", "none"): CLUSTERS,
     ("cluster bootstrap [B], *", "delta"): CLUSTERS,
@@ -292,8 +290,6 @@ def test_a_stream_says_what_memory_says(rows: pa.Table) -> None:
 
 #: Findings that a stream does not have, and why.
 WITHOUT = {
-    ("raters", "clustered"): "items that are rated alike are one entry, of many clusters",
-    ("raters", "weighted clusters"): "items that are rated alike are one entry, of many clusters",
     ("clusters", "plain"): "points are dealt anew in another order, and distances take all points",
     (
         "clusters",

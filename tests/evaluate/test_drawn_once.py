@@ -71,8 +71,8 @@ def test_where_rows_are_drawn_the_rest_of_all_slices_is_one_draw(
     if slices == 2:
         cut = 1 - cut  # the first slice is small, and its rest is what is asked for
     evaluated(WRONG[0], slices={"s": cut}, **given)
-    # Of clusters, influence says what the slices differ by.
-    others = {} if "cluster" in given else {"ComplementReplicates": 1}
+    # Of clusters, influence says what the slices differ by; with weights, cells are drawn.
+    others = {} if given else {"ComplementReplicates": 1}
     # Of each part its own, and of enough rows a class none, as what is likely says more.
     assert draws["MultinomialCells"] <= 2 * slices + 1
     assert draws["ComplementReplicates"] == others.get("ComplementReplicates", 0)
@@ -83,7 +83,8 @@ def test_where_rows_are_drawn_the_rest_of_all_slices_is_one_draw(
 )
 def test_a_pair_of_systems_is_not_drawn_again(draws: Counter[str], given: Any) -> None:
     evaluated({"a": WRONG[0], "b": WRONG[1], "c": RIGHT[0]}, **given)
-    by_cells = 0 if "cluster" in given else 2  # c alone is drawn by its cells, with a and b by row
+    # c alone is drawn by its cells, with a and b by row; with weights, each pair by its cells.
+    by_cells = 0 if "cluster" in given else 3 if given else 2
     assert draws["MultinomialCells"] <= 3 + by_cells
 
 
@@ -140,9 +141,8 @@ def test_with_clusters_it_is_what_each_rest_draws_by_itself(weight: Any) -> None
             np.testing.assert_allclose(drawn, alone, rtol=1e-11 if weight is not None else 0)
 
 
-@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["rows", "weighted"])
-def test_independent_rows_vary_as_they_do_drawn_by_themselves(weight: Any) -> None:
-    cut = parts(system(weight).with_settings(Settings(n_resamples=800)))
+def test_independent_rows_vary_as_they_do_drawn_by_themselves() -> None:
+    cut = parts(system().with_settings(Settings(n_resamples=800)))
     rest = cut.complement(1)
     assert rest is not None
     for measure in cut.measures:
@@ -166,7 +166,7 @@ def test_a_measure_that_grows_with_the_rows_is_drawn_by_itself() -> None:
 def test_a_pair_is_the_difference_of_its_cells(weight: Any, clusters: Any) -> None:
     a, b = (system(weight, clusters, predicted) for predicted in WRONG)
     pair = a.counts.pair_with(b.counts)
-    assert pair._has_shared_draws
+    assert pair._has_shared_draws is (weight is None or clusters is not None)
     assert len(pair._cached_replicates) == len(MEASURES)
     again = pair._differences(pair.cells.draw_replicates(SETTINGS), list(pair._cached_replicates))
     for measure, drawn in pair._cached_replicates.items():

@@ -322,4 +322,6 @@ def test_states_of_version_1_are_read(name: str, tmp_path: Path) -> None:
     found = {f"{e.system}|{e.measure}": (e.value, e.low, e.high) for e in cal.merge_states([path])}
     assert found.keys() == numbers.keys()
     for key, expected in numbers.items():
-        assert found[key] == pytest.approx(expected, rel=1e-12, nan_ok=True), key
+        # (With weights, limits of these come from replicates of the cells since then.)
+        n = 1 if name == "labels-weighted" and key.endswith(("MCC", "kappa")) else 3
+        assert found[key][:n] == pytest.approx(expected[:n], rel=1e-12, nan_ok=True), key

@@ -60,7 +60,7 @@ BEGINS = {
     "hall": ("t, skewness-corrected",),
     "bayesian-bootstrap": ("Bayesian bootstrap",),
     "delta": ("delta", "normal", "log-delta"),
-    "percentile": ("bootstrap", "cluster bootstrap"),
+    "percentile": ("bootstrap", "Poisson bootstrap", "cluster bootstrap"),
     "bca": ("BCa",),
     "studentized": ("bootstrap-t",),
     "stratified": ("stratified bootstrap",),

@@ -20,6 +20,7 @@ from calipers.statistics import (
     FloatArray,
     IntArray,
     MajorityValue,
+    Moments,
     Signs,
     Statistic,
     StatisticVector,
@@ -45,7 +46,7 @@ class Pair:
     ``is_row_based`` states whether the test uses the differences of rows, and ``is_unit_based``
     whether these are differences of values of the rows; ``known_values`` are the most frequent
     differences, if they are counted in another pass. For ``has_clusters`` rows, only wins, ties and
-    losses are counted.
+    losses are counted, and the mean and the variance of the differences of rows are computed.
     """
 
     systems: tuple[str, str]
@@ -141,9 +142,11 @@ class PairDifferences(Mergeable):
             )
             values = [_values(systems[name], pair.measure) for name in pair.systems]
             if pair.has_clusters:
-                signs = _signs(pair, systems, statistics)
-                if signs is not None:
-                    unit_differences[index] = UnitDifferences.from_signs(signs)
+                clustered = _clustered_differences(
+                    pair, systems, statistics, (first_influence, second_influence), total
+                )
+                if clustered is not None:
+                    unit_differences[index] = clustered
                 continue
             if values[0] is not None and values[1] is not None:
                 if pair.is_unit_based:
@@ -240,6 +243,19 @@ def _items(system: SystemOutput, measure: Measure) -> npt.NDArray[np.bool_] | No
     )
 
 
+def _value_differences(
+    pair: Pair, systems: Mapping[str, SystemOutput], statistics: Mapping[Request, Statistic]
+) -> FloatArray | None:
+    """Return the differences of the values of rows, or None if rows have no values."""
+    first_values, second_values = (
+        _row_values(pair, systems[request[0]], statistics[request]) for request in pair.requests
+    )
+    if first_values is None or second_values is None:
+        return None
+    with np.errstate(invalid="ignore"):  # two infinite losses have no difference
+        return np.asarray(first_values - second_values)
+
+
 def _signs(
     pair: Pair, systems: Mapping[str, SystemOutput], statistics: Mapping[Request, Statistic]
 ) -> Signs | None:
@@ -250,14 +266,37 @@ def _signs(
     first, second = (_rating_sample(systems[name], pair.measure) for name in pair.systems)
     if first is not None and second is not None:
         return first.signs(second)
-    first_values, second_values = (
-        _row_values(pair, systems[request[0]], statistics[request]) for request in pair.requests
-    )
-    return (
-        None
-        if first_values is None or second_values is None
-        else count_signs(first_values - second_values)
-    )
+    differences = _value_differences(pair, systems, statistics)
+    return None if differences is None else count_signs(differences)
+
+
+def _clustered_differences(
+    pair: Pair,
+    systems: Mapping[str, SystemOutput],
+    statistics: Mapping[Request, Statistic],
+    influences: tuple[Influence | None, Influence | None],
+    total: float,
+) -> UnitDifferences | None:
+    """Return the signs and the moments of the differences of clustered rows, or None.
+
+    The differences of raters are those of the influence values of the items that count for either
+    set, as for independent items.
+    """
+    signs = _signs(pair, systems, statistics)
+    if signs is None:
+        return None
+    masks = [_items(systems[name], pair.measure) for name in pair.systems]
+    if masks[0] is None or masks[1] is None:
+        differences = _value_differences(pair, systems, statistics)
+    else:
+        first, second = influences
+        either_mask = masks[0] | masks[1]
+        if first is None or second is None:
+            differences = np.zeros(int(either_mask.sum()))
+        else:
+            differences = (first - second).unit_values(total)[either_mask]
+    assert differences is not None  # as there are signs
+    return UnitDifferences.from_signs(signs, Moments.from_rows(differences))
 
 
 def _subtract_values(first: RowValues, second: RowValues) -> UnitDifferences:

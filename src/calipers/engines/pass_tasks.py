@@ -55,8 +55,11 @@ class FirstPassResult(Mergeable):
     inspected_rows: Any = 0
 
     def __add__(self, other: FirstPassResult) -> FirstPassResult:
+        """Return the result for the rows of both, with the statistics that both have."""
         statistics = {
-            k: statistic + other.statistics[k] for k, statistic in self.statistics.items()
+            k: statistic + other.statistics[k]
+            for k, statistic in self.statistics.items()
+            if k in other.statistics
         }
         return FirstPassResult(
             statistics,

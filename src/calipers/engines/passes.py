@@ -54,13 +54,16 @@ from calipers.estimation.multilabel import (
     reweighted_influence,
 )
 from calipers.estimation.poisson_bootstrap import add_replicates
-from calipers.estimation.rater_agreement import complete_streamed_difference
+from calipers.estimation.rater_agreement import (
+    complete_clustered_difference,
+    complete_streamed_difference,
+)
 from calipers.estimation.regression import estimate_from_buffer
 from calipers.estimation.scores import table_acceleration
 from calipers.estimation.statistic_estimates import apply_measure, estimate_from_statistic
 from calipers.inference import intervals
 from calipers.inference.clusters import ClusterIndex
-from calipers.inference.multinomial_cells import MAX_DRAWN_ROWS, MultinomialCells
+from calipers.inference.multinomial_cells import MultinomialCells
 from calipers.inference.point_estimate import UnitSummary
 from calipers.inference.variance_estimators import Influence
 from calipers.statistics import (
@@ -226,7 +229,7 @@ class TwoPassEvaluation:
         estimate = self._statistic_estimate(delegate, applied_measure, statistic, summary)
         if estimate is None:
             return None
-        if isinstance(statistic, ConfusionMatrix):  # of many rows with different weights
+        if isinstance(statistic, ConfusionMatrix):  # of rows with different weights
             has_replicates = bool(estimate.resampling_name) and not first_pass_result.clustered
             standalone_replicates, resampling_name = (
                 (estimate.replicates, estimate.resampling_name) if has_replicates else (None, "")
@@ -383,7 +386,7 @@ class TwoPassEvaluation:
         if not self.engine.is_rereadable:
             return first - second
         if self.first_result.clustered:
-            return replace(first - second, signs=lambda: self._signs(pair, measure))
+            return self._clustered_difference(pair, measure, first - second)
         joint_counts = self._joint_counts(pair, measure, settings or self.like[pair[0]].settings)
         applied_measure = self.like[pair[0]].delegate(measure)[1]
         difference = (
@@ -412,6 +415,27 @@ class TwoPassEvaluation:
                 )
             )
         return replace(difference, unit_spread=spread)
+
+    def _clustered_difference(
+        self, pair: tuple[str, str], measure: Measure, difference: PointEstimate
+    ) -> PointEstimate:
+        """Add what the differences of single rows show to the difference on clustered rows."""
+
+        def moments() -> Moments | None:
+            unit_differences = self.differing(pair, measure)
+            return None if unit_differences is None else unit_differences.moments
+
+        difference = replace(difference, signs=lambda: self._signs(pair, measure))
+        if isinstance(self.statistics[pair[0], measure], Ratings):
+            unit_differences = self.differing(pair, measure)
+            if unit_differences is None:
+                return difference
+            return complete_clustered_difference(
+                difference, unit_differences, self.first_result.rows
+            )
+        if isinstance(difference.units, UnitSummary):
+            return replace(difference, units=replace(difference.units, moments=moments))
+        return difference
 
     def _signs(self, pair: tuple[str, str], measure: Measure) -> Signs | None:
         """Return the numbers of rows on which the first system is higher, equal and lower."""
@@ -763,9 +787,7 @@ class TwoPassEvaluation:
             self.first_result.weight.has_unequal_weights,
             self._pair(pair, measure)[1],
         )
-        if joint_confusion is None or (
-            has_unequal_weights and self.first_result.rows <= MAX_DRAWN_ROWS
-        ):
+        if joint_confusion is None:
             return None
 
         def make_counts() -> PairedCounts | None:

@@ -21,7 +21,6 @@ from calipers.inference.influence import MOST_GROUPS, STEP
 from calipers.inference.intervals import Interval
 from calipers.inference.multinomial_cells import (
     DRAWN_BY_SUMS,
-    MAX_DRAWN_ROWS,
     ROUNDING,
     MultinomialCells,
     posterior_interval,
@@ -50,6 +49,9 @@ if TYPE_CHECKING:
 
 _NEARLY_WHOLE = 0.2  # which numbers of rows are, with what rounding leaves
 _FEW_CELLS = 25  # replicates of more have no standard errors of their own
+#: With more rows of unequal weight than this, the differences of rows are grouped by cell, which
+#: changes limits of the Bayesian bootstrap by some ten-thousandths of their distance.
+MAX_UNGROUPED_ROWS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,14 +102,13 @@ class ClassCounts:
     ) -> ClassCounts:
         """Create the counts of independent rows from their confusion matrix alone.
 
-        ``cells.by_row`` must be false for them. The rows have weight 1 each, unless they are many.
+        ``cells.by_row`` must be false for them. The rows have weight 1 each, unless the sums of
+        their squared weights say otherwise.
         """
         truth, predicted, counts = matrix.occupied_cells()
         cell_index, no_rows = truth * matrix.classes + predicted, np.zeros(0, np.int64)
         shape, squares = (matrix.classes, matrix.classes), matrix.squared.occupied_cells()[2]
-        has_unequal_weights = matrix.rows > MAX_DRAWN_ROWS and not np.allclose(
-            squares, counts, rtol=ROUNDING
-        )
+        has_unequal_weights = not np.allclose(squares, counts, rtol=ROUNDING)
         cells = MultinomialCells(
             shape, cell_index, counts, squares, no_rows, has_unequal_weights=has_unequal_weights
         )
@@ -153,6 +154,7 @@ class ClassCounts:
             is_conventional=bool(undefined) and bool(np.isfinite(value)),
             higher_is_better=definition.higher_is_better,
             weight=cells.weight,
+            has_unequal_weights=cells.has_unequal_weights and not cells.has_equal_weights,
             clusters=self.clusters,
             sizes=lambda: (
                 () if proportion_matrix is None else (effective_trials(measure, proportion_matrix),)
@@ -454,6 +456,11 @@ class PairedCounts:
             row_cells = row_cells[weighted_mask]
         return np.bincount(row_cells, minlength=len(self.cells.cell_index)).astype(np.float64)
 
+    @property
+    def _is_grouped(self) -> bool:
+        """Whether the differences of rows of unequal weight are grouped by cell."""
+        return self.cells.needs_weight_sums and self._rows.sum() > MAX_UNGROUPED_ROWS
+
     def unit_groups(self, measure: Any) -> UnitGroups:
         """Return the influence of rows of weight 1 in each cell, times the total weight."""
         occupied_mask, cells = self._rows > 0, self.cells
@@ -486,7 +493,7 @@ class PairedCounts:
             methods={"Jeffreys, Dirichlet posterior": likely} if is_defined else {},
             replicates=lambda: self.replicate_differences(measure),
             resampling_name=DRAWN_BY_SUMS if cells.needs_weight_sums else "",
-            unit_groups=(lambda: self.unit_groups(measure)) if cells.needs_weight_sums else None,
+            unit_groups=(lambda: self.unit_groups(measure)) if self._is_grouped else None,
             posterior_draws=lambda: self.likely(measure),
             stratified_replicates=(lambda: self.stratified_differences(measure))
             if cells.is_unweighted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -68,9 +69,9 @@ class RatingSample:
         total_weight = max(
             float(all_ratings.weight[counted_items(measure, all_ratings)].sum()), 1e-300
         )
-        column[counted_mask] = (
-            np.sqrt(ratings.weight_squares[counted_mask]) * influence_values / total_weight
-        )
+        # Of a group of items, the root of the sum of squares; of one cluster they are added.
+        item_weights = np.sqrt(ratings.weight_squares) if self.clusters is None else ratings.weight
+        column[counted_mask] = item_weights[counted_mask] * influence_values / total_weight
         denominator = None if self.clusters is None else weight_of_items(measure, ratings)
         return Influence(
             column, VarianceEstimator(self.weight, self.clusters, denominator=denominator), "delta"
@@ -192,6 +193,23 @@ def _count_changed_items(values: FloatArray) -> int:
     return UnitDifferences.from_rows(values).differing
 
 
+def _correct_influence(
+    influence: Callable[[], Influence | None] | None, size: float, clusters: ClusterIndex | None
+) -> Callable[[], Influence | None] | None:
+    """Return the influence of items on a difference times √(n/(n − 1)), as of a paired mean.
+
+    ``size`` is the effective number n of items; clusters have a correction of their own.
+    """
+    if influence is None or clusters is not None or not size > 1:
+        return influence
+
+    def corrected() -> Influence | None:
+        uncorrected = influence()
+        return None if uncorrected is None else math.sqrt(size / (size - 1)) * uncorrected
+
+    return corrected
+
+
 def complete_streamed_difference(
     difference: PointEstimate, unit_differences: UnitDifferences, total: float
 ) -> PointEstimate:
@@ -205,23 +223,42 @@ def complete_streamed_difference(
     size = effective_size(weight, float(unit_differences.spread.squares.sum()))
     if difference.influence is None or not size > 1:
         return difference
-    influence = difference.influence
-
-    def corrected_influence() -> Influence | None:
-        uncorrected = influence()
-        return None if uncorrected is None else np.sqrt(size / (size - 1)) * uncorrected
-
+    influence = _correct_influence(difference.influence, size, difference.clusters)
+    assert influence is not None
     spread = unit_differences.spread.transform(0.0, weight / total)
     return replace(
         difference,
         n=unit_differences.spread.rows,
         sizes=lambda: (size,),
-        influence=corrected_influence,
+        influence=influence,
         units=UnitSummary(
-            difference.value, size, corrected_influence, has_weights=difference.has_unequal_weights
+            difference.value, size, influence, has_weights=difference.has_unequal_weights
         ),
         unit_spread=lambda: replace(unit_differences, spread=spread),
     )
+
+
+def complete_clustered_difference(
+    difference: PointEstimate, unit_differences: UnitDifferences, rows: int
+) -> PointEstimate:
+    """Add the items that count for either set of raters to their difference on streamed clusters.
+
+    ``unit_differences`` has the moments of the influence of these items on the difference, times
+    the number of all items, which are ``rows``.
+    """
+    moments, influence = unit_differences.moments, difference.influence
+    assert moments is not None
+    if influence is None:
+        return replace(difference, n=moments.rows)
+    scaled = replace(moments, m2=moments.m2 * (moments.rows / max(rows, 1)) ** 2)
+    units = UnitSummary(
+        difference.value,
+        float(moments.rows),
+        influence,
+        has_weights=difference.has_unequal_weights,
+        moments=lambda: scaled,
+    )
+    return replace(difference, n=moments.rows, units=units)
 
 
 def _measure_range(measure: Any, ratings: Ratings) -> tuple[float, float]:
@@ -278,14 +315,13 @@ class _RaterJointDistribution(JointDistribution):
             )
             # To first order an item that is rated alike moves it too, as most do.
             n_changed = partial(_count_changed_items, values)
+        size = effective_size_of(weights)
         difference_fields: dict[str, Any] = {
             "units": units,
-            "influence": influence,
+            "influence": _correct_influence(influence, size, clusters),
             "n_changed": n_changed,
-        }
-        difference_fields |= {
             "signs": self._signs(second.joint_distribution.sample),
-            "sizes": lambda: (effective_size_of(weights),),
+            "sizes": lambda: (size,),
         }
         return first.difference(
             second, n=n, weight=None if weight is None else weights, **difference_fields
@@ -314,9 +350,11 @@ class _RaterJointDistribution(JointDistribution):
             column = influence().column[either_mask] / np.sqrt(squares)
             return UnitGroups(column * weight.sum(), item_counts, weight, squares)
 
-        difference_fields: dict[str, Any] = {"influence": influence, "unit_groups": groups}
-        difference_fields |= {
+        size, clusters = effective_size(weight.sum(), squares.sum()), self.sample.clusters
+        difference_fields: dict[str, Any] = {
+            "influence": _correct_influence(influence, size, clusters),
+            "unit_groups": groups if clusters is None else None,
             "signs": self._signs(second_sample),
-            "sizes": lambda: (effective_size(weight.sum(), squares.sum()),),
+            "sizes": lambda: (size,),
         }
         return first.difference(second, n=round(float(item_counts.sum())), **difference_fields)

@@ -10,7 +10,7 @@ import numpy as np
 from calipers.caching import cached_property
 from calipers.estimation.proportions import proportion_intervals
 from calipers.estimation.undefined import undefined_reasons
-from calipers.inference.multinomial_cells import MultinomialCells
+from calipers.inference.multinomial_cells import DRAWN_BY_SUMS, MultinomialCells
 from calipers.inference.point_estimate import JointDistribution, PointEstimate, lazy_difference
 from calipers.inference.variance_estimators import Influence, StandardError, VarianceEstimator
 from calipers.statistics import ClassRanks, FloatArray, rank_cells
@@ -96,6 +96,7 @@ class RankedClasses:
             influence=lambda: self.influence(measure),
             error=lambda: self._error((credit - estimate.value) / float(ranks.total)),
             replicates=replicates,
+            resampling_name=DRAWN_BY_SUMS if self.cells.needs_weight_sums else "",
             methods=estimate.methods if self.clusters is None else {},
         )
 
@@ -171,5 +172,6 @@ class _CreditDistribution(JointDistribution):
             influence=lazy_difference(first.influence, second.influence),
             error=error,
             replicates=replicates,
+            resampling_name=DRAWN_BY_SUMS if cells.needs_weight_sums else "",
             jackknife=lambda: None,
         )

@@ -33,6 +33,7 @@ from calipers.evaluation.stream_columns import (
     takes_all_rows,
 )
 from calipers.evaluation.stream_slices import PerSubset
+from calipers.inference.clusters import ClusterIndex
 from calipers.inference.point_estimate import PointEstimate
 from calipers.measures import Measure, parse
 from calipers.measures.parameters import PARAMETERS
@@ -41,6 +42,7 @@ from calipers.report.numbers import format_count
 from calipers.results import Evaluation, LabelTable
 from calipers.results.estimate import ALL_RATERS
 from calipers.statistics import ConfusionMatrix, RatingRows, Ratings
+from calipers.statistics.ratings import MAX_DISTINCT_ITEMS
 from calipers.systems.raters import Raters
 
 if TYPE_CHECKING:
@@ -400,28 +402,28 @@ class AgreementProblem(Problem):
 
     @staticmethod
     def summary(systems: Mapping[str, Any]) -> RatingRows:
-        """Summarise the ratings: items with identical ratings are combined."""
+        """Summarise the ratings: items of a cluster with identical ratings are combined."""
         first = next(iter(systems.values()))
         columns: dict[str, Any] = {}
         for system in systems.values():
             columns |= dict(zip(system.raters, system.codes.T, strict=True))
         codes = np.column_stack(list(columns.values()))
-        return RatingRows.from_rows(codes, len(first.categories), first.weight)
+        cluster = None if first.clusters is None else first.clusters.code.astype(np.int64)
+        return RatingRows.from_rows(codes, len(first.categories), first.weight, cluster)
 
     def available_ratings(self, sample: Any) -> Mapping[str, Raters]:
         """Return the sets of raters with the ratings that are available.
 
         These are the ratings of all items in memory; or those of a stream, if items have few
-        distinct combinations of ratings and do not come in clusters.
+        distinct combinations of ratings (and of clusters, which have intervals only if the rows can
+        be read again).
         """
         rows: Mapping[str, Raters] | None = sample.in_memory_systems
         if rows is not None:
             first = next(iter(rows.values()))
-            # (With unequal weights, the resampling of κ needs the rows.)
-            is_weighted_or_clustered = first.weight is not None or first.clusters is not None
             keeps_rows = (
                 first.n_rows <= MAX_UNGROUPED_ITEMS
-                or is_weighted_or_clustered
+                or first.clusters is not None
                 or first.order is not None
             )
             summary = None if keeps_rows else self.summary(rows)
@@ -430,10 +432,15 @@ class AgreementProblem(Problem):
         else:
             passes = sample.passes
             summary = passes.first_result.auxiliary
-            if summary.has_too_many_rows or passes.first_result.clustered:
+            is_without_errors = passes.first_result.clustered and not sample.is_rereadable
+            if summary.has_too_many_rows or is_without_errors:
                 return {}
             summary = summary.with_unit_weights(passes.unit)
-        raters_by_set = self._sets(summary.codes, sample.settings, summary.weight)
+        clusters = None
+        if summary.cluster is not None:
+            size = int(summary.cluster.max(initial=-1)) + 1
+            clusters = ClusterIndex(summary.cluster.astype(np.uint32), size, summary.weight)
+        raters_by_set = self._sets(summary.codes, sample.settings, summary.weight, clusters)
         item_counts, squares = summary.item_counts, summary.weight_squares
         systems = {
             n: replace(raters, item_counts=item_counts, weight_squares=squares)
@@ -493,7 +500,7 @@ def _ratings_by_set(ratings: Mapping[str, Any]) -> Mapping[str, Any]:
     return ratings if isinstance(next(iter(ratings.values())), Mapping) else {ALL_RATERS: ratings}
 
 
-def _notes(sample: Sample) -> list[str]:
+def _notes(sample: Any) -> list[str]:
     """Return notes on items with fewer than two ratings and on tables that are not computed."""
     notes = []
     for name, system in sample.template_systems.items():
@@ -517,6 +524,13 @@ def _notes(sample: Sample) -> list[str]:
                 f"{prefix}pairs of raters are not tabulated, because there are "
                 f"{len(system.raters)} raters, more than {MOST_RATERS}."
             )
+    if sample.in_memory_systems is None and sample.passes.first_result.auxiliary.has_too_many_rows:
+        clustered = sample.passes.first_result.clustered
+        notes.append(
+            "The tables of raters and the findings on them require at most "
+            f"{MAX_DISTINCT_ITEMS:,} distinct combinations of ratings"
+            f"{' and clusters' if clustered else ''} in batches; there are more."
+        )
     return notes
 
 
@@ -556,7 +570,7 @@ def _cells(raters: Raters) -> ClassCounts:
     """Return the contingency table of the ratings of two raters."""
     first, second = raters.codes.T
     names, rows = raters.categories, (raters.settings, raters.weight, raters.clusters)
-    if raters.item_counts is None:
+    if raters.item_counts is None or raters.clusters is not None:
         return ClassCounts.from_codes(first, second, names, *rows)
     k, cell_index = len(names), first * len(names) + second
     counts, squares = (

@@ -21,10 +21,10 @@ from calipers.findings.clusters import ClusterCounts, PermutationTest, PointSilh
 from calipers.findings.comparisons import ComparisonResults
 from calipers.findings.confusion_cells import UNKNOWN, BinaryCells, ConfusionCells, MulticlassCells
 from calipers.findings.duplicates import RowOutputs
-from calipers.findings.multilabel import MultilabelPredictions, MultilabelRows
+from calipers.findings.multilabel import LabelSizes, MultilabelPredictions, MultilabelRows
 from calipers.findings.order import UnorderedInfluence
 from calipers.findings.predictions import OptimizedThreshold
-from calipers.findings.quantiles import QuantilePredictions
+from calipers.findings.quantiles import PredictionIntervals, QuantilePredictions
 from calipers.findings.rankings import (
     TOP,
     GradedGroups,
@@ -43,9 +43,12 @@ from calipers.statistics import (
     FloatArray,
     IntArray,
     JudgedRankings,
+    LabelMatrices,
     ScoreTable,
+    effective_size,
     effective_size_of,
 )
+from calipers.statistics.quantiles import interval_levels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -211,9 +214,9 @@ def _cells(sample: Sample, matrix: ConfusionMatrix, name: str, system: Any) -> C
 
 def from_multilabel(sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
     """Return the findings of multilabel classifiers."""
-    visible = visible_rows(sample)
+    visible, sizes = visible_rows(sample), _label_sizes(sample)
     if visible is None:
-        return from_systems(sample, results)
+        return _collect_findings(sample, dict.fromkeys(sample.systems, ()), sizes, results)
     rows = visible.systems
     first_system = next(iter(rows.values()))
     set_functions = (lambda: first_system.usual_set), (lambda: first_system.n_sets)
@@ -240,10 +243,34 @@ def from_multilabel(sample: Sample, results: EvaluationResults) -> tuple[Finding
     return _collect_findings(
         sample,
         data_by_system,
-        (labels, *_outputs(sample, visible, first_system.truth, columns, errors)),
+        (labels, *sizes, *_outputs(sample, visible, first_system.truth, columns, errors)),
         results,
         visible,
     )
+
+
+def _label_sizes(sample: Any) -> tuple[LabelSizes, ...]:
+    """Return the effective number of rows with each label; it is empty if it is unknown.
+
+    Rows in batches have it from their counts, or without weights from the sums of the truth.
+    """
+    template = next(iter(sample.template_systems.values()))
+    if sample.in_memory_systems is not None:
+        truth, weight = template.truth, template.weight
+        weights = np.ones(len(truth)) if weight is None else weight
+        sums, squares = (truth.T @ w for w in (weights, np.square(weights)))
+    else:
+        matrices = (sample.statistic(name, LabelMatrices) for name in sample.systems)
+        matrix = next((each for each in matrices if each is not None), None)
+        if matrix is not None:
+            sums, squares = matrix.one_vs_rest().positive, matrix.squared.one_vs_rest().positive
+        elif not sample.passes.first_result.weight.has_unequal_weights:
+            sums = sample.passes.first_result.auxiliary.sizes[:-1] / sample.passes.unit
+            squares = sums
+        else:
+            return ()
+    sizes = [effective_size(w, q) for w, q in zip(sums, squares, strict=True)]
+    return (LabelSizes(template.labels, np.array(sizes)),)
 
 
 def _outputs(
@@ -317,15 +344,28 @@ def from_multioutput(
     )
 
 
+def _prediction_intervals(sample: Any, name: str) -> PredictionIntervals:
+    """Return the central prediction intervals of a system whose coverage can be computed."""
+    levels = list(interval_levels(sample.template_systems[name].levels))
+    if sample.in_memory_systems is None and not sample.is_rereadable:
+        levels = [
+            level
+            for level in levels
+            if sample.is_available(name, parse(f"interval-coverage@{level:.10g}", "quantiles"))
+        ]
+    return PredictionIntervals(tuple(levels))
+
+
 def from_quantiles(sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
     """Return the findings of systems that predict quantiles."""
     visible = visible_rows(sample)
-    if visible is None:
-        return from_systems(sample, results)
-    data_by_system = {
-        n: (QuantilePredictions(s.truth, s.quantile_rows, s.weight, s.clusters, visible.row_name),)
-        for n, s in visible.systems.items()
+    data_by_system: dict[str, tuple[Any, ...]] = {
+        n: (_prediction_intervals(sample, n),) for n in sample.systems
     }
+    if visible is not None:
+        for n, s in visible.systems.items():
+            columns = s.truth, s.quantile_rows, s.weight, s.clusters
+            data_by_system[n] += (QuantilePredictions(*columns, visible.row_name),)
     return _collect_findings(sample, data_by_system, (), results, visible)
 
 

@@ -41,8 +41,9 @@ class EvaluationState:
     """Statistics accumulated over the rows of one stream, or of several.
 
     ``plan`` describes how systems were made and what was measured, in plain values.
-    ``request_numbers`` maps (system, measure) to the number of its statistic. ``batch_names``
-    identify the streams that were added, and ``origins`` are their files.
+    ``request_numbers`` maps (system, measure) to the number of its statistic, and
+    ``auxiliary_numbers`` those that were not requested, for findings. ``batch_names`` identify the
+    streams that were added, and ``origins`` are their files.
     """
 
     plan: Mapping[str, Any]
@@ -53,6 +54,7 @@ class EvaluationState:
     location: str = "the evaluation"
     #: Whether it is of more than one file, or evaluation.
     is_multiple: bool = False
+    auxiliary_numbers: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     @property
     def measures(self) -> list[str]:
@@ -69,6 +71,7 @@ class EvaluationState:
             "calipers": __version__,
             "plan": self.plan,
             "asked": [[*request, number] for request, number in self.request_numbers.items()],
+            "auxiliary": [[*request, number] for request, number in self.auxiliary_numbers.items()],
             "passed": self.first_pass,
             "origins": [[origin.path or origin.name, origin.bytes] for origin in self.origins],
             "parts": list(self.batch_names),
@@ -100,10 +103,14 @@ class EvaluationState:
             request_numbers = {
                 (system, measure): number for system, measure, number in tree["asked"]
             }
+            auxiliary_numbers = {
+                (system, measure): number for system, measure, number in tree.get("auxiliary", [])
+            }
             if not (
                 isinstance(first_pass, FirstPassResult)
                 and plan.keys() >= {"task", "truth", "said", "weight", "cluster"}
-                and first_pass.statistics.keys() >= set(request_numbers.values())
+                and first_pass.statistics.keys()
+                >= {*request_numbers.values(), *auxiliary_numbers.values()}
             ):
                 raise ValueError("its parts do not fit together")
             return cls(
@@ -113,6 +120,7 @@ class EvaluationState:
                 [InputOrigin("table", name, bytes=size) for name, size in tree["origins"]],
                 tuple(tree["parts"]),
                 location,
+                auxiliary_numbers=auxiliary_numbers,
             )
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise FileError(
@@ -143,7 +151,8 @@ class SummedRows(Engine):
         """Return the result of the first pass."""
         if not isinstance(work, FirstPass):
             raise InputError(f"{self.name}: the rows of a saved state cannot be read again")
-        request_numbers, first_pass = self.state.request_numbers, self.state.first_pass
+        first_pass = self.state.first_pass
+        request_numbers = {**self.state.auxiliary_numbers, **self.state.request_numbers}
         statistics = {}
         for (name, measure), number in work.request_numbers.items():
             if (name, str(measure)) not in request_numbers:
@@ -182,21 +191,33 @@ def merge_checked(
         origins += state.origins
         statistics_by_number = state.first_pass.statistics
         statistics = {
-            n_states: statistics_by_number[state.request_numbers[request]]
-            for request, n_states in first.request_numbers.items()
+            number: statistics_by_number[state.request_numbers[request]]
+            for request, number in first.request_numbers.items()
+        }
+        statistics |= {
+            number: statistics_by_number[state.auxiliary_numbers[request]]
+            for request, number in first.auxiliary_numbers.items()
+            if request in state.auxiliary_numbers
         }
         sums.add(replace(state.first_pass, statistics=statistics))
     if first is None:
         raise InputError("states: expected at least one")
     location = first.location if n_states == 1 else f"{first.location} and {n_states - 1} more"
+    total = sums.total
+    auxiliary_numbers = {
+        request: number
+        for request, number in first.auxiliary_numbers.items()
+        if number in total.statistics
+    }
     return EvaluationState(
         plan,
         first.request_numbers,
-        sums.total,
+        total,
         origins,
         tuple(location_by_batch),
         location,
         n_states > 1,
+        auxiliary_numbers,
     )
 
 

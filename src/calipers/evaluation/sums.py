@@ -111,17 +111,25 @@ class StreamedSample(Sample):
             partial(self.problem.look, level=sampling_level(self.engine.rows))
             if self.problem.looks_at_rows
             else None,
-            [] if isinstance(self.engine, SummedRows) else self._auxiliary_measures,
+            self._auxiliary_measures,
         )
 
     @property
     def _auxiliary_measures(self) -> list[tuple[str, Measure]]:
-        """Pairs (system, measure) that are accumulated although they were not requested."""
-        return [
+        """Pairs (system, measure) that are accumulated although they were not requested.
+
+        Of a state, those that it has.
+        """
+        pairs = [
             (name, measure)
             for name, measure in self.problem.auxiliary_measures(self.template_systems)
             if measure not in self.measures
         ]
+        if not isinstance(self.engine, SummedRows):
+            return pairs
+        state = self.engine.state
+        saved = {*state.request_numbers, *state.auxiliary_numbers}
+        return [(name, measure) for name, measure in pairs if (name, str(measure)) in saved]
 
     @cached_property
     def group(self) -> SlicePasses | None:
@@ -475,9 +483,19 @@ class StreamedSample(Sample):
         }
         plan |= {"task": self.problem.kind, **self.problem.plan}
         request_numbers = {(name, str(m)): number for (name, m), number in passes.numbers.items()}
+        auxiliary_numbers = {
+            (name, str(m)): passes.all_numbers[name, m]
+            for name, m in self._auxiliary_measures
+            if (name, m) in passes.all_numbers
+        }
         first_pass = replace(passes.first_result, inspected_rows=0)  # rows stay where they are
         state = EvaluationState(
-            plan, request_numbers, first_pass, self.origins, location=stream.name
+            plan,
+            request_numbers,
+            first_pass,
+            self.origins,
+            location=stream.name,
+            auxiliary_numbers=auxiliary_numbers,
         )
         return replace(state, batch_names=stream.stamps) if stream.stamps else state
 

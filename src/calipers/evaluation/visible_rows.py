@@ -125,8 +125,13 @@ def _sample_note(sampled: SampledRows) -> str:
 
 
 def note_of_rows(sample: Any) -> tuple[str, ...]:
-    """Return a note on the number of rows of findings and curves, if these are a sample."""
+    """Return a note on the rows of findings and curves, if these are a sample or not available."""
     samples = kept_rows(sample)
+    if samples is None and sample.in_memory_systems is None:
+        from calipers.evaluation.states import SummedRows
+
+        if isinstance(sample.engine, SummedRows):
+            return ("Findings and curves that need single rows are absent: states have no rows.",)
     sample_note = "" if samples is None else _sample_note(samples[0])
     return (f"Findings and curves that need rows use {sample_note}.",) if sample_note else ()
 

@@ -21,7 +21,7 @@ from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_level, ru
 from calipers.inference import proportions
 from calipers.report.numbers import format_count, format_number
 from calipers.report.safe_names import join_words
-from calipers.statistics import FloatArray, effective_size, effective_size_of
+from calipers.statistics import FloatArray, effective_size_of
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
@@ -32,6 +32,22 @@ Rows = npt.NDArray[np.bool_]
 RARE_LABEL = 0.01
 #: The largest number of labels that are listed with their values.
 MOST_LISTED = 10
+
+
+def _format_n_labels(number: int, labels: Sequence[str]) -> str:
+    """Format a number of labels, as in ``3 of 50 labels``."""
+    return f"{number:,} of {format_count(len(labels), 'labels')}"
+
+
+def _listed_values(
+    items: Sequence[tuple[str, float | IntervalNumber]],
+    name: str,
+    count_name: str,
+    labels: Sequence[str],
+) -> dict[str, float | IntervalNumber]:
+    """Return the values of the first items by name, and the numbers of items and of labels."""
+    numbers = {f"{name} of {label}": value for label, value in items[:MOST_LISTED]}
+    return {**numbers, count_name: len(items), "labels": len(labels)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,14 +79,13 @@ class MultilabelRows:
 
     def format_n_labels(self, number: int) -> str:
         """Format a number of labels, as in ``3 of 50 labels``."""
-        return f"{number:,} of {format_count(len(self.labels), 'labels')}"
+        return _format_n_labels(number, self.labels)
 
     def listed(
         self, items: Sequence[tuple[str, float | IntervalNumber]], name: str, count_name: str
     ) -> dict[str, float | IntervalNumber]:
         """Return the values of the first labels by name, and the numbers of labels."""
-        numbers = {f"{name} of {label}": value for label, value in items[:MOST_LISTED]}
-        return {**numbers, count_name: len(items), "labels": len(self.labels)}
+        return _listed_values(items, name, count_name, self.labels)
 
     def proportion(self, numerator: Rows, denominator: Rows | None = None) -> AtLevel:
         """Return the proportion of (some of) the rows that are in ``numerator``.
@@ -131,6 +146,14 @@ class MultilabelRows:
 
 
 @dataclass(frozen=True, eq=False)
+class LabelSizes:
+    """Effective number of rows with each label, of all rows."""
+
+    labels: tuple[str, ...]
+    sizes: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
 class MultilabelPredictions:
     """Labels that a system predicts for each row."""
 
@@ -151,24 +174,24 @@ def labels_without_rows(_: Subject, rows: MultilabelRows) -> Iterator[FindingDra
         )
 
 
-@rule("few-rows", "caution", MultilabelRows, cost="rows", counts=True)
-def few_rows_of_labels(subject: Subject, rows: MultilabelRows) -> Iterator[FindingDraft]:
+@rule("few-rows", "caution", LabelSizes, cost="sums", counts=True)
+def few_rows_of_labels(subject: Subject, labels: LabelSizes) -> Iterator[FindingDraft]:
     """At least one class (or label) has fewer than {FEW_ROWS} rows.
 
     Weighted rows count by their effective number.
     """
-    sums = (rows.truth.T @ w for w in (rows.weights, np.square(rows.weights)))
-    sizes = [effective_size(w, q) for w, q in zip(*sums, strict=True)]
-    small_labels = [(n, rows.label(code)) for code, n in enumerate(sizes) if 0 < n < FEW_ROWS]
-    if small_labels and rows.is_complete:
-        fewest = [(label, n) for n, label in sorted(small_labels, key=lambda pair: pair[0])]
+    sizes = zip(labels.sizes.tolist(), map(quote, labels.labels), strict=True)
+    fewest = [
+        (label, n) for n, label in sorted(sizes, key=lambda pair: pair[0]) if 0 < n < FEW_ROWS
+    ]
+    if fewest:
         yield FindingDraft(
-            f"{rows.format_n_labels(len(small_labels))} "
-            f"{'has' if len(small_labels) == 1 else 'have'} few rows: "
+            f"{_format_n_labels(len(fewest), labels.labels)} "
+            f"{'has' if len(fewest) == 1 else 'have'} few rows: "
             f"{format_first(f'{label} (n = {n:.3g})' for label, n in fewest)}. A single row "
             f"changes measures of such a label by up to {1 / fewest[0][1]:.2g}, and macro averages "
             "give it as much weight as any other.",
-            rows.listed(fewest, "rows", "labels with few rows"),
+            _listed_values(fewest, "rows", "labels with few rows", labels.labels),
             tuple(str(m) for m in subject.measures if m.average == "macro" or m.label),
         )
 

@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 MIN_DIFFERENCE = 0.1
 
 
+@dataclass(frozen=True)
+class PredictionIntervals:
+    """Nominal levels of the central prediction intervals whose coverage is known."""
+
+    levels: tuple[float, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class QuantilePredictions:
     """Numbers, the quantiles that a system predicts for them, and the names of rows.
@@ -41,10 +48,10 @@ class QuantilePredictions:
     row_name: Callable[[int], str] | None = "row {}".format
 
 
-@rule("miscoverage", "caution", QuantilePredictions, cost="rows")
-def miscoverage(subject: Subject, predictions: QuantilePredictions) -> Iterator[Claim]:
+@rule("miscoverage", "caution", PredictionIntervals, cost="sums")
+def miscoverage(subject: Subject, intervals: PredictionIntervals) -> Iterator[Claim]:
     """Coverage of a central prediction interval is not nominal: its interval excludes the level."""
-    for nominal in interval_levels(predictions.quantiles.levels):
+    for nominal in intervals.levels:
         name = f"interval-coverage@{nominal:.10g}"
         yield Claim(subject.p(name, nominal), partial(_miscoverage_message, subject, name, nominal))
 

@@ -873,10 +873,9 @@ def method_rules(reading: PointEstimate) -> Sequence[MethodRule]:
     tried: Sequence[str]
     if settings.interval == "analytic" or has_no_rows:
         tried = ANALYTIC[paired]
-        if (
-            paired and has_no_rows
-        ):  # whose units are known by their mean and its error, or their spread
-            first = (*first, *_summary_rules(rules, settings.interval))
+        if paired and has_no_rows and settings.interval != "analytic":
+            # Its units are known by their mean and its error, or their spread.
+            first = (*first, *_summary_rules(rules))
     elif settings.is_bootstrap_requested:
         first, tried = (), BOOTSTRAP[paired or reading.kind in _MEANS_OF_UNITS]
     else:
@@ -884,7 +883,7 @@ def method_rules(reading: PointEstimate) -> Sequence[MethodRule]:
     return [*first, *(MethodRule(method, caution=_get_caution(rules, method)) for method in tried)]
 
 
-def _summary_rules(rules: Sequence[MethodRule], interval: str) -> Sequence[MethodRule]:
+def _summary_rules(rules: Sequence[MethodRule]) -> Sequence[MethodRule]:
     """Return the rules to try first for a difference whose rows are no longer available.
 
     These are the rules of its kind, and Student's t of a summary of units. Both intervals limit
@@ -893,10 +892,7 @@ def _summary_rules(rules: Sequence[MethodRule], interval: str) -> Sequence[Metho
     kind_rules = [
         replace(row, when=has_no_differences) if row.method == "of both" else row for row in rules
     ]
-    return (
-        *(() if interval == "analytic" else kind_rules),
-        MethodRule("t", _has_unit_summary, tries=True),
-    )
+    return (*kind_rules, MethodRule("t", _has_unit_summary, tries=True))
 
 
 def _rule_table(reading: PointEstimate) -> Sequence[MethodRule]:

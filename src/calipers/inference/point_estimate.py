@@ -90,8 +90,9 @@ class UnitValues:
 
     @property
     def effect(self) -> float:
-        """Hedges' g for paired data; NaN for weighted rows."""
-        return paired_tests.hedges_g(self.values) if self.weight is None else NAN
+        """Hedges' g for paired data; NaN for rows of unequal weight."""
+        has_weights = self.weight is not None and bool(np.ptp(self.weight) > 0)
+        return NAN if has_weights else paired_tests.hedges_g(self.values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,13 +108,17 @@ class UnitSummary:
     influence : callable
         Function that returns their influence on the mean, which determines the standard error.
     has_weights : bool
-        Whether the units have weights.
+        Whether the units have unequal weights.
+    moments : callable, optional
+        For a difference of clustered units: function that returns the moments of their values, up
+        to a constant, which the influence of clusters does not determine.
     """
 
     mean: float
     size: float
     influence: Callable[[], Influence | None]
     has_weights: bool = False
+    moments: Callable[[], Moments | None] | None = None
 
     #: Whether tests of ranks and signs can have them.
     is_unweighted: ClassVar[bool] = False
@@ -135,17 +140,21 @@ class UnitSummary:
 
     @property
     def effect(self) -> float:
-        """Hedges' g for paired data; NaN for weighted rows and for clusters.
+        """Hedges' g for paired data; NaN for rows of unequal weight.
 
-        Clusters do not determine the standard deviation of rows.
+        It is NaN for clusters without moments too, as these do not determine the standard deviation
+        of rows.
         """
-        sd, influence = self.error.se * math.sqrt(self.size), self.influence()
-        is_undefined = self.has_weights or influence is None or influence.space.clusters is not None
-        return (
-            NAN
-            if is_undefined
-            else paired_tests.hedges_g_from_stats(self.mean, sd, round(self.size))
-        )
+        influence = self.influence()
+        if self.has_weights or influence is None:
+            return NAN
+        n, sd = round(self.size), self.error.se * math.sqrt(self.size)
+        if influence.space.clusters is not None:
+            moments = None if self.moments is None else self.moments()
+            if moments is None or moments.rows < 2:
+                return NAN
+            n, sd = moments.rows, math.sqrt(moments.m2 / (moments.rows - 1))
+        return paired_tests.hedges_g_from_stats(self.mean, sd, n)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from calipers.lazy_imports import numpy as np
 from calipers.statistics.base import FloatArray, Statistic
 from calipers.statistics.histogram import Histogram
+from calipers.statistics.moments import Moments
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -167,6 +168,8 @@ class UnitDifferences(Statistic):
     exact : bool, default=False
         Whether the difference of the systems is the mean of the values, so that none of them is
         beyond the largest possible difference.
+    moments : Moments, optional
+        Moments of the differences without weights, if their distribution is not stored.
 
     Examples
     --------
@@ -181,6 +184,7 @@ class UnitDifferences(Statistic):
     classes: tuple[MajorityValue, ...] = ()
     signs: Signs | None = None
     exact: bool = False
+    moments: Moments | None = None
 
     @classmethod
     def from_values(cls, values: FloatArray, weight: FloatArray | None = None) -> Self:
@@ -205,20 +209,22 @@ class UnitDifferences(Statistic):
         return cls(histogram, n_nonzero, signs=count_signs(values), exact=True)
 
     @classmethod
-    def from_signs(cls, signs: Signs) -> Self:
-        """Create the statistic of units for which only the signs of the differences are known.
+    def from_signs(cls, signs: Signs, moments: Moments | None = None) -> Self:
+        """Create the statistic of units without the distribution of their differences.
 
         Parameters
         ----------
         signs : tuple of int
             Numbers of units with a difference above 0, equal to 0 and below 0.
+        moments : Moments, optional
+            Moments of the differences, without weights.
 
         Returns
         -------
         UnitDifferences
-            Statistic of the units, without the sizes of their differences.
+            Statistic of the units.
         """
-        return cls(Histogram.from_rows(np.zeros(0)), signs=signs)
+        return cls(Histogram.from_rows(np.zeros(0)), signs=signs, moments=moments)
 
     @classmethod
     def from_rows(
@@ -289,6 +295,9 @@ class UnitDifferences(Statistic):
             nonzero=_add_counts(self.nonzero, other.nonzero),
             classes=classes,
             signs=_sum_of_signs(self.signs, other.signs),
+            moments=None
+            if self.moments is None or other.moments is None
+            else self.moments + other.moments,
         )
 
     def with_unit_weights(self, weight: float) -> Self:

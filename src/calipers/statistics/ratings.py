@@ -372,6 +372,9 @@ MAX_DISTINCT_ITEMS = 50_000
 class RatingRows(Statistic):
     """Ratings of each rater, with the items that all raters rated alike merged into one row.
 
+    If items come in clusters, those of a row have the same cluster. They have the same weight while
+    there are at most :data:`MAX_DISTINCT_ITEMS` rows.
+
     Parameters
     ----------
     categories : int
@@ -387,6 +390,8 @@ class RatingRows(Statistic):
     has_too_many_rows : bool, default=False
         Whether there were more distinct rows than :data:`MAX_DISTINCT_ITEMS`, so that none is
         stored.
+    cluster : ndarray of shape (n,), optional
+        Cluster of each row, as an index.
 
     Examples
     --------
@@ -401,9 +406,16 @@ class RatingRows(Statistic):
     weight: FloatArray
     weight_squares: FloatArray
     has_too_many_rows: bool = False
+    cluster: IntArray | None = None
 
     @classmethod
-    def from_rows(cls, codes: IntArray, categories: int, weight: FloatArray | None = None) -> Self:
+    def from_rows(
+        cls,
+        codes: IntArray,
+        categories: int,
+        weight: FloatArray | None = None,
+        cluster: IntArray | None = None,
+    ) -> Self:
         """Create the statistic from ratings of items by raters.
 
         Parameters
@@ -414,26 +426,49 @@ class RatingRows(Statistic):
             Number of categories.
         weight : ndarray of shape (n,), optional
             Weights of the items. By default all are 1.
+        cluster : ndarray of shape (n,), optional
+            Cluster of each item, as an index.
 
         Returns
         -------
         RatingRows
             Statistic of the items.
         """
-        return cls._from_grouped_rows(codes, _weight_sums(len(codes), weight), categories)
+        return cls._from_grouped_rows(codes, _weight_sums(len(codes), weight), categories, cluster)
 
     @classmethod
     def _from_grouped_rows(
-        cls, codes: IntArray, sums: Sequence[FloatArray], categories: int
+        cls,
+        codes: IntArray,
+        sums: Sequence[FloatArray],
+        categories: int,
+        cluster: IntArray | None,
     ) -> Self:
         row_index, rows = _distinct_rows(codes, categories)
+        if cluster is not None:
+            row_index, rows = _split_rows(row_index, cluster)
+        # (Single precision, as the means of equal weights may differ by rounding.)
+        mean_weights = np.divide(sums[2], sums[1], np.zeros(len(codes)), where=sums[1] > 0)
+        weight_index = np.unique(mean_weights.astype(np.float32), return_inverse=True)[1]
+        if weight_index.any():
+            by_weight = _split_rows(row_index, weight_index.reshape(-1))
+            if len(by_weight[1]) <= MAX_DISTINCT_ITEMS:
+                row_index, rows = by_weight
         if len(rows) > MAX_DISTINCT_ITEMS:
             empty = np.zeros(0)
             return cls(categories, codes[:0], empty, empty, empty, has_too_many_rows=True)
         item_counts, weight, squares = (
             np.bincount(row_index, column, len(rows)).astype(np.float64) for column in sums
         )
-        return cls(categories, np.asarray(codes[rows], np.int64), item_counts, weight, squares)
+        row_cluster = None if cluster is None else np.asarray(cluster[rows], np.int64)
+        return cls(
+            categories,
+            np.asarray(codes[rows], np.int64),
+            item_counts,
+            weight,
+            squares,
+            cluster=row_cluster,
+        )
 
     def __add__(self, other: Self) -> Self:
         """Return the items of both."""
@@ -442,7 +477,9 @@ class RatingRows(Statistic):
         codes = np.concatenate([self.codes, other.codes])
         names = ("item_counts", "weight", "weight_squares")
         sums = [np.concatenate([getattr(self, name), getattr(other, name)]) for name in names]
-        return self._from_grouped_rows(codes, sums, self.categories)
+        has_clusters = self.cluster is not None and other.cluster is not None
+        cluster = np.append(self.cluster, other.cluster) if has_clusters else None  # type: ignore[arg-type]
+        return self._from_grouped_rows(codes, sums, self.categories, cluster)
 
     def with_unit_weights(self, weight: float) -> Self:
         """Return the statistic of items of weight 1, where every item has this weight.
@@ -470,3 +507,10 @@ def _distinct_rows(codes: IntArray, categories: int) -> tuple[IntArray, IntArray
         keys = {"ar": codes, "axis": 0}
     _, first, row_index = np.unique(**keys, return_index=True, return_inverse=True)
     return row_index.reshape(-1), first
+
+
+def _split_rows(row_index: IntArray, second: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the index of each row among the distinct pairs, and where these first occur."""
+    keys = row_index.astype(np.int64) * (int(second.max(initial=0)) + 1) + second
+    _, first, pair_index = np.unique(keys, return_index=True, return_inverse=True)
+    return pair_index.reshape(-1), first

@@ -129,7 +129,8 @@ class Raters(SystemOutput):
             assert self.weight is not None
             assert self.weight_squares is not None
             sums = self.item_counts, self.weight, self.weight_squares
-            return RatingSample(Ratings.from_grouped_rows(self.codes, sums, *scale), self.settings)
+            grouped = Ratings.from_grouped_rows(self.codes, sums, *scale)
+            return RatingSample(grouped, self.settings, clusters=self.clusters)
         ratings = Ratings.from_codes(self.codes, *scale, self.weight)
         return RatingSample(ratings, self.settings, self.weight, self.clusters)
 

@@ -109,7 +109,7 @@ class RegressionProblem(Problem):
             rows = _all_rows(sample)
             return NAN if rows is None else float(rows.constant_value(measure))
         if not sample.is_rereadable:
-            return _constant_squared_loss(sample.passes.first_result.auxiliary, measure)
+            return constant_squared_loss(sample.passes.first_result.auxiliary, measure)
 
         def compute() -> dict[Measure, float]:
             mean = sample.passes.first_result.auxiliary.mean
@@ -144,7 +144,7 @@ def _all_rows(sample: Any) -> RegressionOutput | None:
     return cached(sample.passes, "all rows", find_rows)
 
 
-def _constant_squared_loss(truth: Moments, measure: Measure) -> float:
+def constant_squared_loss(truth: Moments, measure: Measure) -> float:
     """Return the mean loss of the mean of the truth if the loss is squared, else NaN."""
     if measure.definition.row_formula is not squared_error or not truth.weight > 0:
         return NAN

@@ -16,6 +16,7 @@ from calipers.data.errors import InputError
 from calipers.data.multioutput import output_names, to_outputs
 from calipers.evaluation.constants import Constant, constant_losses
 from calipers.evaluation.finding_inputs import from_multioutput
+from calipers.evaluation.problems.numbers import constant_squared_loss
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import column_name, expand_defaults, named_systems
 from calipers.evaluation.visible_rows import note_of_rows, visible_rows
@@ -128,18 +129,25 @@ class MultioutputProblem(Problem):
     def constant(self, sample: Any, system: str, measure: Measure) -> float:
         """Return the loss of the means of the truth, if these are the best constant predictions.
 
-        It takes one more pass over the truth. A skill score is 0. (Medians would need all rows.)
+        It takes one more pass over the truth; if rows cannot be read again, squared losses follow
+        from the variances. A skill score is 0. (Medians would need all rows.)
         """
         if measure.definition.skill_of is not None:
             return 0.0 if np.isfinite(sample.point_estimate(system, measure).value) else NAN
         mean_measures = {
             m.plain for m in sample.measures if m.definition.constant_prediction is weighted_mean
         }
-        if measure.plain not in mean_measures or not sample.is_rereadable:
+        if measure.plain not in mean_measures:
             return NAN
 
         def compute() -> dict[Measure, FloatArray]:
-            means = [moments.mean for moments in sample.passes.first_result.auxiliary.components]
+            outputs = sample.passes.first_result.auxiliary.components
+            means = [moments.mean for moments in outputs]
+            if not sample.is_rereadable:
+                return {
+                    m: np.array([constant_squared_loss(moments, m) for moments in outputs])
+                    for m in mean_measures
+                }
             constants = [
                 Constant(m, mean, output_index)
                 for m in mean_measures
