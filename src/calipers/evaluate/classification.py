@@ -226,7 +226,9 @@ def classification(
     models = predict_classes(truth, predicted, y, score, probability, positive, threshold)
     check_rows(rows, confusion)
     input_columns = {**models.columns, "confusion": open_matrices(confusion, data)}
-    source = open_source({**arguments, **input_columns}, *input_columns)
+    source = open_source(
+        {**arguments, **input_columns}, *input_columns, categories=("truth", "predicted")
+    )
     options = source.options
     if source.stream is not None:
         problem, columns = _problem_from_stream(

@@ -294,7 +294,7 @@ def clustering(
     0.7333333
     """
     roles = ("features", "labels") if truth is None else ("features", "labels", "truth")
-    source = open_source(locals(), *roles, wide=("features",))
+    source = open_source(locals(), *roles, wide=("features",), categories=("truth",))
     options, settings = source.options, source.options.settings
     if source.stream is not None:
         return evaluate_cells(
