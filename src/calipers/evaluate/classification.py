@@ -31,6 +31,7 @@ from calipers.evaluation.stream_columns import (
     flatten_names,
     wrap_unnamed,
 )
+from calipers.evaluation.tasks import CLASSIFICATION
 from calipers.results import Evaluation
 
 
@@ -227,7 +228,7 @@ def classification(
     check_rows(rows, confusion)
     input_columns = {**models.columns, "confusion": open_matrices(confusion, data)}
     source = open_source(
-        {**arguments, **input_columns}, *input_columns, categories=("truth", "predicted")
+        {**arguments, **input_columns}, *input_columns, categories=CLASSIFICATION.categories
     )
     options = source.options
     if source.stream is not None:

@@ -15,9 +15,10 @@ from calipers.evaluation.models import predict_labels
 from calipers.evaluation.options import MeasureNames
 from calipers.evaluation.problems.labels import MultilabelProblem, Threshold
 from calipers.evaluation.slice_definitions import Bins
-from calipers.evaluation.source import open_source
+from calipers.evaluation.source import OF_ROWS, open_source
 from calipers.evaluation.stored_predictions import Baseline
 from calipers.evaluation.stream_labels import assign_roles
+from calipers.evaluation.tasks import MULTILABEL
 from calipers.results import Evaluation
 
 
@@ -222,7 +223,7 @@ def multilabel(
         *output_names,
         wide=output_names,
         in_memory=all_rows,
-        categories=_CATEGORIES,
+        categories=MULTILABEL.categories,
     )
     label_options = labels, separator, threshold, undefined
     if source.stream is not None:
@@ -234,18 +235,14 @@ def multilabel(
     return source.evaluate(problem, columns, len(columns["truth"].columns))
 
 
-#: Roles that hold lists of labels, or a label.
-_CATEGORIES = ("truth", "predicted")
-
-
 def _read(arguments: Mapping[str, Any], label_columns: tuple[Any, ...]) -> Any:
     """Read the table at a path; empty fields of label columns in CSV are rows without labels."""
     data = arguments["data"]
     if arguments["separator"] is None or not isinstance(data, str | os.PathLike):
         return data
-    roles = (*_CATEGORIES, "score", "probability", "weight", "count", "cluster", "slices", "cost")
+    roles = (*MULTILABEL.categories, "score", "probability", *OF_ROWS, "cost")
     columns = {role: arguments.get(role) for role in roles}
-    categories = CategoryColumns.from_roles(columns, _CATEGORIES, arguments.get("id"))
+    categories = CategoryColumns.from_roles(columns, MULTILABEL.categories, arguments.get("id"))
     table = read_table(data, categories=categories.select)
     return (
         empty_as_no_labels(table, collect_names(label_columns))
