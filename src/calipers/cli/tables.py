@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -105,6 +105,14 @@ def read_input_table(
         table, source, origin, all_columns, frozenset(category_by_name)
     )
     return table_by_path[path]
+
+
+def label_columns(options: Mapping[str, Any]) -> CategorySelector:
+    """Return the function that selects columns of groups, folds and the like that options name."""
+    from calipers.data.categories import LABEL_ROLES, CategoryColumns
+
+    names = {role: options[role] for role in LABEL_ROLES if isinstance(options.get(role), str)}
+    return CategoryColumns(names, {}).select
 
 
 def get_origin(path: str) -> InputOrigin:

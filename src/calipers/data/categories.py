@@ -140,6 +140,10 @@ def candidate_names(requested: Any, n_columns: int) -> Iterator[str]:
             yield from candidate_names(value, n_columns)
 
 
+#: Selects all columns of a table that may be of categories, and of numbers in any form.
+ANY_COLUMN = CategoryColumns({}, {"slices": "*"}).select
+
+
 # --- The rule ---------------------------------------------------------------------------------
 
 #: Form of numbers that are written as Python writes them.

@@ -130,7 +130,8 @@ class ConformedBatches:
 def partition_keys(folder: str, paths: Sequence[str]) -> list[dict[str, pa.Scalar]]:
     """Return the partition keys of each file, from its directories: ``year=2024`` is a column.
 
-    Values are whole numbers if all of them are, as in Arrow, or else text.
+    Values are whole numbers if all of them are, as in Arrow, or else text. They are text also if
+    two of them would be one number: ``id=01`` and ``id=1``.
     """
     import pyarrow as pa
     from pyarrow import dataset
@@ -148,9 +149,11 @@ def partition_keys(folder: str, paths: Sequence[str]) -> list[dict[str, pa.Scala
         for directory in inner
     ]
     for name in names:
-        values = pa.array([key.get(name) for key in keys], pa.string())
+        texts = values = pa.array([key.get(name) for key in keys], pa.string())
         with suppress(pa.ArrowInvalid):
-            values = values.cast(pa.int32())
+            values = texts.cast(pa.int32())
+        if len(values.unique()) < len(texts.unique()):
+            values = texts
         for key, value in zip(keys, values, strict=True):
             if name in key:
                 key[name] = value
