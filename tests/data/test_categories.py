@@ -241,7 +241,7 @@ def test_padded_numbers(text: str, *, expected: bool) -> None:
         stream = PaddedNumbers(io.BytesIO(content))
         blocks = [stream.read(size) for _ in range(len(content) + 1)]
         assert b"".join(blocks) == content
-        assert stream.found is expected, size
+        assert stream.has_padded is expected, size
 
 
 def test_categories_by_role() -> None:

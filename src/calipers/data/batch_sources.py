@@ -483,13 +483,13 @@ class TextFormat:
             scanner, n_rows = PaddedNumbers(stream), 0
             with closing(self._read(scanner, schema)) as batches:
                 for batch in batches:
-                    if scanner.found:
+                    if scanner.has_padded:
                         break
                     n_rows += batch.num_rows
                     yield batch
-            if scanner.found:
-                with reopen() as again:
-                    for batch in self._read_categories(again, schema, kinds):
+            if scanner.has_padded:
+                with reopen() as reopened:
+                    for batch in self._read_categories(reopened, schema, kinds):
                         n_repeated = min(n_rows, batch.num_rows)
                         n_rows -= n_repeated
                         yield batch.slice(n_repeated)

@@ -73,19 +73,17 @@ class CategoryColumns:
     ) -> CategoryColumns:
         """Find the categories among columns by role.
 
-        ``roles`` are those that are categories in this task, besides those that always are. A truth
-        of several columns is a distribution over classes, or has a 0 or 1 for each label.
+        ``roles`` are those that are categories in this task, in addition to those that always are.
+        A truth of several columns is a distribution over classes, or has a 0 or 1 for each label.
         """
         requested = {role: values for role, values in columns.items() if values is not None}
         truth = requested.get("truth")
         is_wide = not isinstance(truth, str) or truth.endswith("*")
         label_roles = {*LABEL_ROLES, *roles} - ({"truth"} if is_wide else set())
-        labels = {
-            "classes" if role in roles else role: [] for role in requested if role in label_roles
-        }
+        labels: dict[str, list[Any]] = {}
         for role, values in requested.items():
             if role in label_roles:
-                labels["classes" if role in roles else role].append(values)
+                labels.setdefault("classes" if role in roles else role, []).append(values)
         return cls(
             {**labels, "id": id_column},
             {role: requested[role] for role in QUANTITY_ROLES if role in requested},
@@ -151,7 +149,7 @@ _CANONICAL = 0
 #: Ways to write true and false.
 _BOOLEANS = (("true", "false"), ("True", "False"), ("TRUE", "FALSE"))
 #: A double has all whole numbers of so many digits.
-_WHOLE = r"-?(0|[1-9][0-9]{0,14})"
+_INTEGER = r"-?(0|[1-9][0-9]{0,14})"
 _NOT_FINITE = r"(?i)[+-]?(nan|inf|infinity)"
 _DECIMAL = r"-?(0|[1-9][0-9]*)\.(0|[0-9]*[1-9])"
 _SCIENTIFIC = r"-?[1-9](\.[0-9]*[1-9])?e[+-][0-9]{2,3}"
@@ -161,6 +159,8 @@ _PADDED = r"[+-]?0[0-9].*|[+-]?[0-9]{16,}"
 #: Forms in which all of some texts are written; None if any form is possible.
 Forms: TypeAlias = "frozenset[int] | None"
 
+_NONE: frozenset[int] = frozenset()
+
 
 def has_forms(kind: pa.DataType) -> bool:
     """Return whether different texts may be one value of a type."""
@@ -169,7 +169,7 @@ def has_forms(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or kind == pa.bool_())
 
 
-def written_forms(texts: pa.Array, kind: pa.DataType, category: Category) -> Forms:
+def written_forms(strings: pa.Array, kind: pa.DataType, category: Category) -> Forms:
     """Return the forms in which all texts are written as values of a type; none if they are text.
 
     >>> import pyarrow as pa
@@ -181,19 +181,19 @@ def written_forms(texts: pa.Array, kind: pa.DataType, category: Category) -> For
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    texts = pc.utf8_trim(texts.drop_null(), " \t")
+    strings = pc.utf8_trim(strings.drop_null(), " \t")
     if kind == pa.bool_():
-        distinct = set(texts.to_pylist())
+        distinct = set(strings.to_pylist())
         return frozenset(k for k, pair in enumerate(_BOOLEANS) if distinct <= set(pair))
     if pa.types.is_integer(kind):
-        is_canonical = _all(pc.or_(_is_own_text(texts), pc.equal(texts, "-0")))
+        is_canonical = _all(pc.or_(_is_own_text(strings), pc.equal(strings, "-0")))
         return frozenset([_CANONICAL] if is_canonical else [])
     if category.any_decimals:
-        return frozenset([] if _any(_match(texts, _PADDED)) else [_CANONICAL])
-    finite = texts.filter(pc.invert(_match(texts, _NOT_FINITE)))
+        return frozenset([] if _any(_match(strings, _PADDED)) else [_CANONICAL])
+    finite = strings.filter(pc.invert(_match(strings, _NOT_FINITE)))
     if not len(finite):
         return None
-    is_canonical = _all(_match(finite, f"{_WHOLE}|-0|{_DECIMAL}|{_SCIENTIFIC}"))
+    is_canonical = _all(_match(finite, f"{_INTEGER}|-0|{_DECIMAL}|{_SCIENTIFIC}"))
     forms = {_CANONICAL} if is_canonical else set()
     if _all(_match(finite, _FIXED)):
         n_decimals = pc.unique(
@@ -204,22 +204,22 @@ def written_forms(texts: pa.Array, kind: pa.DataType, category: Category) -> For
     return frozenset(forms)
 
 
-def _is_own_text(texts: pa.Array) -> Any:
+def _is_own_text(strings: pa.Array) -> Any:
     """Return the mask of the texts of whole numbers that are written as Arrow writes them."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     try:
-        return pc.equal(texts.cast(pa.int64()).cast(texts.type), texts)
+        return pc.equal(strings.cast(pa.int64()).cast(strings.type), strings)
     except pa.ArrowInvalid:
-        return _match(texts, r"-?(0|[1-9][0-9]{0,17})")
+        return _match(strings, r"-?(0|[1-9][0-9]{0,17})")
 
 
-def _match(texts: pa.Array, pattern: str) -> Any:
+def _match(strings: pa.Array, pattern: str) -> Any:
     import pyarrow.compute as pc
 
     flags = "(?i)" if pattern.startswith("(?i)") else ""
-    return pc.match_substring_regex(texts, rf"{flags}\A(?:{pattern.removeprefix(flags)})\z")
+    return pc.match_substring_regex(strings, rf"{flags}\A(?:{pattern.removeprefix(flags)})\z")
 
 
 def _all(mask: Any) -> bool:
@@ -248,7 +248,11 @@ def columns_of_text(
 
     ``forms`` has the type of each column that was inferred, and the forms of its texts.
     """
-    text = {name for name, (kind, found) in forms.items() if has_forms(kind) and found == set()}
+    text = {
+        name
+        for name, (kind, column_forms) in forms.items()
+        if has_forms(kind) and column_forms == _NONE
+    }
     sets = {categories[name].set_name for name in text} - {""}
     return text | {
         name
@@ -284,7 +288,7 @@ def encode_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 class LostTextError(Exception):
-    """A category whose text would be lost, or which is no value of the type of its column.
+    """A category whose text would be lost, or which is not of the type of its column.
 
     ``row`` is the index of its row.
     """
@@ -300,7 +304,7 @@ class LostTextError(Exception):
 
 
 def to_categories(
-    texts: pa.Array,
+    strings: pa.Array,
     kind: pa.DataType,
     category: Category,
     forms: Forms,
@@ -313,21 +317,21 @@ def to_categories(
     Raises
     ------
     LostTextError
-        If a text is no such value, or would be lost.
+        If a text is not of that type, or would be lost.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if pa.types.is_integer(kind):
         try:
-            numbers = texts.cast(kind)
-            if numbers.cast(texts.type).equals(texts):
+            numbers = strings.cast(kind)
+            if numbers.cast(strings.type).equals(strings):
                 return numbers, frozenset([_CANONICAL])
         except pa.ArrowInvalid:
             pass
-    encoded = texts.dictionary_encode()
+    encoded = strings.dictionary_encode()
     common = common_forms(forms, written_forms(encoded.dictionary, kind, category))
-    if common != frozenset():
+    if common != _NONE:
         try:
             return parse(encoded.dictionary, kind).take(encoded.indices), common
         except pa.ArrowInvalid:
@@ -339,7 +343,7 @@ def to_categories(
         except pa.ArrowInvalid:
             is_value = False
         forms = common_forms(forms, written_forms(pa.array([text.as_py()]), kind, category))
-        if not is_value or forms == frozenset():
+        if not is_value or forms == _NONE:
             row = pc.index(encoded.indices, index).as_py()
             raise LostTextError(text.as_py(), kind, row, is_value=is_value)
     raise AssertionError("each text fits, and all together do not")
@@ -351,15 +355,15 @@ def to_categories(
 class PaddedNumbers(io.RawIOBase):
     """Stream of CSV that looks out for fields that begin like 01 or 0x1.
 
-    As long as ``found`` is False, no whole number in the text that was read is written otherwise
-    than Arrow writes it. Looking for such fields takes far less time than reading the columns as
-    text.
+    As long as ``has_padded`` is False, no whole number in the text that was read is written
+    otherwise than Arrow writes it. Looking for such fields takes far less time than reading the
+    columns as text.
     """
 
     def __init__(self, stream: Any) -> None:
         super().__init__()
         self.name, self._stream = getattr(stream, "name", ""), stream
-        self.found = False
+        self.has_padded = False
         self._before = b"\n\n"
 
     def readable(self) -> bool:
@@ -369,10 +373,10 @@ class PaddedNumbers(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         """Read the next bytes."""
         block: bytes = self._stream.read(size)
-        if not self.found and block:
+        if not self.has_padded and block:
             # The block is not copied; its beginning is looked at with the end of the one before.
             joint = self._before + block[:3]
-            self.found = has_padded_number(joint) or has_padded_number(block)
+            self.has_padded = has_padded_number(joint) or has_padded_number(block)
             self._before = (self._before + block[-3:])[-3:]
         return block
 

@@ -125,8 +125,8 @@ def collect_columns(
         Costs of the systems, as accepted by :meth:`Costs.of`. Its columns are looked up, joined
         and filtered as the others are.
     categories : collection of str, default=()
-        Arguments that are categories in this task, besides those that are in any task. In CSV they
-        are numbers only if no text is lost.
+        Arguments that are categories in this task, in addition to those that are in any task. In
+        CSV they are numbers only if no text is lost.
 
     Returns
     -------
@@ -366,7 +366,7 @@ class _IdJoin:
             raise InputError(f"{input_name}: {_format_ids(repeated_ids, 'id')} duplicated")
 
     def category_columns(self, input_name: str) -> CategoryColumns:
-        """Return the categories among the columns of another table: its ids, and maybe the rest."""
+        """Return the categories among the columns of another table: its ids, maybe all."""
         role = input_name.split(" ", maxsplit=1)[0]
         is_label = role in self._categories or role in LABEL_ROLES
         return CategoryColumns(

@@ -149,11 +149,11 @@ def partition_keys(folder: str, paths: Sequence[str]) -> list[dict[str, pa.Scala
         for directory in inner
     ]
     for name in names:
-        texts = values = pa.array([key.get(name) for key in keys], pa.string())
+        strings = values = pa.array([key.get(name) for key in keys], pa.string())
         with suppress(pa.ArrowInvalid):
-            values = texts.cast(pa.int32())
-        if len(values.unique()) < len(texts.unique()):
-            values = texts
+            values = strings.cast(pa.int32())
+        if len(values.unique()) < len(strings.unique()):
+            values = strings
         for key, value in zip(keys, values, strict=True):
             if name in key:
                 key[name] = value

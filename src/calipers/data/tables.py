@@ -418,33 +418,39 @@ class DelimitedText:
         # A column that begins without values may have numbers later.
         has_whole = any(is_whole.values()) or any(map(pa.types.is_null, kinds.values()))
         table = self._read(source, {**types, **as_text}, (), *([wrap] if has_whole else []))
-        is_lossless = has_whole and not scanners[-1].found
-        texts = {name: encode_texts(table[name]) for name in as_text}
+        is_lossless = has_whole and not scanners[-1].has_padded
+        text_by_column = {name: encode_texts(table[name]) for name in as_text}
         doubtful = [
             name
             for name in categories
-            if name not in texts
+            if name not in text_by_column
             and has_forms(kind := table.schema.field(name).type)
             and not (is_lossless and pa.types.is_integer(kind))
         ]
-        texts |= self._read_texts(source, doubtful)
-        parsed = {name: to_values(column, parse_distinct) for name, column in texts.items()}
+        text_by_column |= self._read_texts(source, doubtful)
+        parsed = {
+            name: to_values(column, parse_distinct) for name, column in text_by_column.items()
+        }
         forms = {
             name: (
                 column.type,
-                written_forms(distinct_texts(texts[name]), column.type, categories[name]),
+                written_forms(distinct_texts(text_by_column[name]), column.type, categories[name]),
             )
             for name, column in parsed.items()
         }
-        whole = {
+        integer_columns = {
             name: (kind, None)
             for name in categories
             if name not in forms and has_forms(kind := table.schema.field(name).type)
         }
-        text_columns = columns_of_text({**whole, **forms}, categories)
-        texts |= self._read_texts(source, [name for name in whole if name in text_columns])
-        for name in {**texts, **parsed}:
-            column = texts[name].cast(pa.string()) if name in text_columns else parsed[name]
+        text_columns = columns_of_text({**integer_columns, **forms}, categories)
+        text_by_column |= self._read_texts(
+            source, [name for name in integer_columns if name in text_columns]
+        )
+        for name in {**text_by_column, **parsed}:
+            column = (
+                text_by_column[name].cast(pa.string()) if name in text_columns else parsed[name]
+            )
             table = table.set_column(table.column_names.index(name), name, column)
         return table
 
@@ -458,13 +464,13 @@ class DelimitedText:
         return {name: encode_texts(table[name]) for name in columns}
 
 
-def parse_distinct(texts: pa.Array, kind: pa.DataType | None = None) -> pa.Array:
+def parse_distinct(strings: pa.Array, kind: pa.DataType | None = None) -> pa.Array:
     """Convert texts to values as a column of CSV, of the given type or of the one they have."""
     import pyarrow as pa
     from pyarrow import csv
 
     sink = pa.BufferOutputStream()
-    csv.write_csv(pa.table({"text": texts}), sink)
+    csv.write_csv(pa.table({"text": strings}), sink)
     content = sink.getvalue()
     parsing, converting = csv_options(",", {} if kind is None else {"text": kind})
     table = csv.read_csv(

@@ -110,7 +110,8 @@ def open_source(
         Returns replacements of some arguments if all rows are in memory: predictions of models, or
         a table that is read in a particular way.
     categories : collection of str, default=()
-        Roles that are categories in this task, besides those that are in any task (groups, slices).
+        Roles that are categories in this task, in addition to those that are in any task (groups,
+        slices).
 
     Returns
     -------

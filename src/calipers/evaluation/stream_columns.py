@@ -369,7 +369,7 @@ class StreamColumns:
 
         ``roles`` are the truth, if there is one, and the predictions. ``others`` are the other
         arguments of the task; those that need all rows in memory raise an error. ``categories`` are
-        the roles that are categories in this task, besides those that are in any task.
+        the roles that are categories in this task, in addition to those that are in any task.
         """
         from calipers.evaluation.availability import ROW_REASONS
 

@@ -200,7 +200,7 @@ class Task:
     command : str, default=""
         Class of the command, as ``"module:name"``, if it does more than is declared here.
     categories : tuple of str, default=()
-        Columns that hold categories in this task, besides those that do in any task (groups,
+        Columns that hold categories in this task, in addition to those that do in any task (groups,
         slices). In CSV they are numbers only if no text is lost.
     has_splits : bool, default=False
         Whether rows may come from several test splits.
