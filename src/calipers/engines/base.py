@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from typing_extensions import Self
 
-    from calipers.data.categories import CategorySelector
-
 P = TypeVar("P", bound="Mergeable")
 
 
@@ -122,13 +120,6 @@ class Engine:
     def schema(self) -> pa.Schema:
         """Arrow schema of the columns."""
         raise NotImplementedError
-
-    def with_categories(self, categories: CategorySelector) -> Engine:
-        """Return an engine of the same rows that does not lose the text of categories in CSV.
-
-        Engines that do not infer the types of columns themselves return themselves.
-        """
-        return self
 
     def group_batches(self, group_column: str) -> Engine:
         """Return an engine for the same rows, with all rows of a value of a column in one batch."""

@@ -285,7 +285,9 @@ def get_engine(data: Any, engine: str | None, categories: CategorySelector | Non
     Columns of CSV that ``categories`` selects are numbers only if no text is lost.
     """
     if isinstance(data, Engine):
-        return data if categories is None else data.with_categories(categories)
+        if categories is not None and isinstance(data, StreamEngine):
+            return data.with_categories(categories)
+        return data  # whose types are not inferred here
     if data is None:
         raise InputError(f"engine={engine!r} reads data=, which is not given")
     if engine == "spark" or (engine is None and is_spark(data)):
