@@ -499,15 +499,19 @@ def _is_declared_matrix(table: str) -> bool:
     with suppress(OSError):
         if table != DASH and Path(table).stat().st_size > _LARGEST:
             return False
+    from calipers.data.categories import ANY_COLUMN
     from calipers.data.confusion_matrices import is_matrix_table
 
-    return is_matrix_table(read_input_table(table).table)
+    return is_matrix_table(read_input_table(table, categories=ANY_COLUMN).table)
 
 
 def _open_matrix(path: str) -> Any:
+    from calipers.data.categories import ANY_COLUMN
     from calipers.evaluation.confusion_tables import open_matrices
 
-    return open_matrices(Path(path)) if _is_json(path) else read_input_table(path).table
+    if _is_json(path):
+        return open_matrices(Path(path))
+    return read_input_table(path, categories=ANY_COLUMN).table
 
 
 def _origin(path: str) -> InputOrigin:

@@ -163,8 +163,8 @@ def make_compare_command(name: str) -> click.Command:
                     evaluation,
                     test_options,
                     design,
-                    split=_column(options["table"], split),
-                    repetition=_column(options["table"], repetition),
+                    split=_column(options["table"], split, "split"),
+                    repetition=_column(options["table"], repetition, "repetition"),
                     count=_column(options["table"], options["count"]),
                     baseline=baseline,
                     level=options["level"],
@@ -192,13 +192,14 @@ def pop_output(options: dict[str, Any]) -> tuple[str, str | None, ReportOptions,
     return kind, path, ReportOptions.take(options), pop_layout(options, kind)
 
 
-def _column(table: str, name: str | None) -> Any:
+def _column(table: str, name: str | None, role: str = "") -> Any:
     if name is None:
         return None
-    from calipers.cli.tables import read_input_table
+    from calipers.cli.tables import label_columns, read_input_table
     from calipers.data.tables import column
 
-    return column(read_input_table(table).table, name, table)
+    rows = read_input_table(table, categories=label_columns({role: name})).table
+    return column(rows, name, table)
 
 
 def pop_questions(options: dict[str, Any]) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def breast_cancer(data: Path) -> Evaluation:
     from calipers.cli.tables import read_input_table
     from calipers.evaluate.classification import classification
 
-    rows, _, origin, _ = read_input_table(str(data / "breast_cancer.parquet"))
+    rows, _, origin, *_ = read_input_table(str(data / "breast_cancer.parquet"))
     return classification(
         rows["diagnosis"],
         probability={"logistic": rows["p_logistic"], "forest": rows["p_forest"]},
@@ -86,7 +86,7 @@ def diabetes(data: Path) -> Evaluation:
     from calipers.cli.tables import read_input_table
     from calipers.evaluate.regression import regression
 
-    rows, _, origin, _ = read_input_table(str(data / "diabetes.csv"))
+    rows, _, origin, *_ = read_input_table(str(data / "diabetes.csv"))
     return regression(
         rows["progression"],
         {"ridge": rows["pred_ridge"], "forest": rows["pred_forest"]},
@@ -100,7 +100,7 @@ def diabetes_by_age(data: Path) -> Evaluation:
     from calipers.cli.tables import read_input_table
     from calipers.evaluate.ranking import ranking
 
-    rows, _, origin, _ = read_input_table(str(data / "diabetes.csv"))
+    rows, _, origin, *_ = read_input_table(str(data / "diabetes.csv"))
     return ranking(
         rows["age"],
         rows["grade"],
@@ -115,7 +115,7 @@ def iris(data: Path) -> Evaluation:
     from calipers.cli.tables import read_input_table
     from calipers.evaluate.clustering import clustering
 
-    rows, _, origin, _ = read_input_table(str(data / "iris.csv"))
+    rows, _, origin, *_ = read_input_table(str(data / "iris.csv"))
     names = [name for name in rows.column_names if name.startswith(("sepal", "petal"))]
     return clustering(
         {name: rows[name] for name in names},

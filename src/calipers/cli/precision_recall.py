@@ -10,7 +10,7 @@ from calipers.cli.completion import measure_names
 from calipers.cli.files import Command, InputFile
 from calipers.cli.options import choice_option, repeatable_option, text_option
 from calipers.cli.shared_options import OutputOptions, output_options
-from calipers.cli.tables import read_input_table
+from calipers.cli.tables import label_columns, read_input_table
 
 
 @click.command("precision-recall", cls=Command)
@@ -76,7 +76,7 @@ def command(
     else:
         from calipers.data.tables import add_location, column
 
-        rows = read_input_table(table).table
+        rows = read_input_table(table, categories=label_columns({"system": system})).table
         with add_location(table):
             points = {
                 "precision": column(rows, precision or "precision", table),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from calipers.data.byte_sources import ByteSource
+    from calipers.data.categories import CategorySelector
     from calipers.data.trec import InputOrigin
 
 _KEY = "calipers.tables"
@@ -27,6 +28,8 @@ class InputTable(NamedTuple):
     origin: InputOrigin
     #: Names of all columns of the file, of which ``table`` may have some.
     all_columns: tuple[str, ...]
+    #: Columns that were read as categories.
+    categories: frozenset[str] = frozenset()
 
     @property
     def is_delimited_text(self) -> bool:
@@ -40,33 +43,53 @@ class InputTable(NamedTuple):
 
 
 def read_input_table(
-    path: str, select_columns: Callable[[Sequence[str]], Sequence[str]] | None = None
+    path: str,
+    select_columns: Callable[[Sequence[str]], Sequence[str]] | None = None,
+    categories: CategorySelector | None = None,
 ) -> InputTable:
     """Read the table at a path, once for each run of the command.
 
     If the file can be read again, only the columns are read that ``select_columns`` selects from
     the names of all. The result may have others that were read before; it is read again if it lacks
-    some of these.
+    some of these. Columns of CSV that ``categories`` selects are numbers only if no text is lost.
     """
     from calipers.data.byte_sources import ByteSource
+    from calipers.data.categories import Category
     from calipers.data.tables import read_table
     from calipers.data.trec import InputOrigin
 
     table_by_path: dict[str, InputTable] = click.get_current_context().meta.setdefault(_KEY, {})
     available: set[str] = set()
-    if path in table_by_path:
-        earlier = table_by_path[path]
+    earlier = table_by_path.get(path)
+    category_by_name: dict[str, Category] = {}
+    if earlier is not None:
         available = set(earlier.table.column_names)
         names = earlier.all_columns
-        if available.issuperset(names):
-            return earlier
-        if select_columns is not None and available.issuperset(select_columns(names)):
+        has_columns = available.issuperset(names) or (
+            select_columns is not None and available.issuperset(select_columns(names))
+        )
+        has_categories = (
+            categories is None
+            or not earlier.is_delimited_text
+            or earlier.categories.issuperset(categories(names))
+        )
+        if has_columns and has_categories:
             return earlier
     # A file behind it is read from where it stands, and has no extension.
-    source = ByteSource.from_input(DASH if path == "/dev/stdin" else path)
+    source = (
+        ByteSource.from_input(DASH if path == "/dev/stdin" else path)
+        if earlier is None
+        else earlier.source
+    )
     if not os.path.isfile(path):  # noqa: PTH113
         select_columns = None
     all_columns: tuple[str, ...] = ()
+
+    def categorize(names: Sequence[str]) -> dict[str, Category]:
+        read_before = frozenset() if earlier is None else earlier.categories
+        category_by_name.update(dict.fromkeys(read_before, Category()))
+        category_by_name.update({} if categories is None else categories(names))
+        return category_by_name
 
     def select(names: Sequence[str]) -> Sequence[str]:
         nonlocal all_columns
@@ -75,11 +98,21 @@ def read_input_table(
             return names
         return list(dict.fromkeys((*select_columns(names), *filter(available.__contains__, names))))
 
-    table = read_table(source, select_columns=select)
+    table = read_table(source, select_columns=select, categories=categorize)
     size, digest = source.digest()
     origin = InputOrigin("table", path, bytes=size, sha256=digest)
-    table_by_path[path] = InputTable(table, source, origin, all_columns)
+    table_by_path[path] = InputTable(
+        table, source, origin, all_columns, frozenset(category_by_name)
+    )
     return table_by_path[path]
+
+
+def label_columns(options: Mapping[str, Any]) -> CategorySelector:
+    """Return the function that selects columns of groups, folds and the like that options name."""
+    from calipers.data.categories import LABEL_ROLES, CategoryColumns
+
+    names = {role: options[role] for role in LABEL_ROLES if isinstance(options.get(role), str)}
+    return CategoryColumns(names, {}).select
 
 
 def get_origin(path: str) -> InputOrigin:

@@ -34,6 +34,7 @@ from calipers.plugins import plugin_errors
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from calipers.data.categories import Category
     from calipers.results import Evaluation
 
 #: The shared options in the order of the help: before those of engines, and after them.
@@ -292,7 +293,8 @@ class TaskCommand(Command):
 
         In label columns of a CSV file, an empty field is a row without labels.
         """
-        input_table = read_input_table(path, select_columns)
+        categories = functools.partial(_categories, columns)
+        input_table = read_input_table(path, select_columns, categories)
         if separator is None or not input_table.is_delimited_text:
             return input_table.table
         from calipers.data.multilabel import empty_as_no_labels
@@ -314,6 +316,28 @@ def _column_names(columns: Columns, names: Sequence[str]) -> Sequence[str]:
         return columns_read((columns.to_arguments(names), columns.id_column), names)
     except (click.UsageError, InputError):
         return names  # reported when the table is evaluated
+
+
+def _categories(columns: Columns, names: Sequence[str]) -> Mapping[str, Category]:
+    """Return the columns of a table that a command line names as categories."""
+    from calipers.data.categories import CategoryColumns, candidate_names
+    from calipers.data.errors import InputError
+    from calipers.data.ratings import rating_categories
+
+    task = columns.task
+    try:
+        arguments = columns.to_arguments(names)
+    except (click.UsageError, InputError):
+        return {}  # reported when the table is evaluated
+    if task.column("rater") is not None:
+        role_by_column = {
+            name: role
+            for role in (*SHARED_ROLES, "cost")
+            for name in candidate_names(arguments.get(role), len(names))
+        }
+        long = {role: arguments.get(role) for role in ("item", "rater", "rating")}
+        return rating_categories(long, role_by_column).select(names)
+    return CategoryColumns.from_roles(arguments, task.categories, columns.id_column).select(names)
 
 
 def _name(option: str) -> str:

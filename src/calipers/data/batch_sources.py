@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import os
@@ -12,12 +13,24 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers.data import tables
 from calipers.data.byte_sources import LONGEST, STDIN, ByteSource, CheckedText, JsonLines
+from calipers.data.categories import (
+    Category,
+    CategorySelector,
+    Forms,
+    LostTextError,
+    PaddedNumbers,
+    columns_of_text,
+    has_forms,
+    to_categories,
+    written_forms,
+)
 from calipers.data.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,6 +62,10 @@ class BatchSource:
     def has_inferred_type(self, name: str) -> bool:
         """Return whether the type of a column is inferred, so that its values may all be text."""
         return False
+
+    def with_categories(self, categories: CategorySelector) -> BatchSource:
+        """Return a source of the same rows that does not lose the text of categories in CSV."""
+        return self
 
     def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield the rows in batches of about ``rows`` rows, each with the name of its origin.
@@ -290,6 +307,11 @@ class PartitionedSource(BatchSource):
         """Return whether the type of a column of the file itself is inferred."""
         return name not in self._keys and self._source.has_inferred_type(name)
 
+    def with_categories(self, categories: CategorySelector) -> BatchSource:
+        """Return a source whose file does not lose the text of categories."""
+        source = self._source.with_categories(categories)
+        return self if source is self._source else PartitionedSource(source, self._keys)
+
     def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield the batches of the file, with the additional columns."""
         import pyarrow as pa
@@ -343,16 +365,44 @@ _ADVICE = (
     "its types, or read the column as text"
 )
 
+#: Advice where a value of a column of categories would lose its text.
+_CATEGORY_ADVICE = (
+    "where text is read in batches, types are those of its first rows; write Parquet, which names "
+    "its types, or use engine='memory'"
+)
+
 #: Function that makes a file of Arrow.
 _Lent: TypeAlias = "Callable[[], Any]"
+
+
+@dataclass(frozen=True)
+class TextColumns:
+    """Columns of a text that are read as text, and those of categories.
+
+    Attributes
+    ----------
+    text : collection of str, default=()
+        Columns that are text, whatever they look like.
+    categories : callable, optional
+        Function that selects the columns of categories, which are numbers only if no text is lost.
+    """
+
+    text: Collection[str] = ()
+    categories: CategorySelector | None = None
+
+    def select_categories(self, names: Sequence[str]) -> dict[str, Category]:
+        """Return the columns of categories that may hold numbers."""
+        selected = {} if self.categories is None else self.categories(names)
+        return {name: category for name, category in selected.items() if name not in self.text}
 
 
 class TextFormat:
     """Text format of a table, identified by its extension."""
 
-    def __init__(self, name: str, kind: str, text: Collection[str]) -> None:
-        self.name, self.kind, self.text = name, kind, text
+    def __init__(self, name: str, kind: str, columns: TextColumns) -> None:
+        self.name, self.kind, self.columns = name, kind, columns
         self.names: list[str] = []
+        self._categories: dict[str, Category] = {}
 
     def schema(self, head: bytes) -> pa.Schema:
         """Infer the schema of a text from its first bytes.
@@ -364,17 +414,117 @@ class TextFormat:
         with _lend_stream(self._checked(io.BytesIO(head))) as lent, self._errors():
             inferred = self._open(lent, HEAD, None).schema
         self.names = inferred.names
-        return pa.schema([field.with_type(self._type(field)) for field in inferred])
+        schema = pa.schema([field.with_type(self._type(field)) for field in inferred])
+        if tables.TEXT_FORMATS[self.kind] == "jsonl":
+            return schema
+        self._categories = self.columns.select_categories(self.names)
+        text = self._text_categories(schema, head)
+        return pa.schema(
+            [field.with_type(pa.string()) if field.name in text else field for field in schema]
+        )
+
+    def _text_categories(self, schema: pa.Schema, head: bytes) -> set[str]:
+        """Return the columns of categories whose texts in the first rows would be lost."""
+        import pyarrow as pa
+
+        kinds = self._possibly_lossy(schema)
+        if not kinds:
+            return set()
+        text_schema = pa.schema([(name, pa.string()) for name in kinds])
+        with _lend_stream(io.BytesIO(head)) as lent, self._errors():
+            batch = next(iter(self._open(lent, HEAD, text_schema)), None)
+        if batch is None:
+            return set()
+        forms = {
+            name: (kind, written_forms(batch[name].unique(), kind, self._categories[name]))
+            for name, kind in kinds.items()
+        }
+        return columns_of_text(forms, self._categories)
+
+    def _possibly_lossy(self, schema: pa.Schema) -> dict[str, pa.DataType]:
+        """Return the types of the categories of which several texts may be one value."""
+        return {
+            field.name: field.type
+            for field in schema
+            if field.name in self._categories and has_forms(field.type)
+        }
 
     def _type(self, field: pa.Field) -> pa.DataType:
         import pyarrow as pa
 
         # Arrow infers dates from JSON text, which is text nevertheless.
         is_date = tables.TEXT_FORMATS[self.kind] == "jsonl" and pa.types.is_timestamp(field.type)
-        return pa.string() if is_date or field.name in self.text else field.type
+        return pa.string() if is_date or field.name in self.columns.text else field.type
 
-    def batches(self, stream: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a text, with columns of the given types."""
+    def batches(
+        self,
+        stream: Any,
+        schema: pa.Schema,
+        reopen: Callable[[], AbstractContextManager[Any]] | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a text, with columns of the given types.
+
+        ``reopen`` opens the text once more, if that is possible.
+
+        Raises
+        ------
+        InputError
+            If a value has another type, or is a category that would lose its text.
+        """
+        import pyarrow as pa
+
+        kinds = self._possibly_lossy(schema)
+        if not kinds:
+            yield from self._read(stream, schema)
+        elif reopen is None or not all(map(pa.types.is_integer, kinds.values())):
+            yield from self._read_categories(stream, schema, kinds)
+        else:
+            # Reading whole numbers is fast, and loses nothing unless one may have leading zeros.
+            scanner, n_rows = PaddedNumbers(stream), 0
+            with closing(self._read(scanner, schema)) as batches:
+                for batch in batches:
+                    if scanner.has_padded:
+                        break
+                    n_rows += batch.num_rows
+                    yield batch
+            if scanner.has_padded:
+                with reopen() as reopened:
+                    for batch in self._read_categories(reopened, schema, kinds):
+                        n_repeated = min(n_rows, batch.num_rows)
+                        n_rows -= n_repeated
+                        yield batch.slice(n_repeated)
+
+    def _read_categories(
+        self, stream: Any, schema: pa.Schema, kinds: Mapping[str, pa.DataType]
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows, of which categories are read as text and converted."""
+        import pyarrow as pa
+
+        text_schema = pa.schema(
+            [field.with_type(pa.string()) if field.name in kinds else field for field in schema]
+        )
+        forms: dict[str, Forms] = dict.fromkeys(kinds)
+        n_rows = 0
+        for batch in self._read(stream, text_schema):
+            arrays = {name: batch[name] for name in schema.names}
+            for name, kind in kinds.items():
+                try:
+                    arrays[name], forms[name] = to_categories(
+                        arrays[name],
+                        kind,
+                        self._categories[name],
+                        forms[name],
+                        tables.parse_distinct,
+                    )
+                except LostTextError as error:
+                    raise InputError(
+                        f"{self.name}: row {n_rows + error.row}: column {name!r}: {error} (rows "
+                        f"count from 0, without the header); {_CATEGORY_ADVICE}"
+                    ) from None
+            n_rows += batch.num_rows
+            yield pa.RecordBatch.from_arrays([arrays[name] for name in schema.names], schema=schema)
+
+    def _read(self, stream: Any, schema: pa.Schema) -> Generator[pa.RecordBatch]:
         with _lend_stream(self._checked(stream)) as lent, self._errors():
             yield from self._open(lent, BLOCK, schema)
 
@@ -440,15 +590,28 @@ class TextFormat:
 class TextFile(FileSource):
     """CSV or JSON Lines file."""
 
-    def __init__(self, path: str, kind: str, text: Collection[str]) -> None:
+    def __init__(self, path: str, kind: str, columns: TextColumns) -> None:
         super().__init__(path)
-        self._source, self._format = ByteSource(path), TextFormat(path, kind, text)
+        self._source = ByteSource(path)
         self.csv = tables.TEXT_FORMATS[kind] != "jsonl"
+        self._infer_types(TextFormat(path, kind, columns))
+
+    def _infer_types(self, text_format: TextFormat) -> None:
+        self._format = text_format
         with self._source.text() as stream:
             # One byte more shows that the block is not the last.
             head = stream.read(HEAD + 1)
         self.schema = self._format.schema(head)
         self._length = len(head) / max(head.count(b"\n"), 1)  # of a row
+
+    def with_categories(self, categories: CategorySelector) -> BatchSource:
+        """Return a source of the same file that does not lose the text of categories in CSV."""
+        if not self.csv:
+            return self
+        source = copy.copy(self)
+        columns = TextColumns(self._format.columns.text, categories)
+        source._infer_types(TextFormat(self.name, self._format.kind, columns))
+        return source
 
     def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield one block at a time."""
@@ -456,7 +619,7 @@ class TextFile(FileSource):
 
         try:
             with self._source.text() as stream:
-                for batch in self._format.batches(stream, schema):
+                for batch in self._format.batches(stream, schema, self._source.text):
                     yield self.name, batch
         except pa.ArrowInvalid:
             if tables.TEXT_FORMATS[self._format.kind] == "jsonl":
@@ -485,17 +648,18 @@ class TextStream(BatchSource):
 
     is_rereadable = False
 
-    def __init__(self, source: Any, text: Collection[str]) -> None:
+    def __init__(self, source: Any, columns: TextColumns) -> None:
         self._waiting = _InterruptibleStream(source)
         self._reader: Any = None
+        self._head = b""
         self.name, self.files = self._waiting.name, (self._waiting.name,)
         try:
-            self._begin(text)
+            self._begin(columns)
         except BaseException:
             self._waiting.close()
             raise
 
-    def _begin(self, text: Collection[str]) -> None:
+    def _begin(self, columns: TextColumns) -> None:
         """Read enough of the stream to infer the columns."""
         import pyarrow as pa
 
@@ -520,13 +684,24 @@ class TextStream(BatchSource):
         kind = tables.file_extension(self.name)[0]
         if kind not in tables.TEXT_FORMATS:
             kind = ByteSource(self.name, head[: head.find(b"\n")]).infer_extension()
-        self._format = TextFormat(self.name, kind, text)
+        self._format = TextFormat(self.name, kind, columns)
         self.csv = tables.TEXT_FORMATS[kind] != "jsonl"
         self.schema = self._format.schema(head)
-        self._text = _ResumedStream(head, stream)
+        self._head, self._text = head, _ResumedStream(head, stream)
+
+    def with_categories(self, categories: CategorySelector) -> BatchSource:
+        """Return a source of the same stream that does not lose the text of categories in CSV."""
+        if not self.csv or not self._head:
+            return self
+        source = copy.copy(self)
+        columns = TextColumns(self._format.columns.text, categories)
+        source._format = TextFormat(self.name, self._format.kind, columns)
+        source.schema = source._format.schema(self._head)
+        return source
 
     def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield the data that have arrived, block by block."""
+        self._head = b""
         try:
             for batch in self._reader or self._format.batches(self._text, schema):
                 yield self.name, batch

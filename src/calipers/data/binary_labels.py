@@ -159,17 +159,16 @@ def _positive_label(labels: list[Any], positive: Any, input_name: str) -> Any:
     if positive is not None:
         if is_missing(positive):
             raise InputError("positive is missing, expected a class")
-        class_text = label_name(positive)
-        for label in labels:
-            if find_label(label_index([label_name(label)]), class_text) is not None:  # True is 1
-                return label
+        class_text, names = label_name(positive), [label_name(label) for label in labels]
+        if (index := find_label(label_index(names), class_text)) is not None:  # True is 1
+            return labels[index]
         raise InputError(
             f"{input_name}: no row has the class {format_value(positive)} that was named positive; "
-            + did_you_mean(label_name(positive), [label_name(label) for label in labels])
+            + did_you_mean(class_text, names)
         )
-    names = {label_name(label) for label in labels}
+    name_set = {label_name(label) for label in labels}
     for low, high in _PAIRS:
-        if names == {low, high}:
+        if name_set == {low, high}:
             return next(label for label in labels if label_name(label) == high)
     # The other class of a truth that has only one is known only by its name.
     is_text = all(isinstance(label, str) for label in labels)

@@ -96,8 +96,19 @@ def label_index(names: Iterable[str]) -> dict[str, int]:
 
 
 def find_label(positions: Mapping[str, int], name: str) -> int | None:
-    """Return the index of a name, or None."""
-    return positions.get(name, positions.get(_AS_NUMBER.get(name, name)))
+    """Return the index of a name, or None.
+
+    The case of true and false does not matter unless two names differ in it only: what is true in a
+    file is named True.
+
+    >>> find_label(label_index(["False", "True"]), "true")
+    1
+    """
+    index = positions.get(name, positions.get(_AS_NUMBER.get(name, name)))
+    if index is None and (lower := name.lower()) in ("true", "false"):
+        matches = {index for label, index in positions.items() if label.lower() == lower}
+        return matches.pop() if len(matches) == 1 else None
+    return index
 
 
 def _recode(codes: Codes, new_codes: Sequence[int]) -> Codes:

@@ -13,6 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.data.arrays import column_names, from_arrow, is_frame, missing_mask, take_rows
+from calipers.data.categories import (
+    LABEL_ROLES,
+    QUANTITY_ROLES,
+    CategoryColumns,
+    CategorySelector,
+    candidate_names,
+)
 from calipers.data.costs import NO_COSTS, Costs
 from calipers.data.errors import InputError, did_you_mean, format_first_names
 from calipers.data.multilabel import missing_lists
@@ -94,6 +101,7 @@ def collect_columns(
     missing: str = "error",
     wide: Collection[str] = ("probability",),
     cost: Any = None,
+    categories: Collection[str] = (),
 ) -> InputColumns:
     """Collect the columns of an evaluation, with equal length and order of rows.
 
@@ -116,6 +124,9 @@ def collect_columns(
     cost : object, optional
         Costs of the systems, as accepted by :meth:`Costs.of`. Its columns are looked up, joined
         and filtered as the others are.
+    categories : collection of str, default=()
+        Arguments that are categories in this task, in addition to those that are in any task. In
+        CSV they are numbers only if no text is lost.
 
     Returns
     -------
@@ -132,11 +143,17 @@ def collect_columns(
     collected: dict[str, Any] = {**columns, "cost": costs.columns or None}
     remaining_rows = ids = None
     if data is not None:
-        table = _table(data, "data", partial(columns_read, (collected, id_column)))
+        category_columns = CategoryColumns.from_roles(collected, categories, id_column)
+        table = _table(
+            data,
+            "data",
+            partial(columns_read, (collected, id_column)),
+            categories=category_columns.select,
+        )
         join = (
             None
             if id_column is None
-            else _IdJoin(table, id_column, drop=missing == "drop", wide=wide)
+            else _IdJoin(table, id_column, drop=missing == "drop", wide=wide, categories=categories)
         )
         collected = {
             argument: _resolve(values, table, argument, join)
@@ -205,7 +222,7 @@ def columns_read(requested: Any, names: Sequence[str]) -> Sequence[str]:
     ['y', 'p_a', 'p_b']
     """
     selected: set[str] = set()
-    for name in _candidate_names(requested, len(names)):
+    for name in candidate_names(requested, len(names)):
         prefix = None if name in names or not name.endswith("*") else name[:-1]
         matches = [n for n in names if n == name or (prefix is not None and n.startswith(prefix))]
         if not matches:
@@ -214,27 +231,14 @@ def columns_read(requested: Any, names: Sequence[str]) -> Sequence[str]:
     return [name for name in names if name in selected] or names
 
 
-def _candidate_names(requested: Any, n_columns: int) -> Iterator[str]:
-    """Yield all texts that may name one of ``n_columns`` columns; longer lists hold values."""
-    if isinstance(requested, str):
-        yield requested
-    elif isinstance(requested, Mapping):
-        for value in requested.values():
-            yield from _candidate_names(value, n_columns)
-    elif isinstance(requested, tuple) or (
-        isinstance(requested, list) and len(requested) <= n_columns
-    ):
-        for value in requested:
-            yield from _candidate_names(value, n_columns)
-
-
 def _table(
     data: Any,
     input_name: str,
     select_columns: Callable[[Sequence[str]], Sequence[str]] | None = None,
+    categories: CategorySelector | None = None,
 ) -> pa.Table:
     if isinstance(data, str | os.PathLike):
-        return read_table(data, select_columns=select_columns)
+        return read_table(data, select_columns=select_columns, categories=categories)
     try:
         return to_arrow(data)
     except InputError as error:
@@ -263,7 +267,8 @@ def _resolve(values: Any, table: pa.Table, input_name: str, join: _IdJoin | None
         if len(values) != table.num_rows:
             raise InputError(f"data: no column {unknown[0]!r}; {did_you_mean(unknown[0], names)}")
     if join is not None and (isinstance(values, os.PathLike) or is_frame(values)):
-        return join.column(_table(values, input_name), input_name)
+        table = _table(values, input_name, categories=join.category_columns(input_name).select)
+        return join.column(table, input_name)
     return values
 
 
@@ -332,12 +337,19 @@ class _IdJoin:
     """
 
     def __init__(
-        self, table: pa.Table, id_column: str, *, drop: bool, wide: Collection[str]
+        self,
+        table: pa.Table,
+        id_column: str,
+        *,
+        drop: bool,
+        wide: Collection[str],
+        categories: Collection[str] = (),
     ) -> None:
         if id_column not in table.column_names:
             hint = did_you_mean(id_column, table.column_names)
             raise InputError(f"data: no column {id_column!r} of ids; {hint}")
         self.id_column, self.drop, self.wide = id_column, drop, wide
+        self._categories = categories
         self.ids = combine_chunks(table.column(id_column))
         self.lost_mask = np.zeros(table.num_rows, bool)
         self._problems: list[str] = []
@@ -352,6 +364,15 @@ class _IdJoin:
         repeated_ids = _repeated_ids(ids)
         if len(repeated_ids):
             raise InputError(f"{input_name}: {_format_ids(repeated_ids, 'id')} duplicated")
+
+    def category_columns(self, input_name: str) -> CategoryColumns:
+        """Return the categories among the columns of another table: its ids, maybe all."""
+        role = input_name.split(" ", maxsplit=1)[0]
+        is_label = role in self._categories or role in LABEL_ROLES
+        return CategoryColumns(
+            {**({role: "*"} if is_label else {}), "id": self.id_column},
+            {role: "*"} if role in QUANTITY_ROLES else {},
+        )
 
     def column(self, table: pa.Table, input_name: str) -> Any:
         """Return the values of another table, in the order of the first."""

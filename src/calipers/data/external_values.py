@@ -12,6 +12,7 @@ import numpy as np
 from calipers.data import tables
 from calipers.data.arrays import LARGEST, is_missing, missing_mask, take_rows, to_array
 from calipers.data.byte_sources import ByteSource
+from calipers.data.categories import Category
 from calipers.data.errors import InputError, format_value
 from calipers.data.trec import InputOrigin, run_name
 
@@ -169,7 +170,11 @@ def _read_file(
 ) -> list[ValueRow]:
     """Read the rows of a file."""
     if tables.is_table(path):
-        table = tables.read_table(path)
+        kinds = {*SYSTEM, *MEASURE, *units, *repeated}
+        table = tables.read_table(
+            path,
+            categories=lambda names: {n: Category() for n in names if n.lower() in kinds},
+        )
         return _rows(os.fspath(path), table, system, measure, units, repeated=repeated)
     return _read_trec_output(os.fspath(path), system)
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from calipers.data import tables
 from calipers.data.arrays import is_missing
+from calipers.data.categories import CategoryColumns
 from calipers.data.class_labels import label_name
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.trec import InputOrigin
@@ -126,7 +127,11 @@ def read_ratings(
     the raters of each set, by its name; None for all.
     """
     is_path = isinstance(source, str | os.PathLike)
-    table = tables.read_table(os.fspath(source)) if is_path else tables.to_arrow(source)
+    table = (
+        tables.read_table(os.fspath(source), categories=rating_categories(long, others).select)
+        if is_path
+        else tables.to_arrow(source)
+    )
     prefix, origins = "", tuple[InputOrigin, ...]()
     if is_path:
         prefix = f"{os.fspath(source)}: "
@@ -161,6 +166,24 @@ def read_ratings(
         ids,
         origins,
     )
+
+
+def rating_categories(long: Mapping[str, str | None], others: Mapping[str, str]) -> CategoryColumns:
+    """Return the categories among the columns of a table of ratings.
+
+    They are all columns but those of numbers, such as weights: each may be a rater.
+    """
+    label_roles = {name: role for name, role in others.items() if role == "cluster"}
+    labels = {
+        **{role: name for name, role in label_roles.items()},
+        **{role: long[role] for role in ("item", "rater")},
+    }
+    slice_columns = [name for name, role in others.items() if role == "slices"]
+    numbers = [
+        name for name, role in others.items() if role not in (*label_roles.values(), "slices")
+    ]
+    ratings = "*" if long["rating"] is None else long["rating"]
+    return CategoryColumns(labels, {"ratings": ratings, "slices": slice_columns}, numbers)
 
 
 def _ids(items: Sequence[Any], prefix: str) -> tuple[str, ...]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import glob
+import operator
 import os
 import re
 import stat
+import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +25,7 @@ from calipers.data.batch_sources import (
     PartitionedSource,
     ReaderSource,
     TableSource,
+    TextColumns,
     TextFile,
     TextStream,
 )
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
+
+    from calipers.data.categories import CategorySelector
 
 
 def common_schema(sources: Sequence[BatchSource]) -> pa.Schema:
@@ -126,7 +131,8 @@ class ConformedBatches:
 def partition_keys(folder: str, paths: Sequence[str]) -> list[dict[str, pa.Scalar]]:
     """Return the partition keys of each file, from its directories: ``year=2024`` is a column.
 
-    Values are whole numbers if all of them are, as in Arrow, or else text.
+    Values are whole numbers if all of them are, as in Arrow, or else text. They are text also if
+    two of them would be one number: ``id=01`` and ``id=1``.
     """
     import pyarrow as pa
     from pyarrow import dataset
@@ -144,9 +150,11 @@ def partition_keys(folder: str, paths: Sequence[str]) -> list[dict[str, pa.Scala
         for directory in inner
     ]
     for name in names:
-        values = pa.array([key.get(name) for key in keys], pa.string())
+        strings = values = pa.array([key.get(name) for key in keys], pa.string())
         with suppress(pa.ArrowInvalid):
-            values = values.cast(pa.int32())
+            values = strings.cast(pa.int32())
+        if len(values.unique()) < len(strings.unique()):
+            values = strings
         for key, value in zip(keys, values, strict=True):
             if name in key:
                 key[name] = value
@@ -329,12 +337,19 @@ class Stream:
         self.files: tuple[str, ...] = tuple(path for source in sources for path in source.files)
         self.stamps = tuple(source.stamp for source in sources if source.stamp)
         self.csv = any(source.csv for source in sources)
-        self._begun = False
+        #: Whether the rows were read, which streams of the same pipe share.
+        self._begun = threading.Event()
         if self.rows == 0:
             raise InputError(f"{name}: the table has no rows")
 
     @classmethod
-    def from_input(cls, source: Any, *, text: Collection[str] = ()) -> Stream:
+    def from_input(
+        cls,
+        source: Any,
+        *,
+        text: Collection[str] = (),
+        categories: CategorySelector | None = None,
+    ) -> Stream:
         """Make a stream from a path, a dataset or a table.
 
         Parameters
@@ -346,6 +361,9 @@ class Stream:
             batches of Arrow; or a data frame. Files of a directory are sorted by their paths.
         text : collection of str, default=()
             Columns of CSV and JSON Lines that are read as text, whatever they look like.
+        categories : callable, optional
+            Function that selects the columns of categories, by the names of all columns. In CSV
+            they are numbers only if no text is lost.
 
         Returns
         -------
@@ -367,14 +385,35 @@ class Stream:
         [[0.9, 0.4], [0.6]]
         """
         if isinstance(source, Stream):
-            return source
+            return source if categories is None else source.with_categories(categories)
+        columns = TextColumns(text, categories)
         if _is_path(source):
-            sources = _from_path(os.fspath(source), text)
+            sources = _from_path(os.fspath(source), columns)
             return cls(sources, sources[0].name if source == STDIN else os.fspath(source))
         if isinstance(source, list | tuple) and source and all(map(_is_path, source)):
-            return cls(_from_paths(list(map(os.fspath, source)), text), _name(source))
-        batch_source = _from_object(source, text)
+            return cls(_from_paths(list(map(os.fspath, source)), columns), _name(source))
+        batch_source = _from_object(source, columns)
         return cls([batch_source], batch_source.name)
+
+    def with_categories(self, categories: CategorySelector) -> Stream:
+        """Return a stream of the same rows that does not lose the text of categories in CSV.
+
+        Parameters
+        ----------
+        categories : callable
+            Function that selects the columns of categories, by the names of all columns.
+
+        Returns
+        -------
+        Stream
+            Stream of the rows. Of a pipe, only one of the two can be read.
+        """
+        sources = [source.with_categories(categories) for source in self._sources]
+        if all(map(operator.is_, sources, self._sources)):
+            return self
+        stream = Stream(sources, self.name)
+        stream._begun = self._begun
+        return stream
 
     def batches(self, columns: Sequence[str], rows: int = ROWS) -> Iterator[Batch]:
         """Yield the rows in order, ``rows`` at a time, and all remaining rows at the end.
@@ -403,12 +442,12 @@ class Stream:
         if rows < 1 or not columns:
             raise ValueError("expected at least one column, and at least one row to a batch")
         schema = self._select_schema(columns)
-        if not self.is_rereadable and self._begun:
+        if not self.is_rereadable and self._begun.is_set():
             raise InputError(
                 f"{self.name}: can be read only once, and has been; a second pass over the rows "
                 "requires a file"
             )
-        self._begun = True
+        self._begun.set()
         return _prefetch(self._read(schema, rows), self._stop)
 
     def size(self, columns: Sequence[str]) -> int:
@@ -519,7 +558,7 @@ def _name(paths: Sequence[Any]) -> str:
     return first if len(paths) == 1 else f"{first} and {len(paths) - 1} more"
 
 
-def _from_object(source: Any, text: Collection[str]) -> BatchSource:
+def _from_object(source: Any, columns: TextColumns) -> BatchSource:
     """Make a source from an object that is not a path."""
     import pyarrow as pa
     from pyarrow import dataset
@@ -529,7 +568,7 @@ def _from_object(source: Any, text: Collection[str]) -> BatchSource:
     if isinstance(source, pa.RecordBatchReader):
         return ReaderSource(source, "the batches")
     if hasattr(source, "read"):
-        return _from_pipe(source, text)
+        return _from_pipe(source, columns)
     try:
         return TableSource(tables.to_arrow(source), "the table")
     except InputError as error:
@@ -541,14 +580,14 @@ def _from_object(source: Any, text: Collection[str]) -> BatchSource:
         ) from None
 
 
-def _from_pipe(source: Any, text: Collection[str]) -> BatchSource:
+def _from_pipe(source: Any, columns: TextColumns) -> BatchSource:
     name = source if isinstance(source, str) else "the stream"
     with tables.read_errors(name, "a table"):
-        return TextStream(source, text)
+        return TextStream(source, columns)
 
 
-def _from_paths(paths: Sequence[str], text: Collection[str]) -> list[BatchSource]:
-    sources = [source for path in paths for source in _from_path(path, text)]
+def _from_paths(paths: Sequence[str], columns: TextColumns) -> list[BatchSource]:
+    sources = [source for path in paths for source in _from_path(path, columns)]
     visited: set[str] = set()
     for path in (path for source in sources for path in source.files):
         if (real_path := os.path.realpath(path)) in visited:
@@ -557,24 +596,24 @@ def _from_paths(paths: Sequence[str], text: Collection[str]) -> list[BatchSource
     return sources
 
 
-def _from_path(path: str, text: Collection[str]) -> list[BatchSource]:
+def _from_path(path: str, columns: TextColumns) -> list[BatchSource]:
     """Make the sources of the files that a path stands for."""
     if path == STDIN:
-        return [_from_pipe(path, text)]
+        return [_from_pipe(path, columns)]
     if "*" in path and not os.path.exists(path):
         matches = sorted(glob.glob(path, recursive=True))
         if not matches:
             raise InputError(f"{path}: no file matches this pattern")
-        return _from_paths(matches, text)
+        return _from_paths(matches, columns)
     if path and os.path.isdir(path):
-        return _from_directory(path, text)
+        return _from_directory(path, columns)
     tables.check_file(path, lambda: f"a table: {tables.formats_text()}")
     if not stat.S_ISREG(os.stat(path).st_mode):
-        return [_from_pipe(path, text)]
-    return [_from_file(path, text)]
+        return [_from_pipe(path, columns)]
+    return [_from_file(path, columns)]
 
 
-def _from_file(path: str, text: Collection[str]) -> BatchSource:
+def _from_file(path: str, columns: TextColumns) -> BatchSource:
     kind, packed = tables.file_extension(path)
     table_format = tables.TABLE_FORMATS.get(kind)
     if table_format is None or (packed and not table_format.is_text):
@@ -583,13 +622,13 @@ def _from_file(path: str, text: Collection[str]) -> BatchSource:
         if os.path.getsize(path) == 0:
             raise InputError(f"{path}: the file is empty")
         if kind in tables.TEXT_FORMATS:
-            return TextFile(path, kind, text)
+            return TextFile(path, kind, columns)
         if kind not in tables.BINARY_FORMATS:
-            return TableSource(tables.read_table(path, text=text), path)
+            return TableSource(tables.read_table(path, text=columns.text), path)
         return (ParquetSource if tables.BINARY_FORMATS[kind] == "parquet" else FeatherSource)(path)
 
 
-def _from_directory(folder: str, text: Collection[str]) -> list[BatchSource]:
+def _from_directory(folder: str, columns: TextColumns) -> list[BatchSource]:
     paths = tables.list_folder(folder)
     if not paths:
         raise InputError(
@@ -597,7 +636,7 @@ def _from_directory(folder: str, text: Collection[str]) -> list[BatchSource]:
         )
     keys = partition_keys(folder, paths)
     return [
-        PartitionedSource(_from_file(path, text), key) if key else _from_file(path, text)
+        PartitionedSource(_from_file(path, columns), key) if key else _from_file(path, columns)
         for path, key in zip(paths, keys, strict=True)
     ]
 

@@ -11,11 +11,21 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from calipers.data.arrays import is_missing
 from calipers.data.byte_sources import ByteSource, JsonLines
+from calipers.data.categories import (
+    Category,
+    CategorySelector,
+    PaddedNumbers,
+    columns_of_text,
+    distinct_texts,
+    encode_texts,
+    has_forms,
+    to_values,
+    written_forms,
+)
 from calipers.data.errors import FileError, InputError, did_you_mean, format_value
 from calipers.plugins import Registry
 
@@ -139,13 +149,14 @@ def read_table(
     *,
     text: Collection[str] = (),
     select_columns: Callable[[Sequence[str]], Sequence[str]] | None = None,
+    categories: CategorySelector | None = None,
 ) -> pa.Table:
     """Read the table in a file, a pipe, the standard input (``"-"``) or a binary stream.
 
     The format of a file is determined by its extension, that of any other source by its first
-    bytes. Columns of CSV named in ``text`` are read as text, whatever they look like.
-    ``select_columns`` returns the names of the columns to read, given those of all. Every value is
-    validated before it is used.
+    bytes. Columns of CSV named in ``text`` are read as text, whatever they look like; those that
+    ``categories`` selects are numbers only if no text is lost. ``select_columns`` returns the names
+    of the columns to read, given those of all. Every value is validated before it is used.
 
     Raises
     ------
@@ -158,7 +169,7 @@ def read_table(
     with read_errors(byte_source.name, "a table"):
         if byte_source.is_empty:
             raise InputError(f"{byte_source.name}: the {byte_source.kind} is empty")
-        table = _read(byte_source, text, select_columns or (lambda names: names))
+        table = _read(byte_source, text, select_columns or (lambda names: names), categories)
         table.validate(full=True)
     if table.num_rows == 0:
         raise InputError(f"{byte_source.name}: the table has no rows")
@@ -231,6 +242,7 @@ def _read(
     source: ByteSource,
     text: Collection[str],
     select_columns: Callable[[Sequence[str]], Sequence[str]],
+    categories: CategorySelector | None,
 ) -> pa.Table:
     name = source.name
     kind, compression = file_extension(name)
@@ -246,7 +258,10 @@ def _read(
             names = file.schema_arrow.names
             check_names(name, names)
             return file.read(columns=list(select_columns(names)))
-    table = to_arrow(table_format.read(source, text))
+    if isinstance(table_format.read, DelimitedText):
+        table = table_format.read(source, text, categories)
+    else:
+        table = to_arrow(table_format.read(source, text))
     check_names(name, table.column_names)
     return table.select(select_columns(table.column_names))
 
@@ -297,24 +312,174 @@ def csv_options(
     )
 
 
-def _read_csv(source: ByteSource, text: Collection[str], delimiter: str = ",") -> pa.Table:
+#: Bytes of text that show the columns of categories, and how many distinct values they have.
+_START = 1 << 16
+#: With more distinct values among the first rows, text is not encoded while it is read.
+_MOST_ENCODED = 1000
+
+
+@dataclass(frozen=True)
+class DelimitedText:
+    """Reader of CSV with a delimiter."""
+
+    delimiter: str
+
+    def __call__(
+        self,
+        source: ByteSource,
+        text: Collection[str],
+        categories: CategorySelector | None = None,
+    ) -> pa.Table:
+        """Read a table; columns named in ``text`` are text."""
+        import pyarrow as pa
+
+        types = dict.fromkeys(text, pa.string())
+        start = None if categories is None else self._read_start(source, types)
+        if categories is None or start is None:
+            return self._read(source, types)
+        selected = {
+            name: category
+            for name, category in categories(start.column_names).items()
+            if name not in types
+        }
+        return self._read_categories(source, types, selected, start)
+
+    def _read(
+        self,
+        source: ByteSource,
+        types: Mapping[str, pa.DataType],
+        columns: Sequence[str] = (),
+        wrap: Callable[[Any], Any] = lambda stream: stream,
+    ) -> pa.Table:
+        import pyarrow as pa
+        from pyarrow import csv
+
+        parsing, converting = csv_options(self.delimiter, types, columns)
+
+        def read(block: int) -> pa.Table:
+            # Only on one thread does an error have the number of its row.
+            reading = csv.ReadOptions(block_size=block, use_threads=block == _BLOCKS[0])
+            with source.text() as stream:
+                return csv.read_csv(
+                    pa.PythonFile(wrap(stream), "r"),
+                    read_options=reading,
+                    parse_options=parsing,
+                    convert_options=converting,
+                )
+
+        return _read_blocks(read)
+
+    def _read_start(self, source: ByteSource, types: Mapping[str, pa.DataType]) -> pa.Table | None:
+        """Read the first rows; None if the text is not CSV, which is reported when it is read."""
+        import pyarrow as pa
+        from pyarrow import csv
+
+        parsing, converting = csv_options(self.delimiter, types)
+        for size in (_START, *_BLOCKS):
+            with source.text() as stream:
+                # One byte more shows that the block is not the last.
+                start = stream.read(size + 1)
+            reading = csv.ReadOptions(block_size=size, use_threads=False)
+            try:
+                reader = csv.open_csv(pa.BufferReader(start), reading, parsing, converting)
+                return pa.Table.from_batches([reader.read_next_batch()])
+            except StopIteration:
+                return reader.schema.empty_table()
+            except pa.ArrowInvalid:
+                if len(start) <= size:
+                    return None
+        return None
+
+    def _read_categories(
+        self,
+        source: ByteSource,
+        types: Mapping[str, pa.DataType],
+        categories: Mapping[str, Category],
+        start: pa.Table,
+    ) -> pa.Table:
+        """Read a table in which columns of categories are numbers only if no text is lost."""
+        import pyarrow as pa
+
+        encoded_text = pa.dictionary(pa.int32(), pa.string())
+        kinds = {name: start.schema.field(name).type for name in categories}
+        # Whole numbers are read as such, which is fast, unless one may have leading zeros.
+        is_whole = {name: pa.types.is_integer(kind) for name, kind in kinds.items()}
+        as_text = {
+            name: encoded_text if len(start[name].unique()) <= _MOST_ENCODED else pa.string()
+            for name, kind in kinds.items()
+            if has_forms(kind) and not is_whole[name]
+        }
+        scanners: list[PaddedNumbers] = []
+
+        def wrap(stream: Any) -> Any:
+            scanners.append(PaddedNumbers(stream))
+            return scanners[-1]
+
+        # A column that begins without values may have numbers later.
+        has_whole = any(is_whole.values()) or any(map(pa.types.is_null, kinds.values()))
+        table = self._read(source, {**types, **as_text}, (), *([wrap] if has_whole else []))
+        is_lossless = has_whole and not scanners[-1].has_padded
+        text_by_column = {name: encode_texts(table[name]) for name in as_text}
+        doubtful = [
+            name
+            for name in categories
+            if name not in text_by_column
+            and has_forms(kind := table.schema.field(name).type)
+            and not (is_lossless and pa.types.is_integer(kind))
+        ]
+        text_by_column |= self._read_texts(source, doubtful)
+        parsed = {
+            name: to_values(column, parse_distinct) for name, column in text_by_column.items()
+        }
+        forms = {
+            name: (
+                column.type,
+                written_forms(distinct_texts(text_by_column[name]), column.type, categories[name]),
+            )
+            for name, column in parsed.items()
+        }
+        integer_columns = {
+            name: (kind, None)
+            for name in categories
+            if name not in forms and has_forms(kind := table.schema.field(name).type)
+        }
+        text_columns = columns_of_text({**integer_columns, **forms}, categories)
+        text_by_column |= self._read_texts(
+            source, [name for name in integer_columns if name in text_columns]
+        )
+        for name in {**text_by_column, **parsed}:
+            column = (
+                text_by_column[name].cast(pa.string()) if name in text_columns else parsed[name]
+            )
+            table = table.set_column(table.column_names.index(name), name, column)
+        return table
+
+    def _read_texts(self, source: ByteSource, columns: Sequence[str]) -> dict[str, pa.ChunkedArray]:
+        """Read some columns as text, encoded."""
+        import pyarrow as pa
+
+        if not columns:
+            return {}
+        table = self._read(source, dict.fromkeys(columns, pa.string()), columns)
+        return {name: encode_texts(table[name]) for name in columns}
+
+
+def parse_distinct(strings: pa.Array, kind: pa.DataType | None = None) -> pa.Array:
+    """Convert texts to values as a column of CSV, of the given type or of the one they have."""
     import pyarrow as pa
     from pyarrow import csv
 
-    parsing, converting = csv_options(delimiter, dict.fromkeys(text, pa.string()))
-
-    def read(block: int) -> pa.Table:
-        # Only on one thread does an error have the number of its row.
-        reading = csv.ReadOptions(block_size=block, use_threads=block == _BLOCKS[0])
-        with source.text() as stream:
-            return csv.read_csv(
-                pa.PythonFile(stream, "r"),
-                read_options=reading,
-                parse_options=parsing,
-                convert_options=converting,
-            )
-
-    return _read_blocks(read)
+    sink = pa.BufferOutputStream()
+    csv.write_csv(pa.table({"text": strings}), sink)
+    content = sink.getvalue()
+    parsing, converting = csv_options(",", {} if kind is None else {"text": kind})
+    table = csv.read_csv(
+        pa.BufferReader(content),
+        read_options=csv.ReadOptions(block_size=max(content.size, 1), use_threads=False),
+        parse_options=parsing,
+        convert_options=converting,
+    )
+    return combine_chunks(table.column(0))
 
 
 def _read_blocks(read: Callable[[int], pa.Table]) -> pa.Table:
@@ -521,8 +686,8 @@ def list_folder(folder: str) -> list[str]:
     return sorted(path for path in paths if is_table(path))
 
 
-register_format(".csv", read=_read_csv, is_text=True)
-register_format(".tsv", read=partial(_read_csv, delimiter="\t"), is_text=True)
+register_format(".csv", read=DelimitedText(","), is_text=True)
+register_format(".tsv", read=DelimitedText("\t"), is_text=True)
 register_format(".jsonl", ".ndjson", read=_read_json_lines, is_text=True)
 register_format(".parquet", ".parq", read=_read_parquet)
 register_format(".feather", ".arrow", read=_read_feather)

@@ -13,6 +13,7 @@ import numpy as np
 
 from calipers.data.arrays import check_length, invalid_weights, is_missing, to_array, to_number
 from calipers.data.byte_sources import ByteSource
+from calipers.data.categories import ANY_COLUMN
 from calipers.data.costs import ALONE, NO_COSTS, Costs, cost_column_name, to_costs
 from calipers.data.errors import InputError, format_names, format_value
 from calipers.data.frequency_weights import MOST_ROWS
@@ -273,7 +274,7 @@ def read_topic_table(data: Any) -> TopicTable:
     path = os.fspath(data)
     source = ByteSource.from_input(path)
     with add_location(source.name):
-        rows = read_table(source, text=TOPIC)
+        rows = read_table(source, text=TOPIC, categories=ANY_COLUMN)
         names = [
             decode_id(name)
             for name in id_array(rows, find_column(rows.column_names, TOPIC)).to_pylist()

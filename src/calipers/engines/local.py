@@ -22,6 +22,7 @@ from calipers.progress import track_rows
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from calipers.data.categories import CategorySelector
     from calipers.data.streams import Batch, Stream
 
 #: Threads, if there are as many processors.
@@ -86,6 +87,10 @@ class StreamEngine(LocalEngine):
             stream.files,
             stream.stamps,
         )
+
+    def with_categories(self, categories: CategorySelector) -> StreamEngine:
+        """Return an engine of the same rows that does not lose the text of categories in CSV."""
+        return StreamEngine(self.stream.with_categories(categories), self.group_column)
 
     def group_batches(self, group_column: str) -> StreamEngine:
         """Return an engine for the same rows, in batches that end where the value of a column does.

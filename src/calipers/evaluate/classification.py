@@ -31,6 +31,7 @@ from calipers.evaluation.stream_columns import (
     flatten_names,
     wrap_unnamed,
 )
+from calipers.evaluation.tasks import CLASSIFICATION
 from calipers.results import Evaluation
 
 
@@ -226,7 +227,9 @@ def classification(
     models = predict_classes(truth, predicted, y, score, probability, positive, threshold)
     check_rows(rows, confusion)
     input_columns = {**models.columns, "confusion": open_matrices(confusion, data)}
-    source = open_source({**arguments, **input_columns}, *input_columns)
+    source = open_source(
+        {**arguments, **input_columns}, *input_columns, categories=CLASSIFICATION.categories
+    )
     options = source.options
     if source.stream is not None:
         problem, columns = _problem_from_stream(

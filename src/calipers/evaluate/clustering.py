@@ -23,6 +23,7 @@ from calipers.evaluation.shared import column_name, named_systems, select_measur
 from calipers.evaluation.slice_definitions import Bins
 from calipers.evaluation.source import open_source
 from calipers.evaluation.stored_predictions import Baseline
+from calipers.evaluation.tasks import CLUSTERING
 from calipers.findings.clusters import STABLE, UNSTABLE, Stability
 from calipers.measures import Measure, parse
 from calipers.results import Evaluation
@@ -294,7 +295,7 @@ def clustering(
     0.7333333
     """
     roles = ("features", "labels") if truth is None else ("features", "labels", "truth")
-    source = open_source(locals(), *roles, wide=("features",))
+    source = open_source(locals(), *roles, wide=("features",), categories=CLUSTERING.categories)
     options, settings = source.options, source.options.settings
     if source.stream is not None:
         return evaluate_cells(

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from calipers.data.categories import CategoryColumns
 from calipers.data.multilabel import collect_names, empty_as_no_labels, to_column, to_table
 from calipers.data.tables import file_extension, read_table
 from calipers.evaluation.arguments import validate_arguments
@@ -14,9 +15,10 @@ from calipers.evaluation.models import predict_labels
 from calipers.evaluation.options import MeasureNames
 from calipers.evaluation.problems.labels import MultilabelProblem, Threshold
 from calipers.evaluation.slice_definitions import Bins
-from calipers.evaluation.source import open_source
+from calipers.evaluation.source import OF_ROWS, open_source
 from calipers.evaluation.stored_predictions import Baseline
 from calipers.evaluation.stream_labels import assign_roles
+from calipers.evaluation.tasks import MULTILABEL
 from calipers.results import Evaluation
 
 
@@ -211,11 +213,18 @@ def multilabel(
             "predicted": to_column(outputs.predicted),
             "score": to_table(outputs.score, "score"),
             "probability": to_table(outputs.probability, "probability"),
-            "data": _read(data, separator, (outputs.truth, outputs.predicted)),
+            "data": _read(arguments, (outputs.truth, outputs.predicted)),
         }
 
     output_names = "predicted", "score", "probability"
-    source = open_source(arguments, "truth", *output_names, wide=output_names, in_memory=all_rows)
+    source = open_source(
+        arguments,
+        "truth",
+        *output_names,
+        wide=output_names,
+        in_memory=all_rows,
+        categories=MULTILABEL.categories,
+    )
     label_options = labels, separator, threshold, undefined
     if source.stream is not None:
         stream_columns = assign_roles(source.stream, separator)
@@ -226,11 +235,15 @@ def multilabel(
     return source.evaluate(problem, columns, len(columns["truth"].columns))
 
 
-def _read(data: Any, separator: str | None, label_columns: tuple[Any, ...]) -> Any:
+def _read(arguments: Mapping[str, Any], label_columns: tuple[Any, ...]) -> Any:
     """Read the table at a path; empty fields of label columns in CSV are rows without labels."""
-    if separator is None or not isinstance(data, str | os.PathLike):
+    data = arguments["data"]
+    if arguments["separator"] is None or not isinstance(data, str | os.PathLike):
         return data
-    table = read_table(data)
+    roles = (*MULTILABEL.categories, "score", "probability", *OF_ROWS, "cost")
+    columns = {role: arguments.get(role) for role in roles}
+    categories = CategoryColumns.from_roles(columns, MULTILABEL.categories, arguments.get("id"))
+    table = read_table(data, categories=categories.select)
     return (
         empty_as_no_labels(table, collect_names(label_columns))
         if file_extension(data)[0] in (".csv", ".tsv")

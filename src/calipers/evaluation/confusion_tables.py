@@ -143,10 +143,11 @@ def _to_count_table(result: ConfusionBase) -> CountTable:
 
 def _read_file(path: str) -> Any:
     """Read a file: a table, a result, or arrays and dicts as JSON."""
+    from calipers.data.categories import ANY_COLUMN
     from calipers.data.tables import check_file, read_table
 
     if not path.lower().endswith(".json"):
-        return read_table(path)
+        return read_table(path, categories=ANY_COLUMN)
     from calipers.results import from_json
 
     check_file(path, "a confusion matrix")

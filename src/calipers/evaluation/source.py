@@ -91,6 +91,7 @@ def open_source(
     *roles: str,
     wide: Collection[str] = ("probability",),
     in_memory: Callable[[], Mapping[str, Any]] = dict,
+    categories: Collection[str] = (),
 ) -> Source:
     """Open the columns of an evaluation, in memory or as a stream.
 
@@ -108,6 +109,9 @@ def open_source(
     in_memory : callable, optional
         Returns replacements of some arguments if all rows are in memory: predictions of models, or
         a table that is read in a particular way.
+    categories : collection of str, default=()
+        Roles that are categories in this task, in addition to those that are in any task (groups,
+        slices).
 
     Returns
     -------
@@ -122,7 +126,9 @@ def open_source(
     if is_streamed(options.engine, options.memory, data, needed):
         return Source(
             options,
-            stream=StreamColumns.from_arguments(data, columns, {**arguments, **rows}, options),
+            stream=StreamColumns.from_arguments(
+                data, columns, {**arguments, **rows}, options, categories
+            ),
         )
     options = replace(options, inputs=add_files(options.inputs, data, columns))
     replacements = dict(in_memory())
@@ -134,5 +140,6 @@ def open_source(
         missing=options.missing,
         wide=wide,
         cost=options.cost,
+        categories=categories,
     )
     return Source(options, input_columns)

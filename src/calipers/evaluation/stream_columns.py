@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.data.arrays import missing_mask
+from calipers.data.categories import CategoryColumns, CategorySelector
 from calipers.data.columns import file_origin, match_prefix, named_columns
 from calipers.data.costs import Costs, cost_column_name
 from calipers.data.distributed_frames import is_dask, is_spark
@@ -278,10 +279,15 @@ def _is_distributed(data: Any) -> bool:
     return is_spark(data) or is_dask(data)
 
 
-def get_engine(data: Any, engine: str | None) -> Engine:
-    """Return the engine that reads the rows."""
+def get_engine(data: Any, engine: str | None, categories: CategorySelector | None = None) -> Engine:
+    """Return the engine that reads the rows.
+
+    Columns of CSV that ``categories`` selects are numbers only if no text is lost.
+    """
     if isinstance(data, Engine):
-        return data
+        if categories is not None and isinstance(data, StreamEngine):
+            return data.with_categories(categories)
+        return data  # whose types are not inferred here
     if data is None:
         raise InputError(f"engine={engine!r} reads data=, which is not given")
     if engine == "spark" or (engine is None and is_spark(data)):
@@ -292,7 +298,7 @@ def get_engine(data: Any, engine: str | None) -> Engine:
         from calipers.engines.dask import DaskEngine
 
         return DaskEngine.from_source(data)
-    return StreamEngine(Stream.from_input(data))
+    return StreamEngine(Stream.from_input(data, categories=categories))
 
 
 def process_memory(memory: int | str | None, rows: Engine) -> int:
@@ -359,15 +365,21 @@ class StreamColumns:
         roles: Mapping[str, Any],
         others: Mapping[str, Any],
         options: Options,
+        categories: Collection[str] = (),
     ) -> StreamColumns:
         """Find the columns, which are given by name.
 
         ``roles`` are the truth, if there is one, and the predictions. ``others`` are the other
-        arguments of the task; those that need all rows in memory raise an error.
+        arguments of the task; those that need all rows in memory raise an error. ``categories`` are
+        the roles that are categories in this task, in addition to those that are in any task.
         """
         from calipers.evaluation.availability import ROW_REASONS
 
-        stream, missing = get_engine(data, options.engine), options.missing
+        row_columns = {role: others.get(role) for role in ("weight", "count", "cluster", "slices")}
+        category_columns = CategoryColumns.from_roles(
+            {**row_columns, **roles, "cost": Costs.from_argument(options.cost).columns}, categories
+        )
+        stream, missing = get_engine(data, options.engine, category_columns.select), options.missing
         for name, reason in ROW_REASONS.items():
             if not (others.get(name) is None or others[name] is False):
                 raise takes_all_rows(name, stream, reason)

@@ -199,6 +199,9 @@ class Task:
         Additional sentences in the docstring of this task, by shared option.
     command : str, default=""
         Class of the command, as ``"module:name"``, if it does more than is declared here.
+    categories : tuple of str, default=()
+        Columns that hold categories in this task, in addition to those that do in any task (groups,
+        slices). In CSV they are numbers only if no text is lost.
     has_splits : bool, default=False
         Whether rows may come from several test splits.
     """
@@ -223,6 +226,7 @@ class Task:
     required: tuple[str, ...] = ()
     extra_help: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
+    categories: tuple[str, ...] = ()
     has_splits: bool = False
 
     @property

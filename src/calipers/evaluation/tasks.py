@@ -762,6 +762,7 @@ CLASSIFICATION = Task(
     ),
     command="calipers.cli.classification:ClassificationCommand",
     positional=("truth", "predicted", "y"),
+    categories=("truth", "predicted"),
     has_splits=True,
 )
 
@@ -902,6 +903,7 @@ MULTILABEL = Task(
         "very large samples; averages of AUC and AP use influence functions, summed over the "
         "labels of a row.",
     },
+    categories=("truth", "predicted"),
     has_splits=True,
 )
 
@@ -1231,6 +1233,7 @@ CLUSTERING = Task(
         "measures": "``silhouette[c]`` is the mean of the cluster called c.",
         "engine": "A stream supports measures against the truth and measures of cluster centres.",
     },
+    categories=("truth",),
 )
 
 AGREEMENT = Task(

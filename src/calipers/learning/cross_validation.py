@@ -279,7 +279,8 @@ def cross_validate(
     }  # fmt: skip
     if y is not None and truth is not None:
         raise InputError("y= and truth= are the same; give one")
-    rows = collect_columns(columns, data=data)
+    categories = ("truth", "predicted") if task == "classification" else ()
+    rows = collect_columns(columns, data=data, categories=categories)
     checked_columns = dict(rows.columns)
     call = _Options(
         checked_columns, task, interval, settings, baseline, curves, n_jobs,

@@ -12,7 +12,7 @@ from calipers.cli.files import Command, InputFile
 from calipers.cli.options import PROPORTION, option_with_default, text_option
 from calipers.cli.output import format_and_file, format_options, write_document, write_output
 from calipers.cli.process import EXIT_UNMET
-from calipers.cli.tables import read_input_table
+from calipers.cli.tables import label_columns, read_input_table
 from calipers.cli.wording import options_in_errors
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def command(table: str, **options: Any) -> None:
     from calipers.learning.split import split
     from calipers.learning.split_checks import check_split
 
-    rows = read_input_table(table).table
+    rows = read_input_table(table, categories=label_columns(options)).table
     names = {name: options[name] for name in ("truth", "split", "group", "time")}
     with add_location(table), options_in_errors():
         column_by_role = {

@@ -29,7 +29,7 @@ from calipers.cli.options import (
 )
 from calipers.cli.process import EXIT_INTERRUPTED
 from calipers.cli.shared_options import OutputOptions, output_options
-from calipers.cli.tables import read_input_table
+from calipers.cli.tables import label_columns, read_input_table
 from calipers.cli.wording import options_in_errors
 from calipers.learning.parameters import GROUP, POSITIVE, TIME, WEIGHT
 
@@ -132,7 +132,7 @@ def command(table: str, truth: str, **options: Any) -> None:
     from calipers.data.tables import add_location, column
     from calipers.learning.cross_validation import cross_validate
 
-    rows = read_input_table(table).table
+    rows = read_input_table(table, categories=label_columns(options)).table
     estimators = options.pop("estimator")
     features, stratify = options.pop("features"), options.pop("stratify")
     specs_by_kind = {kind: options.pop(kind) for kind in ("predicted", "score", "probability")}

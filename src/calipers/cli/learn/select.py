@@ -19,7 +19,7 @@ from calipers.cli.learn.shared import (
 )
 from calipers.cli.options import combine_options, repeatable_option, text_option
 from calipers.cli.output import DATA, format_and_file, format_options, write_result
-from calipers.cli.tables import read_input_table
+from calipers.cli.tables import label_columns, read_input_table
 from calipers.cli.wording import options_in_errors
 
 _COLUMNS = ("split", "group", "time", "weight")
@@ -79,7 +79,7 @@ def command(table: str, truth: str, **options: Any) -> None:
     from calipers.data.tables import add_location, column
     from calipers.learning.selection import select_model
 
-    rows = read_input_table(table).table
+    rows = read_input_table(table, categories=label_columns(options)).table
     estimators = list(map(parse_estimator, options.pop("estimator")))
     if len(estimators) < 2:
         raise click.UsageError("there is one --estimator, expected two or more to select from")

@@ -30,7 +30,7 @@ from calipers.cli.output import (
     write_result,
 )
 from calipers.cli.process import EXIT_INTERRUPTED
-from calipers.cli.tables import read_input_table
+from calipers.cli.tables import label_columns, read_input_table
 from calipers.cli.wording import options_in_errors
 from calipers.learning.parameters import (
     GROUP,
@@ -150,7 +150,7 @@ def run_learning_command(
     kind, path = format_and_file(options, DATA, "this result")
     from calipers.data.tables import add_location, column
 
-    rows = read_input_table(table).table
+    rows = read_input_table(table, categories=label_columns(options)).table
     if "threshold" in options:
         options["threshold"] = parse_threshold(options["threshold"])
     with add_location(table), options_in_errors():
