@@ -207,8 +207,8 @@ def _is_positive(name: str, positive: Any) -> bool:
     """Return whether a class is the positive one; a class of unknown meaning is."""
     if positive is not None:
         return find_label(label_index((name,)), label_name(positive)) is not None
-    other = paired_label(name)
-    return other is None or find_positive_class((name, other)) == 0
+    second_class = paired_label(name)
+    return second_class is None or find_positive_class((name, second_class)) == 0
 
 
 def _positive_index(names: Sequence[str], positive: Any) -> int:
