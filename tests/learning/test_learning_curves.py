@@ -127,9 +127,9 @@ def test_where_higher_is_better() -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"param_name": "degrees"}, "has no 'degrees'"),
-        ({"param_range": [1]}, "one value"),
-        ({"param_range": [1, 1]}, "'1' twice"),
+        ({"param_name": "degrees"}, "param_name: Pipeline has no 'degrees'"),
+        ({"param_range": [1]}, "param_range: there is one value"),
+        ({"param_range": [1, 1]}, "param_range: there is '1' twice"),
         ({"estimator": LinearRegression}, "is a class"),
         ({"estimator": {"a": LinearRegression()}}, "one estimator"),
         ({"X": X[:5, None]}, "X: 5 rows, expected a table of 30"),
@@ -195,6 +195,21 @@ def test_subsets_are_nested_and_spread_over_classes() -> None:
     assert "No extrapolation to" in str(curve)
 
 
+def test_subsets_in_time_are_the_latest_rows() -> None:
+    seen: list[list[float]] = []
+
+    class Watched(LinearRegression):
+        def fit(self, features: Any, target: Any) -> Watched:
+            seen.append(sorted(features[:, 0].tolist()))
+            return super().fit(features, target)
+
+    time = np.random.default_rng(0).permutation(20)
+    split = cal.split(20, time=time, test=0.25)
+    x = time[:, None] / 1.0
+    cal.learning_curve(Watched(), x, x[:, 0], split=split, time=time, train_sizes=[4, 8])
+    assert seen == [[11, 12, 13, 14], [7, 8, 9, 10, 11, 12, 13, 14]]
+
+
 def test_training_subsets_swap_what_they_share() -> None:
     x, y = make_classification(80, flip_y=0.4, random_state=0)
     curve = cal.learning_curve(LogisticRegression(), x, y, train_sizes=[20, 64], cv=5, n_repeats=1)
@@ -206,8 +221,9 @@ def test_training_subsets_swap_what_they_share() -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"train_sizes": [10, 500]}, "up to 66"),
-        ({"train_sizes": [20, 10]}, "ascending"),
+        ({"train_sizes": [10, 500]}, "train_sizes: 500 is neither .* up to 66"),
+        ({"train_sizes": [20, 10]}, "train_sizes: expected two or more, ascending"),
+        ({"train_sizes": [0.001, 0.5]}, "train_sizes: 0.001 of 66 rows, .* is less than one row"),
         ({"extrapolate_to": 500}, "at most 132, twice that size"),
         ({"extrapolate_to": 10}, "more than the largest"),
     ],
@@ -268,6 +284,10 @@ def test_what_was_finished_is_kept_where_ctrl_c_interrupts() -> None:
     np.testing.assert_array_equal(
         part["True"].validation_values, whole["True"].validation_values[:3]
     )
+    row = part["True"]  # trained on 24 rows, tested on 6
+    error = row.training_values.std(ddof=1) * math.sqrt(1 / 3 + 24 / 6)
+    assert row.training.standard_error == pytest.approx(error)
+    assert (part.provenance["trained on"], part.provenance["tested on"]) == (24, 6)
     Stops.done = 5
     with pytest.raises(KeyboardInterrupt):
         cal.validation_curve(Stops(), X[:, None], Y, **given)

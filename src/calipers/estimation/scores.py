@@ -99,7 +99,7 @@ class ScoredRows:
             score_influence = cached(
                 total, ("influence", measure), lambda: influence(measure, total)
             )
-            score_index = cached(self, ("place", id(total)), lambda: total.score_index(self.order))
+            score_index = cached(self, ("place", total), lambda: total.score_index(self.order))
         if score_influence is None:
             return None
         area = measure.definition.area

@@ -122,8 +122,8 @@ class MulticlassRows:
         others = tuple(name for name in self.names if name != label)
         return BinaryLabels((f"not {label}", label), self.truth == self.names.index(label), others)
 
-    def notes(self) -> list[str]:
-        """Return a note on classes without rows."""
+    def notes(self, *, includes_absent: bool) -> list[str]:
+        """Return a note on classes without rows, which averages may include."""
         absent_names = [
             name
             for name, proportion in zip(self.names, self.class_proportions, strict=True)
@@ -133,7 +133,12 @@ class MulticlassRows:
             return []
         listed = ", ".join(absent_names[:5]) + (", …" if len(absent_names) > 5 else "")
         kind = "class" if len(absent_names) == 1 else "classes"
-        return [f"No row has the {kind} {listed}; averages omit classes that are never predicted."]
+        averages = (
+            "averages include all classes that labels= names"
+            if includes_absent
+            else "averages omit classes that are never predicted"
+        )
+        return [f"No row has the {kind} {listed}; {averages}."]
 
 
 @dataclass(frozen=True, eq=False)

@@ -141,11 +141,11 @@ class MulticlassProblem(ClassificationProblem):
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
         """Return notes on the classes and their order."""
-        row_notes = (
-            next(iter(sample.in_memory_systems.values())).problem.notes()
-            if sample.in_memory_systems
-            else ()
-        )
+        row_notes: Sequence[str] = ()
+        if sample.in_memory_systems:
+            rows = next(iter(sample.in_memory_systems.values())).problem
+            includes_absent = self.is_stated and self.undefined in ("zero", "one")
+            row_notes = rows.notes(includes_absent=includes_absent)
         order = class_order_notes(sample.measures, self.names, stated=self.ordered)
         return (*row_notes, *order)
 
