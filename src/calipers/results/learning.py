@@ -792,6 +792,8 @@ class TunedThreshold(JsonSerializable):
         return threshold_sentence(self)
 
     def __str__(self) -> str:
-        return self.sentence
+        from calipers.report.safe_names import escape_unprintable
+
+        return escape_unprintable(self.sentence)
 
     __repr__ = __str__
