@@ -11,9 +11,11 @@ import pytest
 from samples import HOSTILE, binary, difference, hostile, regression, retrieval, undefined
 
 import calipers as cal
+from calipers.report.blocks import Table
 from calipers.report.documents import DisplayOptions, document
 from calipers.report.safe_names import escape_unprintable, unique_labels
 from calipers.report.spreadsheets import csv_text
+from calipers.report.tables import KEY, NUMBER, Column
 from calipers.report.writers.text import Text
 from calipers.results import Definition, Estimate, Finding
 
@@ -116,6 +118,17 @@ def test_a_narrow_terminal_keeps_numbers_whole(monkeypatch: pytest.MonkeyPatch) 
     terminal = Terminal()
     Text().print(document(regression(), DisplayOptions(Text.medium)), terminal)
     assert "[53.0, 59.9]" in terminal.getvalue()
+
+
+@pytest.mark.parametrize("topic", ["q1234", "話題一"])
+def test_wrapped_tables_fit_a_terminal(topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("COLUMNS", "80")
+    measures = [Column(f"measure{i}", NUMBER, ["0.123456"]) for i in range(7)]
+    terminal = Terminal()
+    Text().print([Table([Column("topic", KEY, [topic]), *measures], wrapped=True)], terminal)
+    rows = [line for line in terminal.getvalue().splitlines() if line.startswith(topic)]
+    assert [row.split() for row in rows] == [[topic, *["0.123456"] * 6], [topic, "0.123456"]]
 
 
 # --- CSV ------------------------------------------------------------------------------------------
