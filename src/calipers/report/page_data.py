@@ -224,7 +224,7 @@ def _margin_data(rows: Sequence[Difference]) -> list[Any]:
     if not margins:
         return []
     return [
-        margins[0],
+        f"{margins[0]:g}",  # JSON has no infinite number
         *(
             [_scale_to_int(getattr(d, p), _OF_P) for d in rows]
             for p in ("p_noninferiority", "p_equivalence")
