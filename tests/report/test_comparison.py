@@ -207,6 +207,18 @@ def test_differences_without_a_chart_are_counted(systems: int, measures: int, un
     assert notes == [note.replace("all.", "all of them.")] * (undrawn > 0)
 
 
+def test_right_to_left_names_in_titles_are_isolated() -> None:
+    given = values(measures=1)
+    made = compared(given | {"measure": ["דיוק"] * len(given["value"])})
+    titles = re.findall("<h3>(.*?) <a", page(made))
+    for title in ("Every pair", "Mean ranks"):
+        assert f"{title}: \u2068דיוק\u2069" in titles
+    figures = [*comparison_figures(made), *every_unit_figure(made)[0]]
+    selected = [f for f in figures if f.choice]
+    assert selected
+    assert all(f.title.startswith(f"{f.chosen_from}: ") for f in selected)
+
+
 def test_an_infinite_margin_is_drawn() -> None:
     made = Comparison((difference(margin=math.inf, p_noninferiority=0.0, p_equivalence=0.0),))
     assert [f.title for f in comparison_figures(made)] == ["Differences: nDCG@10"]

@@ -81,7 +81,7 @@ def difference_figures(
             figure = _around_zero(subset, definitions, title)
         else:
             figure = _within_margins(subset, title)
-        yield measure_figure(figure, measure, len(fitting), "differences")
+        yield measure_figure(figure, measure, len(fitting), "Differences")
 
 
 def _cells(comparison: Comparison) -> tuple[tuple[str, ...], ...]:

@@ -52,7 +52,7 @@ def pair_figures(
             rows=(),
             wide=len(systems) > _NARROW,
         )
-        yield measure_figure(figure, measure, len(fitting), "pairs")
+        yield measure_figure(figure, measure, len(fitting), "Every pair")
 
 
 def pairs_chart(pairs: Sequence[Difference]) -> Spec:
