@@ -14,7 +14,7 @@ from scipy import stats
 import calipers as cal
 from calipers.findings import RULES, Subject
 from calipers.findings.comparisons import ComparisonResults
-from calipers.findings.duplicates import MOST_SORTED, RowOutputs
+from calipers.findings.duplicates import MOST_SORTED, RowOutputs, _sample_by_value
 from calipers.results import Comparison, Evaluation
 
 NAMES = np.array(["a", "b", "c"])
@@ -184,6 +184,13 @@ def test_of_very_many_rows_a_column_of_few_values_hides_no_repetition() -> None:
     of = RowOutputs(truth[places], said, {}, False)
     [found] = DUPLICATED.findings(Subject(None, 0.95, (of,)))
     assert found.values["proportion"] == pytest.approx(1 / 11, rel=0.1)
+
+
+def test_both_zeros_are_in_a_sample_together() -> None:
+    key = np.append(np.zeros(MOST_SORTED), np.arange(2 * MOST_SORTED, dtype=float))
+    key[::2] *= -1
+    sample = _sample_by_value(key)
+    assert len(set(sample[key == 0].tolist())) == 1
 
 
 def by_site(rng: np.random.Generator, better: float) -> Evaluation:

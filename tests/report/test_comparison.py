@@ -219,6 +219,23 @@ def test_right_to_left_names_in_titles_are_isolated() -> None:
     assert all(f.title.startswith(f"{f.chosen_from}: ") for f in selected)
 
 
+def test_pairs_of_a_measure_without_direction_are_higher_or_lower() -> None:
+    for higher_is_better, word in ((True, "better"), (None, "higher")):
+        made = Comparison(
+            tuple(
+                difference(system=b, baseline=a, higher_is_better=higher_is_better)
+                for a, b in combinations("abc", 2)
+            )
+        )
+        [figure] = [f for f in comparison_figures(made) if f.kind == "pairs"]
+        assert f"blue if the row is {word};" in figure.caption
+
+
+def test_sentences_of_a_comparison_on_one_measure_have_no_blank_line() -> None:
+    made = Comparison(tuple(difference(system=b, baseline=a) for a, b in combinations("abcdef", 2)))
+    assert "topics).\np-values are adjusted" in made.to_text(layout="long")
+
+
 def test_an_infinite_margin_is_drawn() -> None:
     made = Comparison((difference(margin=math.inf, p_noninferiority=0.0, p_equivalence=0.0),))
     assert [f.title for f in comparison_figures(made)] == ["Differences: nDCG@10"]

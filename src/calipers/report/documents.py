@@ -98,7 +98,7 @@ MOST_SPLITS = 30
 FEW_DIFFERENCES = 12
 #: The largest number of sentences on differences; more are in the table only.
 MOST_SENTENCES = 60
-#: The largest number of sentences that are folded in a browser.
+#: The largest number of sentences that are unfolded in a browser.
 FEW_SENTENCES = 8
 # Pages have one more blank line where differences are folded.
 _BLANK = Lines([""])
@@ -760,7 +760,7 @@ def comparison(
         is_short = len(result) <= FEW_DIFFERENCES
         yield Lines(
             [
-                *(all_sentences if is_short else [*main_sentences, secondary]),
+                *(all_sentences if is_short else [*main_sentences, *other_sentences]),
                 *filter(None, [adjusted]),
             ]
         )
