@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -172,6 +174,18 @@ def test_a_learning_curve(learned: cal.LearningCurve) -> None:
     assert 0 <= more.gain_low <= more.gain <= more.gain_high
     assert more.gain_high < errors[0]
     assert "Extrapolated to 160 training rows (" in learned.sentence
+
+
+def test_a_loss_is_said_as_such(learned: cal.LearningCurve) -> None:
+    worse = replace(learned.extrapolation, gain=-0.2, gain_low=-0.3, gain_high=0.1)
+    assert "higher by 0.20 [-0.10, 0.30]." in replace(learned, extrapolation=worse).sentence
+    assert "lower by" in learned.sentence
+
+
+def test_a_curve_without_rows_is_refused(learned: cal.LearningCurve) -> None:
+    document = json.loads(learned.to_json()) | {"rows": []}
+    with pytest.raises(cal.InputError, match="rows: there is none"):
+        cal.from_json(json.dumps(document))
 
 
 def test_subsets_are_nested_and_spread_over_classes() -> None:
