@@ -121,9 +121,9 @@ class ScoredRows:
         """Return moments of the influence values of an area, for weighted rows.
 
         Their skewness shows whether few of all rows determine the area; with equal weights the
-        table shows it.
+        table ``total`` shows it. These rows, a batch of all, may have equal weights nevertheless.
         """
-        if self.weight is None or self.clusters is not None or measure.definition.area is None:
+        if self.clusters is not None or measure.definition.area is None or not total.has_weights:
             return None
         influence = self.influence(measure, total)
         return None if influence is None else SkewMoments.from_rows(influence.column)

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.data import streams
-from calipers.data.arrays import check_length, from_arrow, missing_mask, to_numbers, to_weights
+from calipers.data.arrays import (
+    check_length,
+    from_arrow,
+    missing_mask,
+    to_numbers,
+    to_weights,
+    unsigned_zeros,
+)
 from calipers.data.errors import InputError
 from calipers.data.frequency_weights import RowRepeats
 from calipers.data.multilabel import missing_lists
@@ -77,6 +84,12 @@ class ReadBatch:
         columns = {**batch.columns, **text_columns}
         row_mask = self._present_mask(columns) if self.columns.missing == "drop" else None
         if row_mask is not None:
+            if not row_mask.true_count:
+                raise InputError(
+                    f"all {batch.rows:,} rows from row 0 on are incomplete, and missing='drop' "
+                    "does not leave out complete batches; filter them out beforehand, or use "
+                    "engine='memory'"
+                )
             columns = {name: column.filter(row_mask) for name, column in columns.items()}
         return columns, row_mask
 
@@ -96,13 +109,16 @@ class ReadBatch:
 
     def _clusters(self, column: Any, indices: Any, weights: FloatArray | None) -> ClusterIndex:
         """Return the clusters of the rows with positive weight."""
+        import pyarrow as pa
         import pyarrow.compute as pc
 
         if column.null_count:
             row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
             raise InputError(f"cluster: is missing in row {row}")
+        if pa.types.is_floating(column.type):
+            to_numbers(column, "cluster")  # NaN is not a cluster
         names = self.clusters
-        code = from_arrow(pc.index_in(column, value_set=names)).astype(np.uint32)
+        code = from_arrow(pc.index_in(unsigned_zeros(column), value_set=names)).astype(np.uint32)
         return ClusterIndex(code if indices is None else code[indices], len(names), weights)
 
 

@@ -156,7 +156,7 @@ class StreamedSample(Sample):
         distinct = self.engine.reduce(
             DistinctLabels(column), [column], description="finding clusters"
         )
-        return distinct.values.drop_null()
+        return distinct.present_values
 
     # --- Point estimates -------------------------------------------------------------------------
 
