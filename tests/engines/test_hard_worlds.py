@@ -297,3 +297,54 @@ def test_an_error_names_the_one_of_several_files(engine: str, tmp_path: Path) ->
     (tmp_path / "c.csv").write_text("q,y,p\nc,1,0.1\nc,0,\n", "utf-8")
     with pytest.raises(cal.InputError, match=r"^[^ ]*c\.csv: score: .*in row 1"):
         cal.ranking("q", "y", "p", data=tmp_path, engine="stream")
+
+
+@pytest.mark.parametrize("measure", ["accuracy", "F1", "MCC"])
+def test_a_perfect_slice_of_clustered_rows_is_compared_by_its_clusters(measure: str) -> None:
+    """The draws of clusters are other ones, as those of a batch have another order."""
+    random = np.random.default_rng(0)
+    cluster, truth = np.arange(400) // 20, random.integers(0, 2, 400)
+    part, right = np.where(cluster % 2, "u", "v"), random.random(20) < 0.5
+    predicted = np.where((part == "u") | right[cluster], truth, 1 - truth)
+    data = {"y": truth, "p": predicted, "c": cluster, "s": part}
+    given = {"cluster": "c", "slices": "s", "measures": [measure], "n_resamples": 20_000}
+    memory, stream = (
+        cal.classification("y", "p", data=data, engine=engine, **given).slices.all[0]
+        for engine in ("memory", "stream")
+    )
+    assert stream.estimate == memory.estimate
+    (found, expected), length = (stream.vs_rest, memory.vs_rest), memory.vs_rest.high
+    length -= expected.low
+    assert (found.value, found.test) == (expected.value, "cluster bootstrap")
+    assert found.low == pytest.approx(expected.low, abs=0.03 * length)
+    assert found.high == pytest.approx(expected.high, abs=0.03 * length)
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_clusters_with_separated_scores_have_the_limits_of_counts(weight: str | None) -> None:
+    random = np.random.default_rng(0)
+    truth = random.integers(0, 2, 400)
+    data = {"y": truth, "q": 0.2 + 0.5 * truth, "c": np.arange(400) // 20, "w": 1 + truth}
+    measures = ["F1", "AUC", "Gini", "AP", "KS", "max-F1", "pAUC(max_fpr=0.2)"]
+    given = {"cluster": "c", "weight": weight, "measures": measures, "data": data}
+    memory, stream = (
+        cal.classification("y", probability="q", engine=engine, **given)
+        for engine in ("memory", "stream")
+    )
+    for found, expected in zip(stream, memory, strict=True):
+        assert found.method == expected.method
+        assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"weight": "w"}, {"cluster": "c"}])
+def test_a_correlation_of_one_has_the_limits_of_its_rows(options: dict[str, str]) -> None:
+    truth = np.random.default_rng(0).normal(size=50)
+    data = {"y": truth, "p": truth, "w": np.arange(50) + 1.0, "c": np.arange(50) // 5}
+    measures = ["Pearson", "Spearman", "CCC"]
+    memory, stream = (
+        cal.regression("y", "p", data=data, engine=engine, measures=measures, **options)
+        for engine in ("memory", "stream")
+    )
+    for found, expected in zip(stream, memory, strict=True):
+        assert found.method == expected.method
+        assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-9)
