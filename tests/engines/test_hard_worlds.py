@@ -348,3 +348,59 @@ def test_a_correlation_of_one_has_the_limits_of_its_rows(options: dict[str, str]
     for found, expected in zip(stream, memory, strict=True):
         assert found.method == expected.method
         assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-9)
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_an_undefined_measure_does_not_widen_the_limits_of_the_others(engine: str) -> None:
+    random = np.random.default_rng(0)
+    truth = (random.random(200) < 0.3) * 1
+    data = {"y": truth, "ones": np.ones(200, int), "b": (random.random(200) < 0.6) * 1}
+    measures = ["recall", "specificity", "precision", "F1"]
+    without, together = (
+        cal.classification("y", ["ones", "b"], data=data, measures=named, engine=engine).compare()
+        for named in (measures, [*measures, "NPV"])
+    )
+    assert np.isnan(together["NPV"].value)
+    for found, expected in zip(together, without, strict=False):
+        assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=0.003)
+        assert found.p_adjusted == pytest.approx(expected.p_adjusted, abs=0.01)
+
+
+@pytest.mark.parametrize("measure", ["RMSE", "MAE", "R2", "Pearson", "Spearman"])
+@pytest.mark.parametrize("shift", [0.0, 0.1])
+def test_rounding_errors_of_identical_systems_are_not_another_test(
+    measure: str, shift: float
+) -> None:
+    random = np.random.default_rng(1)
+    truth, error = random.normal(size=(2, 20))
+    other = truth + 0.6 * random.normal(size=20)
+    for same in (0 * truth, truth + 0.8 * error, other + 0.1):
+        data = {"y": truth, "a": same, "b": same + shift, "c": other}
+        memory, stream = (
+            cal.regression(
+                "y", ["a", "b", "c"], data=data, measures=[measure], engine=engine
+            ).compare()
+            for engine in ("memory", "stream")
+        )
+        for found, expected in zip(stream, memory, strict=True):
+            assert found.p_adjusted == pytest.approx(expected.p_adjusted, rel=1e-7, nan_ok=True)
+            limits = (found.low, found.high), (expected.low, expected.high)
+            assert limits[0] == pytest.approx(limits[1], rel=1e-7, nan_ok=True)
+
+
+@pytest.mark.parametrize("options", [{}, {"weight": "w"}, {"cluster": "c"}])
+def test_a_perfect_system_is_compared_by_root_mean_square(options: dict[str, str]) -> None:
+    """Its replicates are all 0, as is the influence of its rows."""
+    truth = [0.1, 0.4, 0.3, 0.9, 0.5, 0.2]
+    data = {"y": truth, "a": [0.2, 0.3, 0.5, 0.7, 0.8, 0.1], "b": truth}
+    data |= {"w": [1.0, 2, 3, 1, 2, 3], "c": [1, 1, 2, 2, 3, 3]}
+    memory, stream = (
+        cal.regression("y", ["a", "b"], data=data, measures=["RMSE"], engine=engine, **options)
+        for engine in ("memory", "stream")
+    )
+    found, expected = stream.compare()[0], memory.compare()[0]
+    assert (found.wins, found.ties, found.losses) == (6, 0, 0)
+    assert (expected.wins, expected.value) == (6, pytest.approx(found.value))
+    assert found.low < found.value < found.high < 0
+    assert 0.03 < found.p < 0.04  # 2/2⁶ of signs
+    assert [e.interval_reason for e in stream] == [e.interval_reason for e in memory]
