@@ -404,3 +404,26 @@ def test_a_perfect_system_is_compared_by_root_mean_square(options: dict[str, str
     assert found.low < found.value < found.high < 0
     assert 0.03 < found.p < 0.04  # 2/2⁶ of signs
     assert [e.interval_reason for e in stream] == [e.interval_reason for e in memory]
+
+
+@pytest.mark.parametrize("options", [{}, {"weight": "w"}, {"cluster": "c"}])
+@pytest.mark.parametrize("digits", [1, 2, 9])
+def test_net_benefit_has_the_same_points_with_and_without_a_band(
+    options: dict[str, str], digits: int
+) -> None:
+    random = np.random.default_rng(0)
+    truth = (random.random(100) < 0.4) * 1
+    data = {"y": truth, "p": np.clip(0.3 * truth + 0.7 * random.random(100), 0, 1).round(digits)}
+    data |= {"w": random.gamma(2, size=100), "c": np.arange(100) // 5}
+    memory, stream = (
+        next(
+            curve
+            for curve in cal.classification(
+                "y", probability="p", data=data, engine=engine, n_resamples=100, **options
+            ).curves
+            if curve.kind == "net benefit"
+        )
+        for engine in ("memory", "stream")
+    )
+    assert np.array_equal(memory.x, stream.x)
+    np.testing.assert_allclose(memory.y, stream.y, rtol=1e-12)

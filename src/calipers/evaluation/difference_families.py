@@ -314,9 +314,9 @@ class TestFamily:
     def _influence_vectors(self) -> list[FloatArray | None]:
         """Influence vectors; those of undefined differences are 0, as these are not tested."""
         vectors = [statistics.vector for statistics in self.all]
-        known = next((vector for vector in vectors if vector is not None), np.zeros(1))
+        pattern = next((vector for vector in vectors if vector is not None), np.zeros(1))
         return [
-            vector if math.isfinite(statistics.value) else np.zeros_like(known)
+            vector if math.isfinite(statistics.value) else np.zeros_like(pattern)
             for vector, statistics in zip(vectors, self.all, strict=True)
         ]
 
