@@ -665,6 +665,14 @@ class TwoPassEvaluation:
             for k, request in zip(known_indices, known_requests, strict=True)
         }
 
+    @property
+    def clusters(self) -> ClusterIndex | None:
+        """Clusters of the rows, if some value has an influence function; else None."""
+        if not self.first_result.clustered:
+            return None
+        spaces = (influence.space for influence in self.influences.values())
+        return next((space.clusters for space in spaces if space.clusters is not None), None)
+
     # --- Pairs of systems ------------------------------------------------------------------------
 
     @property

@@ -33,6 +33,7 @@ from calipers.evaluation.stream_slices import (
     define_slices,
     single_use_engine,
 )
+from calipers.inference.method_limits import FEW_DEGREES
 from calipers.inference.method_selection import RESAMPLING_METHODS
 from calipers.measures import parse
 from calipers.progress import track
@@ -457,8 +458,10 @@ class StreamedSample(Sample):
         )
 
     def row_notes(self) -> Sequence[str]:
-        """Return notes on the definition of slices."""
-        return () if self.group is None else self._slicings[1]
+        """Return notes on clusters and on the definition of slices."""
+        clusters = self.passes.clusters
+        cluster_notes = () if clusters is None else clusters.notes(FEW_DEGREES)
+        return (*cluster_notes, *(() if self.group is None else self._slicings[1]))
 
     @property
     def origins(self) -> Sequence[InputOrigin]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -122,18 +122,15 @@ class MulticlassRows:
         others = tuple(name for name in self.names if name != label)
         return BinaryLabels((f"not {label}", label), self.truth == self.names.index(label), others)
 
-    def notes(self) -> list[str]:
-        """Return a note on classes without rows."""
-        absent_names = [
-            name
-            for name, proportion in zip(self.names, self.class_proportions, strict=True)
-            if proportion == 0
-        ]
-        if not absent_names:
-            return []
-        listed = ", ".join(absent_names[:5]) + (", …" if len(absent_names) > 5 else "")
-        kind = "class" if len(absent_names) == 1 else "classes"
-        return [f"No row has the {kind} {listed}; averages omit classes that are never predicted."]
+
+def absent_class_notes(names: Sequence[str], sizes: FloatArray) -> list[str]:
+    """Return a note on the classes without rows, given the weight of the rows of each class."""
+    absent_names = [name for name, size in zip(names, sizes, strict=True) if not size]
+    if not absent_names or len(absent_names) == len(names):
+        return []
+    listed = ", ".join(absent_names[:5]) + (", …" if len(absent_names) > 5 else "")
+    kind = "class" if len(absent_names) == 1 else "classes"
+    return [f"No row has the {kind} {listed}; averages omit classes that are never predicted."]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,59 @@
+"""Notes on rows that are read in batches are those of memory, and so is what they explain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import calipers as cal
+
+ROWS = 60
+SIZES = [30, 10, 10, 5, 4, 1]
+
+_random = np.random.default_rng(3)
+DATA: dict[str, Any] = {
+    "kind": np.array(["a", "b"] * 30),
+    "guess": np.where(np.arange(ROWS) % 7 == 0, "c", np.array(["a", "b"] * 30)),
+    "user": np.repeat(np.arange(6), SIZES),
+    "x": _random.normal(size=ROWS),
+    "y": _random.normal(size=ROWS),
+    "w": _random.random(ROWS),
+    "l_a": _random.integers(0, 2, ROWS),
+    "l_b": _random.integers(0, 2, ROWS),
+    "q_a": _random.random(ROWS),
+    "q_b": _random.random(ROWS),
+    "first": _random.integers(0, 3, ROWS),
+    "second": _random.integers(0, 3, ROWS),
+}
+
+FEW_CLUSTERS: dict[str, Any] = {
+    "classification": {"truth": "kind", "predicted": "guess", "labels": ["a", "b", "c"]},
+    "regression": {"truth": "x", "predicted": "y", "weight": "w"},
+    "multilabel": {"truth": "l_*", "probability": "q_*"},
+    "agreement": {"raters": ["first", "second"]},
+}
+
+
+def evaluate_both(task: str, **arguments: Any) -> tuple[Any, Any]:
+    """Evaluate in memory and in batches."""
+    arguments = {"data": DATA, **arguments}
+    memory, stream = (getattr(cal, task)(engine=of, **arguments) for of in ("memory", "stream"))
+    return memory, stream
+
+
+@pytest.mark.parametrize("task", FEW_CLUSTERS)
+def test_few_clusters(task: str) -> None:
+    memory, stream = evaluate_both(task, cluster="user", **FEW_CLUSTERS[task])
+    assert memory.notes[-1].endswith("the variation between clusters is poorly estimated.")
+    assert set(memory.notes) < set(stream.notes)
+
+
+def test_classes_without_rows() -> None:
+    memory, stream = evaluate_both(
+        "classification", truth="kind", predicted="guess", labels=["a", "b", "c", "d"]
+    )
+    assert memory.notes[0].startswith("No row has the classes c, d;")
+    assert stream.notes[0] == memory.notes[0]
+    assert cal.merge_states([stream]).notes[0] == memory.notes[0]
