@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,3 +58,26 @@ def test_classes_without_rows() -> None:
     assert memory.notes[0].startswith("No row has the classes c, d;")
     assert stream.notes[0] == memory.notes[0]
     assert cal.merge_states([stream]).notes[0] == memory.notes[0]
+
+
+def test_states_name_the_results_that_they_do_not_have(tmp_path: Path) -> None:
+    parts = [
+        cal.regression(
+            "x",
+            "y",
+            data={name: column[rows] for name, column in DATA.items()},
+            engine="stream",
+            **more,
+        )
+        for rows, more in (
+            (slice(0, 20), {}),
+            (slice(20, 40), {"cost": {"latency": {"system": "w"}}}),
+            (slice(40, 60), {"slices": "user"}),
+        )
+    ]
+    cal.save_state(parts[1], tmp_path / "costs.state")
+    two = cal.merge_states([parts[0], tmp_path / "costs.state"])
+    note = "are absent: states have statistics of all rows only."
+    assert not any(note in text for text in cal.merge_states(parts[:1]).notes)
+    assert f"Costs {note}" in two.notes
+    assert f"Costs and slices {note}" in cal.merge_states([two, parts[2]]).notes

@@ -451,9 +451,12 @@ class StreamedSample(Sample):
             "There are more distinct scores than the memory holds: those that agree in their first "
             f"digits are taken together, and areas are known to {max_width or 0:.1g}."
         )
+        absent = " and ".join(stream.state.absent) if isinstance(stream, SummedRows) else ""
+        absent_note = f"{absent.capitalize()} are absent: states have statistics of all rows only."
         return (
             *((dropped_note,) if n_dropped else ()),
             read_note,
+            *((absent_note,) if absent else ()),
             *((merged_note,) if self._bounds else ()),
         )
 
