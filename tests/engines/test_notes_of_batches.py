@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import calipers as cal
+from calipers.data import streams
+from calipers.evaluation import stream_columns
 
 ROWS = 60
 SIZES = [30, 10, 10, 5, 4, 1]
@@ -81,3 +83,41 @@ def test_states_name_the_results_that_they_do_not_have(tmp_path: Path) -> None:
     assert not any(note in text for text in cal.merge_states(parts[:1]).notes)
     assert f"Costs {note}" in two.notes
     assert f"Costs and slices {note}" in cal.merge_states([two, parts[2]]).notes
+
+
+def with_gaps(column: Any, step: int) -> Any:
+    return np.where(np.arange(ROWS) % step, column, np.nan)
+
+
+GAPS: dict[str, Any] = {
+    **DATA,
+    "y": with_gaps(DATA["y"], 7),
+    "other": with_gaps(DATA["x"], 9),
+    "w": with_gaps(DATA["w"], 11),
+    "q_b": with_gaps(DATA["q_b"], 8),
+    "often": _random.integers(0, 3, ROWS),
+    "number": with_gaps(DATA["first"], 10),
+}
+
+DROPPED: dict[str, tuple[str, dict[str, Any]]] = {
+    "one column": ("regression", {"truth": "x", "predicted": "y", "count": "often"}),
+    "several columns": (
+        "regression",
+        {"truth": "x", "predicted": ["y", "other"], "weight": "w", "count": "number"},
+    ),
+    "costs": ("regression", {"truth": "x", "predicted": "y", "cost": {"latency": "w"}}),
+    "labels": ("multilabel", {"truth": "l_*", "probability": {"A": "q_*"}}),
+    "outputs": ("regression", {"truth": ["x", "w"], "predicted": {"A": ["y", "other"]}}),
+    "quantiles": ("regression", {"truth": "x", "quantiles": {0.1: "y", 0.9: "other"}}),
+}
+
+
+@pytest.mark.parametrize("case", DROPPED)
+@pytest.mark.parametrize("size", [1 << 18, 13])
+def test_missing_values(case: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "ROWS", size)
+    monkeypatch.setattr(stream_columns, "AT_ONCE", size)
+    task, arguments = DROPPED[case]
+    memory, stream = evaluate_both(task, data=GAPS, missing="drop", **arguments)
+    assert "of 60 rows are left out because values are missing: " in memory.notes[0]
+    assert stream.notes[0] == memory.notes[0]

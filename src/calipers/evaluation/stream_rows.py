@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.data import streams
 from calipers.data.arrays import check_length, from_arrow, missing_mask, to_numbers, to_weights
+from calipers.data.columns import incomplete_rows
 from calipers.data.errors import InputError
 from calipers.data.frequency_weights import RowRepeats
 from calipers.data.multilabel import missing_lists
-from calipers.engines.pass_tasks import BatchSystems
+from calipers.engines.pass_tasks import BatchSystems, MissingCounts
 from calipers.evaluation.batch import Batch, unwrap_unnamed
 from calipers.evaluation.stream_columns import StreamColumns
 from calipers.inference.clusters import ClusterIndex
@@ -80,6 +82,27 @@ class ReadBatch:
             columns = {name: column.filter(row_mask) for name, column in columns.items()}
         return columns, row_mask
 
+    def missing(self, batch: streams.Batch) -> MissingCounts:
+        """Count the rows that are dropped, as they are read, and their missing values."""
+        stream_columns = self.columns
+        columns = batch.columns if batch.input_columns is None else batch.input_columns
+        n_rows = len(next(iter(columns.values())))
+        if stream_columns.missing != "drop":
+            return MissingCounts(n_rows)
+        present = {name: columns[name] for name in stream_columns.required_columns}
+        present |= {name: _fill_nulls(columns[name]) for name in stream_columns.text_columns}
+        by_role = {"truth": stream_columns.truth}
+        by_role |= {
+            kind: unwrap_unnamed(by_system)
+            for kind, by_system in stream_columns.output_columns.items()
+        }
+        row_roles = ("weight", "count", "cluster")
+        by_role |= {role: name for role in row_roles if (name := getattr(stream_columns, role))}
+        by_role |= stream_columns.extra_columns
+        incomplete_mask, by_column = incomplete_rows(_select_nested(present, by_role))
+        n_dropped = 0 if incomplete_mask is None else int(incomplete_mask.sum())
+        return MissingCounts(n_rows, n_dropped, by_column)
+
     def _present_mask(self, columns: dict[str, Any]) -> Any:
         """Return the mask of rows without missing values, or None if all are complete."""
         import pyarrow as pa
@@ -130,7 +153,7 @@ class BuildSystems:
             name: system.with_measures(self.measures) for name, system in plain_systems.items()
         }
         numbers = rows.numbers() if self.problem.looks_at_rows and rows.numbers else None
-        return rows, BatchSystems(systems, batch.rows - rows.frequencies.rows, numbers)
+        return rows, BatchSystems(systems, partial(self.read_batch.missing, batch), numbers)
 
 
 def _row_numbers(batch: streams.Batch, row_mask: Any) -> IntArray:
@@ -151,6 +174,13 @@ def _select_column(columns: Mapping[str, Any], names: str | Mapping[str, str]) -
     if isinstance(names, str):
         return columns[names]
     return {name: columns[column] for name, column in names.items()}
+
+
+def _select_nested(columns: Mapping[str, Any], names: Any) -> Any:
+    """Return the columns in place of their names in nested dicts."""
+    if isinstance(names, str):
+        return columns[names]
+    return {key: _select_nested(columns, inner) for key, inner in names.items()}
 
 
 def batch_weights(values: Any, rows: int) -> tuple[FloatArray | None, npt.NDArray[np.intp] | None]:

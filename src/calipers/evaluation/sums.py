@@ -441,9 +441,7 @@ class StreamedSample(Sample):
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on how the rows were read, and on dropped rows and merged scores."""
-        stream, n_dropped = self.engine, self.passes.first_result.n_dropped
-        n_total = self.passes.first_result.rows + n_dropped
-        dropped_note = f"{n_dropped:,} of {n_total:,} rows are left out because values are missing."
+        stream = self.engine
         origin = stream.origin_note if isinstance(stream, SummedRows) else "was read in batches"
         read_note = f"{stream.name} {origin}: intervals and tests are those of large samples."
         max_width = max((high - low for low, high in self._bounds.values()), default=None)
@@ -454,7 +452,7 @@ class StreamedSample(Sample):
         absent = " and ".join(stream.state.absent) if isinstance(stream, SummedRows) else ""
         absent_note = f"{absent.capitalize()} are absent: states have statistics of all rows only."
         return (
-            *((dropped_note,) if n_dropped else ()),
+            *self.passes.first_result.missing.notes,
             read_note,
             *((absent_note,) if absent else ()),
             *((merged_note,) if self._bounds else ()),
