@@ -10,6 +10,7 @@ import pytest
 
 import calipers as cal
 from calipers.data import streams
+from calipers.data.errors import InputError
 from calipers.evaluation import stream_columns
 
 ROWS = 60
@@ -121,3 +122,22 @@ def test_missing_values(case: str, size: int, monkeypatch: pytest.MonkeyPatch) -
     memory, stream = evaluate_both(task, data=GAPS, missing="drop", **arguments)
     assert "of 60 rows are left out because values are missing: " in memory.notes[0]
     assert stream.notes[0] == memory.notes[0]
+
+
+@pytest.mark.parametrize("more", [{}, {"slice_bins": {"far": [0.0]}}])
+def test_infinite_numbers_of_slices(more: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "ROWS", 13)
+    data = {**DATA, "far": np.where(np.arange(ROWS) == 50, np.inf, DATA["x"])}
+    arguments: dict[str, Any] = {"truth": "x", "predicted": "y", "slices": "far", **more}
+    for engine in ("memory", "stream"):
+        with pytest.raises(InputError, match="slice 'far': is infinite in row 50, expected finite"):
+            cal.regression(data=data, engine=engine, **arguments)
+    ones = np.ones(ROWS)
+    ones[50] = 0
+    memory, stream = (
+        cal.regression(data={**data, "one": ones}, weight="one", engine=engine, **arguments)
+        for engine in ("memory", "stream")
+    )
+    assert [part.estimate.n for part in stream.slices] == [
+        part.estimate.n for part in memory.slices
+    ]
