@@ -141,3 +141,39 @@ def test_infinite_numbers_of_slices(more: dict[str, Any], monkeypatch: pytest.Mo
     assert [part.estimate.n for part in stream.slices] == [
         part.estimate.n for part in memory.slices
     ]
+
+
+SINGLE_ROWS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "weighted": {"weight": "sparse"},
+    "counted": {"count": "sparse"},
+    "incomplete": {"missing": "drop"},
+}
+
+
+@pytest.mark.parametrize("case", SINGLE_ROWS)
+def test_clusters_of_one_row(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are no clusters, if only the rows that count have one each."""
+    monkeypatch.setattr(streams, "ROWS", 13)
+    arguments = SINGLE_ROWS[case]
+    rows = np.arange(ROWS)
+    data = {
+        **DATA,
+        "y": GAPS["y"] if case == "incomplete" else DATA["y"],
+        "sparse": (rows % 7 > 0) * 1,
+        "id": rows if case == "plain" else np.where(rows % 7, rows, 1),
+    }
+    memory, stream = evaluate_both(
+        "regression", truth="x", predicted="y", cluster="id", data=data, **arguments
+    )
+    for theirs, ours in zip(memory, stream, strict=True):
+        assert ours.method == theirs.method
+        assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), rel=1e-9)
+    assert "clusters" not in stream.provenance["conventions"]
+    merged = cal.merge_states([stream, stream_of_others(data, arguments)])
+    assert merged["MAE"].interval_reason == "one_pass"  # a cluster may have rows in both
+
+
+def stream_of_others(data: dict[str, Any], arguments: dict[str, Any]) -> Any:
+    data = {name: column[::-1] for name, column in data.items()}
+    return cal.regression("x", "y", data=data, cluster="id", engine="stream", **arguments)

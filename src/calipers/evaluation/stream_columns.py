@@ -366,6 +366,10 @@ class StreamColumns:
     extra_columns: Mapping[str, str] = field(default_factory=dict)
     #: Columns of text of which a field without a value is empty text, and no value that is missing.
     text_columns: Sequence[str] = ()
+    #: Names of the clusters, if they are known.
+    cluster_names: Any = field(default=None, compare=False)
+    #: Column of clusters that have one row each, which are no clusters.
+    single_row_cluster: str | None = None
 
     @classmethod
     def from_arguments(
@@ -463,6 +467,7 @@ class StreamColumns:
             *flatten_names(predictions),
             self.weight,
             self.cluster,
+            self.single_row_cluster,
             self.count,
             *extra_columns,
         )

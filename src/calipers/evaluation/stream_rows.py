@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.data import streams
-from calipers.data.arrays import check_length, from_arrow, missing_mask, to_numbers, to_weights
+from calipers.data.arrays import (
+    check_length,
+    from_arrow,
+    missing_mask,
+    take_rows,
+    to_numbers,
+    to_weights,
+)
 from calipers.data.columns import incomplete_rows
 from calipers.data.errors import InputError
 from calipers.data.frequency_weights import RowRepeats
 from calipers.data.multilabel import missing_lists
+from calipers.engines.accumulators import DistinctValues
+from calipers.engines.base import Mergeable
 from calipers.engines.pass_tasks import BatchSystems, MissingCounts
 from calipers.evaluation.batch import Batch, unwrap_unnamed
-from calipers.evaluation.stream_columns import StreamColumns
+from calipers.evaluation.states import SummedRows
+from calipers.evaluation.stream_columns import DistinctLabels, StreamColumns
 from calipers.inference.clusters import ClusterIndex
 
 if TYPE_CHECKING:
@@ -98,6 +108,8 @@ class ReadBatch:
         }
         row_roles = ("weight", "count", "cluster")
         by_role |= {role: name for role in row_roles if (name := getattr(stream_columns, role))}
+        if stream_columns.single_row_cluster is not None:
+            by_role["cluster"] = stream_columns.single_row_cluster
         by_role |= stream_columns.extra_columns
         incomplete_mask, by_column = incomplete_rows(_select_nested(present, by_role))
         n_dropped = 0 if incomplete_mask is None else int(incomplete_mask.sum())
@@ -125,8 +137,65 @@ class ReadBatch:
             row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
             raise InputError(f"cluster: is missing in row {row}")
         names = self.clusters
-        code = from_arrow(pc.index_in(column, value_set=names)).astype(np.uint32)
+        # Clusters whose rows all have weight 0 have no name.
+        index = pc.index_in(column, value_set=names).fill_null(0)
+        code = from_arrow(index).astype(np.uint32)
         return ClusterIndex(code if indices is None else code[indices], len(names), weights)
+
+
+@dataclass(frozen=True, eq=False)
+class _ClusterNames(Mergeable):
+    """Names of the clusters of the rows that count, and the number of these rows."""
+
+    distinct: DistinctValues
+    n_rows: int
+
+    def __add__(self, other: _ClusterNames) -> _ClusterNames:
+        return _ClusterNames(self.distinct + other.distinct, self.n_rows + other.n_rows)
+
+
+@dataclass(frozen=True, eq=False)
+class _FindClusters:
+    """Task that finds the clusters of the rows of a batch that count."""
+
+    columns: StreamColumns
+
+    def __call__(self, batch: streams.Batch) -> _ClusterNames:
+        name, weight = self.columns.cluster, self.columns.weight
+        assert name is not None
+        try:
+            columns = batch.columns
+            if self.columns.missing == "drop":
+                columns = ReadBatch(self.columns, None).complete(batch)[0]
+            column = columns[name]
+            if weight is not None:
+                indices = batch_weights(columns[weight], len(column))[1]
+                column = column if indices is None else take_rows(column, indices)
+        except InputError as error:
+            raise batch.locate_error(error) from None
+        distinct = DistinctLabels(name)(replace(batch, columns={name: column}))
+        return _ClusterNames(distinct, len(column))
+
+
+def find_clusters(columns: StreamColumns) -> StreamColumns:
+    """Return the columns with the names of the clusters, from a pass of its own.
+
+    If every row is a cluster of its own, rows are independent, as in memory.
+    """
+    stream, name = columns.stream, columns.cluster
+    if name is None or isinstance(stream, SummedRows):
+        return columns
+    names = [name, *(other for other in (columns.weight, columns.count) if other is not None)]
+    if columns.missing == "drop":
+        names = [*names, *columns.required_columns]
+    clusters: _ClusterNames = stream.reduce(
+        _FindClusters(columns), list(dict.fromkeys(names)), description="finding clusters"
+    )
+    cluster_names = clusters.distinct.values.drop_null()
+    has_missing = bool(missing_mask(cluster_names, "cluster").any())
+    if len(cluster_names) == clusters.n_rows > 1 and not has_missing:
+        return replace(columns, cluster=None, single_row_cluster=name)
+    return replace(columns, cluster_names=cluster_names)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,6 @@ from calipers.evaluation.slice_definitions import SliceDefinition
 from calipers.evaluation.slices import slice_estimates
 from calipers.evaluation.states import EvaluationState, SummedRows
 from calipers.evaluation.stream_columns import (
-    DistinctLabels,
     MemoryLimit,
     StreamColumns,
     file_origins,
@@ -146,18 +145,7 @@ class StreamedSample(Sample):
     @cached_property
     def read_batch(self) -> ReadBatch:
         """Reader of the rows of a batch, with the names of all clusters."""
-        return ReadBatch(self.columns, self._cluster_names)
-
-    @cached_property
-    def _cluster_names(self) -> Any:
-        """Distinct clusters, from a pass of its own, as sums by cluster need their number."""
-        column = self.columns.cluster
-        if column is None or isinstance(self.engine, SummedRows):
-            return None
-        distinct = self.engine.reduce(
-            DistinctLabels(column), [column], description="finding clusters"
-        )
-        return distinct.values.drop_null()
+        return ReadBatch(self.columns, self.columns.cluster_names)
 
     # --- Point estimates -------------------------------------------------------------------------
 
@@ -483,7 +471,7 @@ class StreamedSample(Sample):
             "truth": columns.truth,
             "said": output_columns,
             "weight": columns.weight,
-            "cluster": columns.cluster,
+            "cluster": columns.cluster or columns.single_row_cluster,
         }
         plan |= {"task": self.problem.kind, **self.problem.plan}
         request_numbers = {(name, str(m)): number for (name, m), number in passes.numbers.items()}
@@ -492,7 +480,10 @@ class StreamedSample(Sample):
             for name, m in self._auxiliary_measures
             if (name, m) in passes.all_numbers
         }
-        first_pass = replace(passes.first_result, inspected_rows=0)  # rows stay where they are
+        # Rows stay where they are, and other states may have rows of the same clusters.
+        first_pass = replace(
+            passes.first_result, inspected_rows=0, clustered=plan["cluster"] is not None
+        )
         state = EvaluationState(
             plan,
             request_numbers,
