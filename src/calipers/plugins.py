@@ -234,7 +234,7 @@ class Registry(Mapping[str, T], Generic[T]):
 
     Parameters
     ----------
-    what : str
+    kind : str
         Kind of the objects, for messages.
     group : str
         Group of the entry points of plug-ins.
@@ -338,8 +338,11 @@ class Registry(Mapping[str, T], Generic[T]):
             name = frame.f_globals.get("__name__", "")
             # What runs in a copy of its names, as an example in a docstring, is not the module.
             is_module = frame.f_globals is getattr(sys.modules.get(name), "__dict__", None)
-            if is_module and frame.f_code.co_name == "<module>" and name in self._modules:
-                return self._modules.index(name)
+            if is_module and frame.f_code.co_name == "<module>":
+                if name in self._modules:
+                    return self._modules.index(name)
+                if name.partition(".")[0] != __package__:
+                    break  # a plug-in, even if a module of Calipers is importing it
             frame = frame.f_back
         return len(self._modules)
 

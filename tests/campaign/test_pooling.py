@@ -300,6 +300,10 @@ def test_totals_that_people_correct() -> None:
     assert totals.mean() == pytest.approx(9, abs=4 * totals.std() / 20)  # 10 relevant, less d0
     assert np.square(errors).mean() == pytest.approx(totals.var(), rel=0.2)
     assert sum(lenient.values()) > 12
+    judged = {"a": {"x": 1, "y": 0}}
+    program = {"x": 1, "y": 1}
+    known = sampling.corrected_total(judged, program)
+    assert sampling.corrected_total({**judged, "empty": {}}, program) == known == (1.0, 0.0)
     with pytest.raises(cal.InputError, match="the program has not judged 'x'"):
         sampling.corrected_total({"a": {"x": 1}}, {})
     with pytest.raises(

@@ -147,6 +147,18 @@ def test_how_many_topics_separate() -> None:
     assert found.needed[1] == pytest.approx(needed, abs=1)
 
 
+def test_a_difference_that_is_the_same_on_every_topic_needs_the_fewest() -> None:
+    topics = [str(t) for t in range(12)]
+    judged = {t: {"x": 1} for t in topics}
+    orders = {"a": "xyz", "b": "yxz", "c": "yzx", "same": "yzx"}
+    rankings = {name: {t: list(order) for t in topics} for name, order in orders.items()}
+    [found] = quality.separation(judged, rankings, measures=["RR"], draws=2)
+    assert found.needed == (5, 5)  # 5 of 6 pairs
+    del rankings["a"], rankings["b"]
+    [found] = quality.separation(judged, rankings, measures=["RR"], draws=2)
+    assert found.needed == (None, None)
+
+
 def test_topics_that_say_nothing() -> None:
     judged = {
         "easy": {"x": 1},

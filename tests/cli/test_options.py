@@ -75,6 +75,11 @@ REFUSED = {
         "compare values q --design k-fold --train-rows 36 --test-rows 12 --unit folds",
         "--unit does not apply to test splits",
     ),
+    "a primary measure over splits": (
+        "compare classification t.csv --truth y --score s --score t --split fold --design k-fold "
+        "--train-rows 36 --test-rows 12 -m AUC -m Brier --primary AUC",
+        "--primary does not apply to test splits",
+    ),
     "repetitions without splits": (
         "compare classification t.csv --truth y --score s --score t --repetition fold",
         "--repetition goes with --split",

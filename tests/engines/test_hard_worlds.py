@@ -297,3 +297,76 @@ def test_an_error_names_the_one_of_several_files(engine: str, tmp_path: Path) ->
     (tmp_path / "c.csv").write_text("q,y,p\nc,1,0.1\nc,0,\n", "utf-8")
     with pytest.raises(cal.InputError, match=r"^[^ ]*c\.csv: score: .*in row 1"):
         cal.ranking("q", "y", "p", data=tmp_path, engine="stream")
+
+
+ZEROS = np.array([0.0, -0.0] * 30)
+LARGE = np.arange(60) % 3 + 2**60
+HOLES = np.where(np.arange(60) < 6, np.nan, np.arange(60) // 6)
+
+
+def few_rows(**columns: Any) -> dict[str, Any]:
+    truth = np.arange(60) % 3 % 2
+    return {"y": truth, "p": np.where(np.arange(60) % 4, truth, 1 - truth), **columns}
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_numbers_that_name_slices_and_clusters(engine: str) -> None:
+    """Arrow takes 0.0 and -0.0 for two values, and NaN for one."""
+    given = {"engine": engine, "measures": ["accuracy"]}
+    evaluation = cal.classification("y", "p", data=few_rows(s=ZEROS), slices="s", **given)
+    assert [(s.slice, s.estimate.n) for s in evaluation.slices.all] == [("0", 60)]
+    evaluation = cal.classification("y", "p", data=few_rows(c=ZEROS), cluster="c", **given)
+    assert "fewer than two clusters" in str(evaluation["accuracy"])
+    with pytest.raises(cal.InputError, match=r"cluster: is NaN in row 0 \(and 5 more rows\)"):
+        cal.classification("y", "p", data=few_rows(c=HOLES), cluster="c", **given)
+    dropped = cal.classification(
+        "y", "p", data=few_rows(c=HOLES), cluster="c", missing="drop", **given
+    )
+    assert "9 clusters" in dropped["accuracy"].method
+    if engine == "stream":
+        with pytest.raises(cal.InputError, match=r"slice 's': has integers above 2\^53"):
+            cal.classification("y", "p", data=few_rows(s=LARGE), slices="s", **given)
+    else:
+        evaluation = cal.classification("y", "p", data=few_rows(s=LARGE), slices="s", **given)
+        assert [s.estimate.n for s in evaluation.slices.all] == [20, 20, 20]
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_missing_numbers_of_the_truth_are_left_out(engine: str) -> None:
+    data = {"y": [0.0, 1, np.nan, 1, 0, 1, 0], "p": [0.2, 0.7, 0.5, 0.6, 0.4, 0.9, 0.65]}
+    given = {"data": data, "measures": ["AUC"], "engine": engine}
+    evaluation = cal.classification("y", probability="p", missing="drop", **given)
+    assert evaluation["AUC"].value == pytest.approx(8 / 9)
+    with pytest.raises(cal.InputError, match="truth: is NaN in row 2, expected finite numbers"):
+        cal.classification("y", probability="p", **given)
+
+
+@pytest.mark.parametrize("first", [1, 2])
+def test_weights_that_are_one_in_a_batch(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("calipers.data.streams.ROWS", 300)
+    random, rows = np.random.default_rng(0), np.arange(600)
+    data = {"y": rows % 2, "w": np.where(rows < 300, first, 3 - first)}
+    data |= {"p": (0.2 * data["y"] + 0.8 * random.random(600)).round(2), "q": random.random(600)}
+    memory, stream = (
+        cal.classification("y", probability=["p", "q"], data=data, weight="w", measures=["AUC"], engine=engine)
+        for engine in ("memory", "stream")
+    )  # fmt: skip
+    assert_same(memory, stream)
+    for ours, theirs in zip(memory, stream, strict=True):
+        assert (theirs.low, theirs.high) == pytest.approx((ours.low, ours.high), rel=1e-9)
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_slices_of_measures_without_a_direction(engine: str) -> None:
+    data = {**few_rows(s=["u", "v"] * 30), "q": np.arange(60) % 7 / 7}
+    evaluation = cal.regression(
+        "y", ["p", "q"], data=data, slices="s", measures=["mean-error"], engine=engine
+    )
+    assert len(evaluation.slices.all) == 4
+
+
+def test_batches_without_a_complete_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("calipers.data.streams.ROWS", 10)
+    data = few_rows(x=np.where(np.arange(60) < 20, np.nan, 0.5))
+    with pytest.raises(cal.InputError, match="all 10 rows from row 0 on are incomplete"):
+        cal.classification("y", probability="x", data=data, missing="drop", engine="stream")

@@ -122,7 +122,7 @@ NUMBERS: dict[tuple[str, str], str] = {
     ("Wilson [W], effective rows, cluster-robust", "delta"): BY_CLUSTER,
     ("noncentral chi-square of the bins", "none"): BY_CLUSTER,
     ("Clopper-Pearson of the bins", "none"): BY_CLUSTER,
-    ("Woodruff [W], cluster-robust", "none"): ORDER,
+    ("Woodruff, cluster-robust", "none"): ORDER,
 }
 
 #: The same of the tests of differences.
@@ -230,7 +230,7 @@ def _first(given: Any) -> Any:
 
 def plain(method: str) -> str:
     """Without how many clusters there are."""
-    return re.sub(r", \d+ clusters(, as many as [\d.]+)?", "", method)
+    return re.sub(r", \d+ clusters(, effectively [\d.]+)?", "", method)
 
 
 def listed(pair: tuple[str, str], known: dict[tuple[str, str], str]) -> tuple[str, str] | None:

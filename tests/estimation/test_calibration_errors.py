@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.optimize import brentq
 
 import calipers as cal
-from calipers.estimation.calibration import Bins
+from calipers.estimation.calibration import Bins, ProbableRows
+from calipers.estimation.scores import ScoredRows
+from calipers.inference.clusters import ClusterIndex
+from calipers.inference.intervals import Interval
+from calipers.inference.settings import Settings
 
 ROWS = np.array([40.0, 25.0, 60.0])
 PROBABILITY = np.array([0.1, 0.45, 0.8])
@@ -129,3 +135,21 @@ def test_rows_in_clusters_count_for_fewer() -> None:
     assert alone.low > 0.1
     assert made.low < 0.05  # ten equal rows say no more than one
     assert made.high == pytest.approx(of_clusters[0].high, rel=0.2)
+
+
+def test_scores_without_weight_are_in_no_bin() -> None:
+    random = np.random.default_rng(0)
+    site = np.repeat(np.arange(30), 10)
+    p = np.round(random.random(300), 1)
+    y = random.random(300) < np.clip(p**3 + random.normal(0, 0.3, 30)[site], 0, 1)
+    weight = np.ones(300)
+    weight[::10] = 0
+    p[::10] = 0.2 + site[::10] / 1000
+    used = weight > 0
+
+    def interval(rows: Any) -> Interval:
+        clusters = ClusterIndex(site[rows].astype(np.uint32), 30, weight[rows])
+        sample = ScoredRows(y[rows], p[rows], weight[rows], clusters, Settings())
+        return ProbableRows(sample).point_estimate(cal.measure("ECE")).methods["of bins"](0.95)
+
+    assert interval(slice(None)) == interval(used)

@@ -205,6 +205,11 @@ def test_a_class_that_occurs_nowhere_is_left_out() -> None:
     ev = cal.classification([0, 1, 1], [0, 1, 0], labels=[0, 1, 2], measures=["macro-recall"])
     assert ev["macro-recall"].value == pytest.approx((1 + 0.5) / 2)
     assert ev.notes == ("No row has the class 2; averages omit classes that are never predicted.",)
+    ev = cal.classification(
+        [0, 1, 1], [0, 1, 0], labels=[0, 1, 2], undefined="zero", measures=["macro-recall"]
+    )
+    assert ev["macro-recall"].value == pytest.approx((1 + 0.5 + 0) / 3)
+    assert ev.notes == ("No row has the class 2; averages include all classes that labels= names.",)
 
 
 # ------------------------------------------------------------------------------------- the seeds

@@ -576,6 +576,18 @@ def test_a_label_given_in_place_of_another() -> None:
     assert "confused-label" not in kinds(cal.multilabel(truth, called))
 
 
+def test_the_most_confused_of_many_labels_is_tested_as_such() -> None:
+    """9 errors, all with the same one of the other labels: of 2 labels this is significant."""
+    truth = np.zeros((200, 12), bool)
+    truth[:40, 0] = truth[40:60, 1:] = True
+    called = truth.copy()
+    called[:9, 0], called[:9, 1] = False, True
+    for labels, is_significant in ((2, True), (12, False)):
+        columns = truth[:, :labels], called[:, :labels]
+        found = kinds(cal.multilabel(*columns, measures="Hamming-loss", curves=False))
+        assert ("confused-label" in found) == is_significant
+
+
 def test_without_an_effect_findings_are_rare() -> None:
     """Errors of each label by themselves: no label is given in place of another."""
     rng, times = np.random.default_rng(5), 0

@@ -158,6 +158,7 @@ def test_curves_are_shares_of_rows() -> None:
         cal.curve(ev, "coverage given truth")
     assert len(ev.curves) == len(list(ev.curves))
     assert "Coverage of intervals by prediction" in ev.to_html()
+    assert '{\\"interval\\": ' in ev.chart("coverage given truth").to_json()
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,21 @@ def test_a_label_that_was_always_or_never_there(always: int) -> None:
     assert ev["recall[1]"].value == always
 
 
+@pytest.mark.parametrize(
+    ("classes", "positive"), [(("no", "yes"), "yes"), ((0, 1), None), ((-1, 1), None)]
+)
+@pytest.mark.parametrize("only", [0, 1])
+def test_a_model_fitted_to_one_class(classes: Any, positive: Any, only: int) -> None:
+    model = DecisionTreeClassifier().fit(X[:60], [classes[only]] * 60)
+    truth = np.array(classes)[[0, 1, 1, 1]]
+    names = ["accuracy", "Brier"]
+    options = {"positive": positive, "measures": names, **PLAIN}
+    accuracy = metrics.accuracy_score(truth, model.predict(X[:4]))
+    ev = cal.classification(model, X[:4], truth, **options)
+    assert [one.value for one in ev] == [accuracy, 1 - accuracy]
+    assert cal.measure("Brier").scorer(positive=positive)(model, X[:4], truth) == accuracy - 1
+
+
 # --- Rows without a class that the model knows ----------------------------------------------------
 
 

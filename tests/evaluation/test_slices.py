@@ -21,7 +21,7 @@ from calipers.inference import intervals, paired_tests, proportions, two_samples
 from calipers.inference import method_limits as limits
 from calipers.inference.intervals import Interval
 from calipers.inference.score_bootstrap import ScoreReplicates
-from calipers.report.tables import slice_groups
+from calipers.report.tables import slice_groups, slice_tables
 from calipers.results import Slices
 from calipers.statistics import ConfusionMatrix, ScoreTable
 from calipers.statistics.sparse_confusion import SparseConfusionMatrix
@@ -770,6 +770,40 @@ def test_a_page_of_many_slices_is_bounded() -> None:
     assert "more rows of slices are not shown" in page
     assert "more rows of slices are not shown" in str(ev)
     assert len(page) < 2_000_000
+
+
+def test_comparisons_within_slices_that_are_not_shown_are_counted() -> None:
+    d = data()
+    scores = {"a": d["probability"], "b": d["probability"][::-1]}
+    ev = cal.classification(
+        d["truth"],
+        probability=scores,
+        slices={"site": d["site"]},
+        measures=["accuracy", "recall"],
+        curves=False,
+    )
+    assert ev.slices is not None
+    assert len(ev.slices.differences) == 6
+    for text in (str(ev), str(ev.slices), ev.to_markdown()):
+        assert "3 more comparisons within slices are not shown" in text
+    one = cal.classification(
+        d["truth"],
+        probability=scores,
+        slices={"site": d["site"]},
+        measures=["accuracy"],
+        curves=False,
+    )
+    assert "more comparisons within slices" not in str(one)
+
+
+def test_columns_whose_names_are_shortened_alike_have_a_table_each() -> None:
+    d = data()
+    names = [f"{'x' * 50}{middle}{'y' * 50}" for middle in "ab"]
+    by_name = dict(zip(names, (d["site"], d["sex"]), strict=True))
+    ev = evaluated(d, slices=by_name, measures=["accuracy"])
+    assert ev.slices is not None
+    tables, _ = slice_tables(ev.slices)
+    assert [len(columns[0].cells) for columns in tables.values()] == [3, 2]
 
 
 def test_measures_that_tell_slices_apart_come_first_where_there_is_no_room() -> None:

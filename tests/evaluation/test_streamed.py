@@ -163,6 +163,22 @@ def test_numbers_are_as_in_memory(path: Path, design: str) -> None:
     equal(ours, theirs)
 
 
+def test_a_sample_with_some_of_the_measures(path: Path) -> None:
+    ev = cal.regression(
+        "real", ["guess", "other"], data=path, measures=["RMSE", "MSE"], interval="none",
+        engine="stream",
+    )  # fmt: skip
+    sample = ev.sources
+    system, *_ = sample.systems
+    [known] = [e for e in ev if (e.system, e.measure) == (system, str(sample.measures[1]))]
+    alone = sample.with_measures([system], sample.measures[1:])
+    assert [(e.measure, e.value) for e in alone.estimates()] == [(known.measure, known.value)]
+    assert [e.no_skill for e in alone.estimates()] == [known.no_skill]
+    assert not alone.compared_pairs
+    first = sample.with_measures([system], sample.measures[:1])
+    assert first.constant_baseline(system, first.measures[0]) == ev.estimates[0].no_skill
+
+
 @designs
 def test_the_paired_t_of_units_that_are_gone(path: Path, table: pa.Table, design: str) -> None:
     """Asked for by name it is that of memory, with its effect size; of rows that count alike the

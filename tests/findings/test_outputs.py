@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +13,13 @@ from scipy import stats
 
 import calipers as cal
 from calipers.findings import RULES, Subject
-from calipers.findings.duplicates import MOST_SORTED, RowOutputs
-from calipers.results import Evaluation
+from calipers.findings.comparisons import ComparisonResults
+from calipers.findings.duplicates import MOST_SORTED, RowOutputs, _sample_by_value
+from calipers.results import Comparison, Evaluation
 
 NAMES = np.array(["a", "b", "c"])
 DUPLICATED = RULES["calipers.findings.duplicates.duplicated_rows"]
+REVERSED = RULES["calipers.findings.comparisons.slices_reverse"]
 
 
 def kinds(evaluation: Evaluation) -> set[str]:
@@ -182,6 +186,13 @@ def test_of_very_many_rows_a_column_of_few_values_hides_no_repetition() -> None:
     assert found.values["proportion"] == pytest.approx(1 / 11, rel=0.1)
 
 
+def test_both_zeros_are_in_a_sample_together() -> None:
+    key = np.append(np.zeros(MOST_SORTED), np.arange(2 * MOST_SORTED, dtype=float))
+    key[::2] *= -1
+    sample = _sample_by_value(key)
+    assert len(set(sample[key == 0].tolist())) == 1
+
+
 def by_site(rng: np.random.Generator, better: float) -> Evaluation:
     """A system that knows the site, and one that knows more of the rows within each."""
     north = rng.integers(0, 2, 1000)
@@ -206,6 +217,42 @@ def test_a_difference_that_is_reversed_in_every_slice() -> None:
     )
     low, high = found.intervals["mean difference within slices"]
     assert low > 0 or high < 0
+
+
+def test_a_slice_without_an_interval_can_prevent_a_reversal() -> None:
+    ev = by_site(np.random.default_rng(6), 0.8)
+    assert ev.comparison is not None
+    assert ev.slices is not None
+
+    def n_found(better: str) -> int:
+        assert ev.slices is not None
+        small = [
+            replace(
+                s,
+                slice="small",
+                estimate=replace(
+                    s.estimate,
+                    value=float(s.estimate.system == better),
+                    low=math.nan,
+                    high=math.nan,
+                    n=1,
+                ),
+            )
+            for s in ev.slices
+            if s.slice == "0"
+        ]
+        slices = replace(ev.slices, all=(*ev.slices.all, *small))
+        results = ComparisonResults(ev.comparison, slices)
+        return len(list(REVERSED.findings(Subject(None, 0.95, (results,)))))
+
+    assert n_found("rows") == 1
+    assert n_found("site") == 0
+
+
+def test_nothing_is_reversed_without_a_comparison() -> None:
+    ev = by_site(np.random.default_rng(6), 0.8)
+    results = ComparisonResults(Comparison(()), ev.slices)
+    assert list(REVERSED.findings(Subject(None, 0.95, (results,)))) == []
 
 
 def test_slices_that_are_alike_within_are_seldom_reversed() -> None:

@@ -145,7 +145,7 @@ def test_scales_of_clustered_numbers() -> None:
     factor = math.exp(stats.t.ppf(0.975, degrees) * se / e.value)
     assert (e.low, e.high) == pytest.approx((e.value / factor, e.value * factor), rel=1e-9)
     assert e.method == (
-        f"Student t, log, 7 clusters, as many as {1 + degrees:.1f}, but few clusters"
+        f"Student t, log, 7 clusters, effectively {1 + degrees:.1f}, but few clusters"
     )
     right = residual < 1
     e = cal.classification(right * 0 + 1, right, cluster=cluster, measures="accuracy")["accuracy"]

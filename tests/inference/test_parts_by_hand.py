@@ -27,7 +27,7 @@ from calipers.inference.clusters import ClusterIndex, subset_difference_error
 from calipers.inference.intervals import Interval
 from calipers.inference.method_limits import MAX_PERMUTED_ROWS_OF_COUNTS
 from calipers.inference.settings import Settings
-from calipers.statistics import Moments
+from calipers.statistics import Moments, ScoreTable
 
 
 def part(k: int, rows: Rows = LARGER, step: int = 3) -> Rows:
@@ -73,6 +73,18 @@ def scored(rows: Rows, design: str = "plain", **given: Any) -> ScoredRows:
 
 def scores(rows: Rows, measure: str, design: str = "plain", **given: Any) -> Any:
     return scored(rows, design, **given).point_estimate(cal.measure(measure, family="scores"))
+
+
+def test_influence_is_that_of_the_table_that_is_given() -> None:
+    """Also if an earlier table is gone, in whose memory the next one may be."""
+    random, auc = np.random.default_rng(0), cal.measure("AUC")
+    batch = scored(LARGER)
+    for _ in range(20):
+        score = np.append(LARGER.a, random.random(200))
+        truth = np.append(LARGER.truth == 1, random.random(200) < 0.5)
+        total = ScoreTable.from_rows(truth, score, None)
+        found, known = (rows.influence(auc, total) for rows in (batch, scored(LARGER)))
+        np.testing.assert_array_equal(found.column, known.column)
 
 
 def losses(rows: Rows, measure: str, design: str = "plain") -> Any:

@@ -161,6 +161,22 @@ def test_nothing_changes_where_nothing_is_found() -> None:
     assert "time" not in json.dumps(plain.notes)
 
 
+def test_utc_times_of_different_precision() -> None:
+    clock = [
+        "10:30:30Z",
+        "10:30Z",
+        "10:30:00.5Z",
+        "10:30:00Z",
+        "10:30:00.50Z",
+        "10:30:00.500000001Z",
+    ]
+    codes, n_times = time_codes([f"2024-01-31T{time}" for time in clock])
+    assert codes.tolist() == [3, 0, 1, 0, 1, 2]
+    assert n_times == 4
+    with pytest.raises(cal.InputError, match="without a zone as others have it"):
+        time_codes(["2024-01-31T10:30:00Z", "2024-01-31T10:30:00"])
+
+
 @pytest.mark.parametrize(
     "times",
     [

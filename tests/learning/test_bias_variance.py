@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,27 @@ def test_what_results_do(polynomial: cal.BiasVariance) -> None:
     assert polynomial.to_markdown().startswith("## Bias and variance over degree")
     assert len(polynomial.to_frame()) == 3 * 4
     assert polynomial.chart().figures[0].kind == "bias and variance"
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (lambda rows: [], "rows: there is none"),
+        (lambda rows: [{**rows[0], "components": {}}], r"rows\[0\].components: expected the error"),
+        (
+            lambda rows: [
+                rows[0],
+                {**rows[1], "components": dict(list(rows[1]["components"].items())[:2])},
+            ],
+            r"rows\[1\].components: expected error, bias², variance",
+        ),
+    ],
+)
+def test_incomplete_rows_are_refused(rows: Any, message: str, polynomial: cal.BiasVariance) -> None:
+    document = json.loads(polynomial.to_json())
+    document["rows"] = rows(document["rows"])
+    with pytest.raises(cal.InputError, match=message):
+        cal.from_json(json.dumps(document))
 
 
 def rows(number: int = 300) -> tuple[Any, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import joblib
 import numpy as np
@@ -276,6 +277,9 @@ def test_forward_in_time_nothing_later_is_trained_on():
     in_order = cal.cross_validate(Ridge(), X, Y, cv=5, time=True, measures=["MSE"])
     theirs = of_sklearn(Ridge(), X, Y, cv=TimeSeriesSplit(5), scoring="neg_mean_squared_error")
     assert in_order["MSE"].value == pytest.approx(-theirs["test_score"].mean(), rel=1e-12)
+    hours = [timedelta(hours=int(t)) for t in time]  # as text, "10:00:00" is before "9:00:00"
+    forward = cal.cross_validate(Seeing(), np.column_stack([X, time]), Y, cv=5, time=hours)
+    assert forward["RMSE"].value == ev["RMSE"].value
     with pytest.raises(InputError, match="folds forward in time have one order"):
         cal.cross_validate(Ridge(), X, Y, time=True, n_repeats=2)
 
@@ -400,6 +404,44 @@ def test_an_interruption_keeps_the_folds_that_were_finished():
         ev = cal.cross_validate({"a": Interrupting(), "b": Interrupting()}, X, Y, measures=["MSE"])
     assert ev["a", "MSE"].value == pytest.approx(np.mean(FOLDS[:2]), rel=1e-9)
     assert "Interrupted: these numbers are of 2 of 10 folds, which were finished." in ev.notes
+    conventions = ev.provenance["conventions"]
+    assert (conventions["trained on"], conventions["tested on"]) == (397, 45)
+
+
+class InterruptedAtSecond(LinearRegression):
+    fits = 0
+
+    def fit(self, features, target):
+        type(self).fits += 1
+        if type(self).fits == 2:
+            raise KeyboardInterrupt
+        return super().fit(features, target)
+
+
+def test_one_finished_fold_is_a_single_split():
+    with pytest.warns(UserWarning, match="interrupted: the numbers are of 1 of 10 folds"):
+        ev = cal.cross_validate(InterruptedAtSecond(), X, Y, measures=["MSE"])
+    assert ev.notes[0].startswith("One split: models are trained on 397 rows and measured on 45")
+
+
+class InterruptedAtSixth(LinearRegression):
+    fits = 0
+
+    def fit(self, features, target):
+        type(self).fits += 1
+        if type(self).fits == 6:
+            raise KeyboardInterrupt
+        return super().fit(features, target)
+
+
+def test_an_interruption_of_nested_intervals_is_noted():
+    with pytest.warns(UserWarning, match="interrupted: the numbers are of 4 of 4 folds"):
+        ev = cal.cross_validate(
+            InterruptedAtSixth(), X, Y, cv=4, interval="nested", measures=["MSE"]
+        )
+    assert ev["MSE"].method == "corrected resampled t"
+    note = "The nested intervals were not finished; these are corrected resampled t."
+    assert note in ev.notes
 
 
 @pytest.mark.parametrize(
@@ -417,7 +459,9 @@ def test_an_interruption_keeps_the_folds_that_were_finished():
         ({"y": Y[:5]}, "X: 442 rows, expected a table of 5 rows, as many as y has"),
         ({"fold": Y}, "fold= goes with existing predictions"),
         ({"interval": "bca"}, "interval is 'bca', expected one of corrected, nested, none"),
-        ({"cv": [([], [1])]}, "split 1 has 0 rows to train on"),
+        ({"cv": [([], [1])]}, "cv: split 1 has 0 rows to train on"),
+        ({"cv": []}, "cv: there are no splits"),
+        ({"time": ["9", "10"] * 221}, "time: is '9' in row 0"),
         ({"task": "ranking"}, "task is 'ranking', expected one of"),
         ({"estimator": None}, "predictions with fold="),
         ({"n_jobs": 0}, "n_jobs is 0"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -127,9 +129,9 @@ def test_where_higher_is_better() -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"param_name": "degrees"}, "has no 'degrees'"),
-        ({"param_range": [1]}, "one value"),
-        ({"param_range": [1, 1]}, "'1' twice"),
+        ({"param_name": "degrees"}, "param_name: Pipeline has no 'degrees'"),
+        ({"param_range": [1]}, "param_range: there is one value"),
+        ({"param_range": [1, 1]}, "param_range: there is '1' twice"),
         ({"estimator": LinearRegression}, "is a class"),
         ({"estimator": {"a": LinearRegression()}}, "one estimator"),
         ({"X": X[:5, None]}, "X: 5 rows, expected a table of 30"),
@@ -174,6 +176,18 @@ def test_a_learning_curve(learned: cal.LearningCurve) -> None:
     assert "Extrapolated to 160 training rows (" in learned.sentence
 
 
+def test_a_loss_is_said_as_such(learned: cal.LearningCurve) -> None:
+    worse = replace(learned.extrapolation, gain=-0.2, gain_low=-0.3, gain_high=0.1)
+    assert "higher by 0.20 [-0.10, 0.30]." in replace(learned, extrapolation=worse).sentence
+    assert "lower by" in learned.sentence
+
+
+def test_a_curve_without_rows_is_refused(learned: cal.LearningCurve) -> None:
+    document = json.loads(learned.to_json()) | {"rows": []}
+    with pytest.raises(cal.InputError, match="rows: there is none"):
+        cal.from_json(json.dumps(document))
+
+
 def test_subsets_are_nested_and_spread_over_classes() -> None:
     seen: list[set[int]] = []
 
@@ -195,6 +209,21 @@ def test_subsets_are_nested_and_spread_over_classes() -> None:
     assert "No extrapolation to" in str(curve)
 
 
+def test_subsets_in_time_are_the_latest_rows() -> None:
+    seen: list[list[float]] = []
+
+    class Watched(LinearRegression):
+        def fit(self, features: Any, target: Any) -> Watched:
+            seen.append(sorted(features[:, 0].tolist()))
+            return super().fit(features, target)
+
+    time = np.random.default_rng(0).permutation(20)
+    split = cal.split(20, time=time, test=0.25)
+    x = time[:, None] / 1.0
+    cal.learning_curve(Watched(), x, x[:, 0], split=split, time=time, train_sizes=[4, 8])
+    assert seen == [[11, 12, 13, 14], [7, 8, 9, 10, 11, 12, 13, 14]]
+
+
 def test_training_subsets_swap_what_they_share() -> None:
     x, y = make_classification(80, flip_y=0.4, random_state=0)
     curve = cal.learning_curve(LogisticRegression(), x, y, train_sizes=[20, 64], cv=5, n_repeats=1)
@@ -206,8 +235,9 @@ def test_training_subsets_swap_what_they_share() -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"train_sizes": [10, 500]}, "up to 66"),
-        ({"train_sizes": [20, 10]}, "ascending"),
+        ({"train_sizes": [10, 500]}, "train_sizes: 500 is neither .* up to 66"),
+        ({"train_sizes": [20, 10]}, "train_sizes: expected two or more, ascending"),
+        ({"train_sizes": [0.001, 0.5]}, "train_sizes: 0.001 of 66 rows, .* is less than one row"),
         ({"extrapolate_to": 500}, "at most 132, twice that size"),
         ({"extrapolate_to": 10}, "more than the largest"),
     ],
@@ -268,6 +298,10 @@ def test_what_was_finished_is_kept_where_ctrl_c_interrupts() -> None:
     np.testing.assert_array_equal(
         part["True"].validation_values, whole["True"].validation_values[:3]
     )
+    row = part["True"]  # trained on 24 rows, tested on 6
+    error = row.training_values.std(ddof=1) * math.sqrt(1 / 3 + 24 / 6)
+    assert row.training.standard_error == pytest.approx(error)
+    assert (part.provenance["trained on"], part.provenance["tested on"]) == (24, 6)
     Stops.done = 5
     with pytest.raises(KeyboardInterrupt):
         cal.validation_curve(Stops(), X[:, None], Y, **given)

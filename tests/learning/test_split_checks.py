@@ -84,6 +84,8 @@ def test_the_latest_rows_are_tested_and_a_moment_stays_whole() -> None:
         ({"group": [1] * 10}, "groups"),
         ({"group": [1, 2]}, "group"),
         ({"time": [1] * 10}, "same"),
+        ({"time": [1] * 5 + [2] * 5, "test": 0.3, "validation": 0.2}, "no row is left to validate"),
+        ({"time": ["9", "10"] * 5}, "time: is '9' in row 0"),
         ({"time": range(10), "stratify": [0, 1] * 5}, "exclude"),
         ({"time": range(10), "group": [0, 1] * 5}, "both sides"),
     ],
@@ -171,6 +173,16 @@ def test_rows_trained_on_that_came_later() -> None:
     assert found.values["RMSE with"] < found.values["RMSE without"]
     forward = cal.split(300, time=time)
     assert "time-order" not in kinds(cal.check_split(forward, table, walk, time=time))
+
+
+@pytest.mark.parametrize("n_late", [0, 180])
+def test_rows_of_few_times_cannot_be_split_by_time(n_late: int) -> None:
+    table = features(300)
+    time = np.repeat([2024, 2025], [300 - n_late, n_late])
+    check = cal.check_split(cal.split(300), table, classes(table), time=time)
+    found = next(one for one in check.findings if one.kind == "time-order")
+    assert "accuracy with" in found.values
+    assert "accuracy without" not in found.values
 
 
 def test_a_feature_that_gives_the_answer_away() -> None:

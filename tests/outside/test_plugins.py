@@ -63,6 +63,23 @@ def test_a_plugin_is_loaded_once_when_something_is_asked_for(
         book.register(3, 3)  # type: ignore[arg-type]
 
 
+def test_a_plugin_that_a_module_of_calipers_imports_is_not_calipers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book = Registry[int]("page", GROUP, ["plugged_own"])
+    own = "import plugged_host, plugged_third\nplugged_host.book.register('own', 1)\n"
+    third = "import plugged_host\nplugged_host.book.register('third', 3)\n"
+    for name, code in (("plugged_own", own), ("plugged_third", third)):
+        (tmp_path / f"{name}.py").write_text(code, "utf-8")
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, "plugged_host", SimpleNamespace(book=book))  # type: ignore[arg-type]
+    assert book["own"] == 1
+    assert book.register("third", 4, replace=True) == book["third"] == 4
+    with pytest.raises(NameTakenError, match="the page 'own' is taken by Calipers"):
+        book.register("own", 2, replace=True)
+
+
 def test_of_an_entry_point_with_a_function_it_is_called(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,8 @@ from calipers.report.charts import figures
 from calipers.report.figures import per_unit, vega
 from calipers.report.figures.curve_chart import curve_chart
 from calipers.report.figures.differences import differences_chart
+from calipers.report.figures.figure import group_selectable
+from calipers.report.figures.fronts import front_figures
 from calipers.report.figures.vega import Spec
 from calipers.results import Comparison
 
@@ -162,3 +164,15 @@ def test_no_name_in_a_chart_is_one_that_every_object_of_javascript_has(task: str
     drawn = [text for figure in figures(OF_JAVASCRIPT[task]()) for text in texts(figure.spec)]
     assert not vega.PROPERTIES & set(drawn)
     assert f"constructor{vega.UNSEEN}" in drawn
+
+
+def test_three_costs_are_selected_from() -> None:
+    random = np.random.default_rng(0)
+    truth = np.arange(60) % 2
+    score = {name: truth + random.normal(size=60) for name in "ab"}
+    cost = {
+        unit: {name: random.gamma(2, 5, 60) for name in score} for unit in ("ms", "GB", "dollars")
+    }
+    ev = cal.classification(truth, score=score, measures="AUC", cost=cost)
+    (selector,) = group_selectable(list(front_figures(ev)))
+    assert len(selector.figures) == len(ev.pareto_fronts) >= 3

@@ -114,6 +114,10 @@ def test_pairs_are_there_both_ways(higher: bool, colour: str) -> None:
 def test_a_pair_without_a_value_is_told_from_nothing() -> None:
     spec = pairs_chart([Difference("AP", "b", "a", float("nan"))])
     assert {row["sign"] for row in rows(spec, "sign")} == {"undefined"}
+    scale = spec["layer"][0]["encoding"]["color"]["scale"]
+    color_by_sign = dict(zip(scale["domain"], scale["range"], strict=True))
+    for sign in ("not significant", "not tested", "undefined"):
+        assert color_by_sign[sign] == "currentColor"
     drawn(spec)
 
 

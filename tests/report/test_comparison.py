@@ -6,6 +6,7 @@ import html.parser
 import math
 import re
 from dataclasses import replace
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,13 @@ from samples import HOSTILE, difference, values
 
 import calipers as cal
 from calipers.report import numbers
+from calipers.report.blocks import Lines
+from calipers.report.charts import comparison_figures
+from calipers.report.documents import _charts_of_comparison
 from calipers.report.figures.per_unit import every_unit_figure
 from calipers.report.glossary import glossary
 from calipers.report.headlines import comparison_headlines
+from calipers.report.page_data import all_pairs_data
 from calipers.report.table_rows import comparison_heading as heading
 from calipers.report.verdict import (
     adjustment_text,
@@ -176,6 +181,65 @@ def test_what_is_not_drawn_is_said(four: Comparison) -> None:
     made, missing = every_unit_figure(many)
     assert len(made) + missing == len(many) == 56
     assert f"{missing} of 56 differences are not drawn unit by unit" in page(many)
+
+
+@pytest.mark.parametrize(
+    ("systems", "measures", "undrawn"), [(8, 3, 0), (8, 4, 28), (12, 1, 66), (12, 2, 132)]
+)
+def test_differences_without_a_chart_are_counted(systems: int, measures: int, undrawn: int) -> None:
+    pairs = combinations(map(str, range(systems)), 2)
+    made = Comparison(
+        tuple(
+            difference(measure=f"m{index}", system=b, baseline=a)
+            for (a, b), index in product(pairs, range(measures))
+        )
+    )
+    figures = [f for f in comparison_figures(made) if f.kind == "differences"]
+    drawn = sum(d.display_name in f.title for d in made for f in figures)
+    assert drawn == len(made) - undrawn
+    notes = [
+        text
+        for block in _charts_of_comparison(made)
+        if isinstance(block, Lines)
+        for text in block.items
+    ]
+    note = f"{undrawn} of {len(made)} differences have no chart of intervals; the table has all."
+    assert notes == [note.replace("all.", "all of them.")] * (undrawn > 0)
+
+
+def test_right_to_left_names_in_titles_are_isolated() -> None:
+    given = values(measures=1)
+    made = compared(given | {"measure": ["דיוק"] * len(given["value"])})
+    titles = re.findall("<h3>(.*?) <a", page(made))
+    for title in ("Every pair", "Mean ranks"):
+        assert f"{title}: \u2068דיוק\u2069" in titles
+    figures = [*comparison_figures(made), *every_unit_figure(made)[0]]
+    selected = [f for f in figures if f.choice]
+    assert selected
+    assert all(f.title.startswith(f"{f.chosen_from}: ") for f in selected)
+
+
+def test_pairs_of_a_measure_without_direction_are_higher_or_lower() -> None:
+    for higher_is_better, word in ((True, "better"), (None, "higher")):
+        made = Comparison(
+            tuple(
+                difference(system=b, baseline=a, higher_is_better=higher_is_better)
+                for a, b in combinations("abc", 2)
+            )
+        )
+        [figure] = [f for f in comparison_figures(made) if f.kind == "pairs"]
+        assert f"blue if the row is {word};" in figure.caption
+
+
+def test_sentences_of_a_comparison_on_one_measure_have_no_blank_line() -> None:
+    made = Comparison(tuple(difference(system=b, baseline=a) for a, b in combinations("abcdef", 2)))
+    assert "topics).\np-values are adjusted" in made.to_text(layout="long")
+
+
+def test_an_infinite_margin_is_drawn() -> None:
+    made = Comparison((difference(margin=math.inf, p_noninferiority=0.0, p_equivalence=0.0),))
+    assert [f.title for f in comparison_figures(made)] == ["Differences: nDCG@10"]
+    assert '"inf"' in all_pairs_data(made)
 
 
 def test_nothing_to_compare() -> None:

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 import calipers as cal
 from calipers.cli import cli
+from calipers.report.display_names import use_display_names
 
 TRUTH = [0, 0, 0, 1, 1, 1, 0, 1, 1, 0] * 6
 NEW = [0.1, 0.2, 0.6, 0.9, 0.8, 0.7, 0.3, 0.4, 0.9, 0.2] * 6
@@ -65,6 +66,15 @@ def test_charts_have_the_name() -> None:
     for chart in (ev.chart("differences"), ev.compare().chart("differences")):
         assert "PPV" in chart.to_json()
         assert "precision" not in chart.to_json()
+
+
+def test_pareto_fronts_have_the_name() -> None:
+    ev = _evaluation("PPV", cost={"ms": {"new": 2.0, "old": 1.0}}, interval="none")
+    shown = use_display_names(ev)
+    assert {front.measure for front in shown.pareto_fronts} == {"PPV"}
+    for text in (ev.to_text(), ev.to_markdown(), ev.chart("Pareto").to_json()):
+        assert "PPV" in text
+    assert "precision against" not in ev.to_text() + ev.to_markdown()
 
 
 def test_cutoffs_as_latex(tmp_path: Path) -> None:

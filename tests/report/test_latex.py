@@ -14,6 +14,7 @@ from samples import HOSTILE, hostile, regression, retrieval, undefined
 import calipers as cal
 from calipers.report.verdict import Outcome, outcome
 from calipers.report.wide import shared_letters
+from calipers.report.writers.latex import LaTeX
 
 
 def cells(text: str) -> list[list[str]]:
@@ -143,6 +144,12 @@ def test_names_stay_text(name: str) -> None:
     for line in bare.splitlines()[1:]:
         assert "%" not in line
         assert "#" not in line
+
+
+def test_every_level_of_heading_has_a_command() -> None:
+    commands = ["section", "subsection", "subsubsection", "paragraph"]
+    for level, command in enumerate(commands, 1):
+        assert list(LaTeX().heading("text", level)) == [rf"\{command}*{{text}}"]
 
 
 def test_costs_have_a_table_of_their_own_in_a_paper_and_in_a_notebook() -> None:

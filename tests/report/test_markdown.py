@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
 
 import pytest
 from markdown_it import MarkdownIt
 from samples import HOSTILE, hostile, regression, retrieval, undefined
+
+from calipers.results import Definition
 
 
 def test_markdown_has_verdict_tables_notes_and_provenance() -> None:
@@ -32,6 +35,23 @@ def test_names_stay_text(name: str) -> None:
         assert len(tables) >= 2
         for rows in tables:
             assert len({line.replace("\\|", "").count("|") for line in rows}) == 1
+
+
+def test_other_texts_are_not_markup() -> None:
+    text = "<img src=x> [link](http://x) `a` <img src=y> `b`"
+    evaluation = retrieval()
+    assert evaluation.comparison is not None
+    comparison = evaluation.comparison
+    differences = tuple(replace(d, unit=text) for d in comparison)
+    definition = Definition("RR", text, f"It is ``{text} ``.", True, (0, 1))
+    for result in (
+        replace(comparison, differences=differences),
+        replace(evaluation, task=text, definitions=(definition,)),
+    ):
+        html = MarkdownIt("gfm-like", {"linkify": False}).render(result.to_markdown())
+        assert "img" in html
+        assert "<img" not in html
+        assert "<a " not in html
 
 
 def test_a_name_cannot_start_a_list_or_mention() -> None:

@@ -3,16 +3,21 @@ from __future__ import annotations
 import csv
 import io
 import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
-from samples import HOSTILE, binary, hostile, regression, retrieval, undefined
+from samples import HOSTILE, binary, difference, hostile, regression, retrieval, undefined
 
+import calipers as cal
+from calipers.report.blocks import Table
 from calipers.report.documents import DisplayOptions, document
 from calipers.report.safe_names import escape_unprintable, unique_labels
 from calipers.report.spreadsheets import csv_text
+from calipers.report.tables import KEY, NUMBER, Column
 from calipers.report.writers.text import Text
-from calipers.results import Estimate
+from calipers.results import Definition, Estimate, Finding
 
 
 def test_an_estimate_as_a_sentence() -> None:
@@ -49,6 +54,40 @@ def test_names_cannot_reach_the_terminal(name: str) -> None:
     assert len(max(shown.splitlines(), key=len)) < 5000 + 20  # a note may be long, a cell may not
 
 
+def _other_texts(text: str) -> list[Any]:
+    """Results with ``text`` where it is not a name: units, methods, assumptions and notes."""
+    plan = cal.plan("recall", value=0.9, half_width=0.03, prevalence=0.1)
+    plan = replace(plan, unit=text, half_width_of=text, assumed={text: 1.0}, notes=(text,))
+    regions = regression()
+    estimates = tuple(replace(e, unit=text) for e in regions.estimates)
+    compared = retrieval()
+    assert compared.comparison is not None
+    differences = tuple(replace(d, unit=text, margin=0.1) for d in compared.comparison)
+    comparison = replace(compared.comparison, differences=differences)
+    definition = Definition("RMSE", text, f"{text} ``{text} `` {text}", True, (0, 1))
+    return [
+        plan,
+        replace(regions, estimates=estimates, definitions=(definition,)),
+        replace(compared, comparison=comparison),
+        comparison,
+    ]
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "typst", "org", "latex"])
+def test_other_texts_cannot_reach_the_terminal(form: str) -> None:
+    for result in _other_texts("\x1b[31mred\x07"):
+        shown = result.to_format(form)
+        assert all(c in "\n\u200b" or c.isprintable() for c in shown)
+
+
+def test_results_as_text_have_no_control_characters() -> None:
+    text = "\x1b[31mred"
+    finding = Finding("kind", text, "criterion")
+    confusions = cal.classification([0, 1, 1, 0], {text: [0, 1, 0, 1]}).confusions
+    for result in (difference(unit=text), finding, confusions):
+        assert "\x1b" not in str(result)
+
+
 def test_markup_in_names_is_text() -> None:
     assert "[bold red]markup[/]" in str(hostile(HOSTILE[6], "plain"))
 
@@ -79,6 +118,17 @@ def test_a_narrow_terminal_keeps_numbers_whole(monkeypatch: pytest.MonkeyPatch) 
     terminal = Terminal()
     Text().print(document(regression(), DisplayOptions(Text.medium)), terminal)
     assert "[53.0, 59.9]" in terminal.getvalue()
+
+
+@pytest.mark.parametrize("topic", ["q1234", "話題一"])
+def test_wrapped_tables_fit_a_terminal(topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("COLUMNS", "80")
+    measures = [Column(f"measure{i}", NUMBER, ["0.123456"]) for i in range(7)]
+    terminal = Terminal()
+    Text().print([Table([Column("topic", KEY, [topic]), *measures], wrapped=True)], terminal)
+    rows = [line for line in terminal.getvalue().splitlines() if line.startswith(topic)]
+    assert [row.split() for row in rows] == [[topic, *["0.123456"] * 6], [topic, "0.123456"]]
 
 
 # --- CSV ------------------------------------------------------------------------------------------

@@ -464,7 +464,7 @@ def separation(
     ...             "b": {str(t): ["y", "x"] for t in range(9)}}
     >>> [found] = separation({str(t): {"x": 1} for t in range(9)}, rankings, measures=["RR"])
     >>> found.separated, found.needed
-    (1, (None, None))
+    (1, (5, 5))
     """
     return [
         _separation(scores, check_min_int(draws, "draws"), seed)
@@ -503,29 +503,30 @@ def _n_topics_needed(
     scores: SystemTopicScores, differences: FloatArray
 ) -> tuple[float, tuple[int | None, int | None]]:
     """Return the detectable difference, and the numbers of topics for 1/2 and 4/5 of the pairs."""
-    undefined = math.nan, (None, None)
     if not differences.size or differences.shape[1] < 2:
-        return undefined
-    sd = differences.std(axis=1, ddof=1)
-    median_sd = float(np.median(sd))
-    if not median_sd > HAIR:
-        return undefined
-    # (The detectable difference is a multiple of the standard deviation, which may be greater with
-    # few topics than a measure permits. So it is computed for a small one.)
-    detectable = plan(
-        scores.measure, sd=_SMALL, n=differences.shape[1], level=scores.level
-    ).min_detectable
-    detectable *= median_sd / _SMALL
-    low, high = parse(scores.measure, ("retrieval",)).definition.range
-    if detectable > high - low:
-        detectable = math.nan
-    with np.errstate(divide="ignore", invalid="ignore"):
-        effect = np.sort(np.nan_to_num(np.abs(differences.mean(axis=1)) / sd, posinf=0.0))[::-1]
+        return math.nan, (None, None)
+    mean, sd = np.abs(differences.mean(axis=1)), differences.std(axis=1, ddof=1)
+    # If the difference is the same on every topic, the fewest topics are enough.
+    effect = np.where(mean > HAIR, mean / np.maximum(sd, HAIR), 0.0)
+    effect = np.sort(effect)[::-1]
     needed = [
         _topics(scores, effect[math.ceil(proportion * len(effect)) - 1])
         for proportion in (0.5, 0.8)
     ]
-    return detectable, (needed[0], needed[1])
+    return _detectable(scores, sd, differences.shape[1]), (needed[0], needed[1])
+
+
+def _detectable(scores: SystemTopicScores, sd: FloatArray, n_topics: int) -> float:
+    """Return the difference that is detected with 80% power, for the median standard deviation."""
+    median_sd = float(np.median(sd))
+    if not median_sd > HAIR:
+        return math.nan
+    # (The detectable difference is a multiple of the standard deviation, which may be greater with
+    # few topics than a measure permits. So it is computed for a small one.)
+    detectable = plan(scores.measure, sd=_SMALL, n=n_topics, level=scores.level).min_detectable
+    detectable *= median_sd / _SMALL
+    low, high = parse(scores.measure, ("retrieval",)).definition.range
+    return math.nan if detectable > high - low else float(detectable)
 
 
 def _topics(scores: SystemTopicScores, effect: float) -> int | None:

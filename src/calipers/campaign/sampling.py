@@ -480,8 +480,10 @@ def corrected_total(
         missing = [d for d in documents if d not in program]
         if missing:
             raise InputError(f"stratum {name!r}: the program has not judged {missing[0]!r}")
+        if not documents:
+            continue
         judged = {d: judgment for d, judgment in documents.items() if judgment is not None}
-        if not judged and documents:
+        if not judged:
             raise InputError(f"stratum {name!r}: no document of it is judged by a person")
         differences = np.array(
             [(judgment - program[d]) * counts(d) for d, judgment in judged.items()]

@@ -228,10 +228,10 @@ def taken_design(options: dict[str, Any]) -> dict[str, Any]:
     if design["design"] is None and (design["train"], design["test_rows"]) != (None, None):
         raise click.UsageError("--train-rows and --test-rows go with --design")
     if design["design"] is not None:
-        for name in filter(is_given, ("interval", "unit")):
+        for name in filter(is_given, ("interval", "unit", "primary")):
             raise click.UsageError(
                 f"--{name} does not apply to test splits: with --design the units are the splits, "
-                "and the design determines the interval"
+                "and the design determines the test and the interval"
             )
     return design
 

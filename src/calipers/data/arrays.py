@@ -79,6 +79,17 @@ def column_names(values: Any) -> list[Any]:
     return list(getattr(values, "column_names", getattr(values, "columns", ())))
 
 
+def unsigned_zeros(values: Any) -> Any:
+    """Return an Arrow array with 0.0 in place of -0.0, which Arrow takes for another value."""
+    import pyarrow as pa
+
+    if not pa.types.is_floating(values.type):
+        return values
+    import pyarrow.compute as pc
+
+    return pc.add(values, pa.scalar(0.0, values.type))
+
+
 def missing_mask(values: Any, input_name: str) -> npt.NDArray[np.bool_]:
     """Return the mask of the rows of a column or table with a missing value: null, None or NaN."""
     nulls = np.asarray(null_mask(values))

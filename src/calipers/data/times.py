@@ -19,7 +19,8 @@ _ISO = re.compile(
     r"\d{4}(-?(\d{2}(-?\d{2})?|W\d{2}(-?\d)?|Q[1-4]|\d{3}))?"
     r"([T ]\d{2}(:?\d{2}(:?\d{2}([.,]\d+)?)?)?(Z|[+-]\d{2}(:?\d{2})?)?)?"
 )
-_ZONE = re.compile(r"[T ].*[+-]\d{2}(:?\d{2})?$")
+_ZONE = re.compile(r"[T ].*(Z|[+-]\d{2}(:?\d{2})?)$")
+_FRACTION = re.compile(r"[.,](\d+)")
 EXPECTED = "numbers, dates, or text in the form of ISO 8601 such as 2024-01-31"
 
 
@@ -46,12 +47,11 @@ def _to_sortable(column: npt.NDArray[Any], input_name: str) -> npt.NDArray[Any]:
     values = column.tolist()
     if not any(isinstance(value, str) for value in values):
         try:
-            ranks = {value: rank for rank, value in enumerate(sorted(set(values)))}
+            return _to_ranks(values)
         except TypeError:
             raise InputError(
                 f"{input_name}: has values without an order, expected {EXPECTED}"
             ) from None
-        return np.array([ranks[value] for value in values])
     strings = [value if isinstance(value, str) else "" for value in values]
     invalid_rows = [row for row, text in enumerate(strings) if not _ISO.fullmatch(text.strip())]
     if invalid_rows:
@@ -62,7 +62,7 @@ def _to_sortable(column: npt.NDArray[Any], input_name: str) -> npt.NDArray[Any]:
         )
     stripped = [text.strip() for text in strings]
     if any(_ZONE.search(text) for text in stripped):
-        return np.array([_to_seconds(text, row, input_name) for row, text in enumerate(stripped)])
+        return _to_ranks([_to_sort_key(text, row, input_name) for row, text in enumerate(stripped)])
     # Without zones, texts of one form are in the order of time as they are.
     normalized = [text.replace(" ", "T") for text in stripped]
     if len({("-" in text[:8], len(text.partition("T")[0])) for text in normalized}) > 1:
@@ -70,18 +70,19 @@ def _to_sortable(column: npt.NDArray[Any], input_name: str) -> npt.NDArray[Any]:
             f"{input_name}: has {format_value(stripped[0])} and texts of another form; expected "
             "all times in one form"
         )
-    return _rank_texts(normalized)
+    return _to_ranks(normalized)
 
 
-def _rank_texts(strings: list[str]) -> npt.NDArray[np.intp]:
-    ranks = {text: rank for rank, text in enumerate(sorted(set(strings)))}
-    return np.array([ranks[text] for text in strings], np.intp)
+def _to_ranks(values: list[Any]) -> npt.NDArray[np.intp]:
+    ranks = {value: rank for rank, value in enumerate(sorted(set(values)))}
+    return np.array([ranks[value] for value in values], np.intp)
 
 
-def _to_seconds(text: str, row: int, input_name: str) -> float:
-    """Convert a time with a time zone to seconds."""
+def _to_sort_key(text: str, row: int, input_name: str) -> tuple[float, str]:
+    """Convert a time with a time zone to whole seconds, and the digits of their fraction."""
+    fraction = _FRACTION.search(text)
     try:
-        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+        moment = datetime.fromisoformat(_FRACTION.sub("", text).replace("Z", "+00:00"))
     except ValueError:
         raise InputError(
             f"{input_name}: is {format_value(text)} in row {row}, expected a time with a zone such "
@@ -91,4 +92,4 @@ def _to_seconds(text: str, row: int, input_name: str) -> float:
         raise InputError(
             f"{input_name}: is {format_value(text)} in row {row}, without a zone as others have it"
         )
-    return moment.timestamp()
+    return moment.timestamp(), "" if fraction is None else fraction[1].rstrip("0")

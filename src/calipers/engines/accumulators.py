@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from calipers.data.arrays import from_arrow
+from calipers.data.arrays import from_arrow, unsigned_zeros
 from calipers.engines.base import Mergeable, identity
 from calipers.statistics.base import dot
 
@@ -125,7 +125,7 @@ class DistinctValues(Mergeable):
         if distinct is None:
             import pyarrow.compute as pc
 
-            distinct = pc.unique(values)
+            distinct = pc.unique(unsigned_zeros(values))
         if pa.types.is_dictionary(distinct.type):
             distinct = distinct.dictionary_decode()
         return cls(_serialize_table(pa.table({"values": distinct})))
@@ -134,6 +134,19 @@ class DistinctValues(Mergeable):
     def values(self) -> Any:
         """Distinct values as an Arrow array."""
         return _table(self.buffer)["values"].combine_chunks()
+
+    @property
+    def present_values(self) -> Any:
+        """Distinct values other than missing ones and NaN."""
+        import pyarrow as pa
+
+        values = self.values
+        values = values.drop_null() if values.null_count else values
+        if not pa.types.is_floating(values.type):
+            return values
+        import pyarrow.compute as pc
+
+        return values.filter(pc.invert(pc.is_nan(values)))
 
     def __add__(self, other: DistinctValues) -> DistinctValues:
         import pyarrow as pa

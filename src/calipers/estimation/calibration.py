@@ -315,8 +315,8 @@ def _cluster_bins_interval(rows: ScoredRows, measure: MeasureLike, level: float)
     levels = ProbabilityLevels.from_table(rows.table)
     bin_starts = definition.binned(levels, **measure.parameters)
     binned = levels.merge_levels(bin_starts)
-    level_index = len(levels) - 1 - rows.order.score_index.astype(np.intp)
-    bin_index = np.searchsorted(bin_starts, level_index, side="right") - 1
+    # By probability, since scores of weight 0 alone are no levels; their residuals do not count.
+    bin_index = np.searchsorted(levels.probability[bin_starts], rows.score, side="right") - 1
     residuals = rows.positive - rows.score - (binned.proportion - binned.probability)[bin_index]
     residuals = residuals if rows.weight is None else residuals * rows.weight
     row_squares = float(np.square(residuals).sum())

@@ -171,7 +171,8 @@ class PosteriorDraws(NamedTuple):
     def limits(self, level: float) -> tuple[float, float]:
         """Return percentiles of the draws, corrected for bias.
 
-        The lower limit is moved down by the largest bias, the upper one up if the value is too low.
+        The lower limit is moved down by the largest bias, or up if all are negative; the upper one
+        up if the value is too low.
         """
         low, high = np.quantile(self.draws, [(1 - level) / 2, (1 + level) / 2]).tolist()
         return low - float(self.biases.max()), high - min(self.jackknife, 0.0)

@@ -93,7 +93,7 @@ def estimate_from_buffer(
 
 
 #: Name of the limits of a quantile by the proportion of rows below it.
-WOODRUFF = "Woodruff [W]"
+WOODRUFF = "Woodruff"
 
 
 def _quantile_interval(

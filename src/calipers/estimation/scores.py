@@ -99,7 +99,7 @@ class ScoredRows:
             score_influence = cached(
                 total, ("influence", measure), lambda: influence(measure, total)
             )
-            score_index = cached(self, ("place", id(total)), lambda: total.score_index(self.order))
+            score_index = cached(self, ("place", total), lambda: total.score_index(self.order))
         if score_influence is None:
             return None
         area = measure.definition.area
@@ -121,9 +121,9 @@ class ScoredRows:
         """Return moments of the influence values of an area, for weighted rows.
 
         Their skewness shows whether few of all rows determine the area; with equal weights the
-        table shows it.
+        table ``total`` shows it. These rows, a batch of all, may have equal weights nevertheless.
         """
-        if self.weight is None or self.clusters is not None or measure.definition.area is None:
+        if self.clusters is not None or measure.definition.area is None or not total.has_weights:
             return None
         influence = self.influence(measure, total)
         return None if influence is None else SkewMoments.from_rows(influence.column)

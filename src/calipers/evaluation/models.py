@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calipers.data.arrays import to_matrix
-from calipers.data.binary_labels import find_positive_class
+from calipers.data.binary_labels import find_positive_class, paired_label
 from calipers.data.class_labels import (
     EncodedLabels,
     encode_labels,
@@ -190,6 +190,8 @@ def positive_column(table: Any, names: Sequence[str], positive: Any) -> Any:
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim == 1:
+        if len(names) == 1:  # a model that was fitted to rows of one class
+            return values if _is_positive(names[0], positive) else 1 - values
         is_second = positive is None or len(names) != 2 or _positive_index(names, positive) == 1
         return values if is_second else -values
     if positive is not None and names:
@@ -199,6 +201,14 @@ def positive_column(table: Any, names: Sequence[str], positive: Any) -> Any:
     if len(names) != values.shape[1]:
         return values[:, 1] if values.shape[1] == 2 else values
     return {name: values[:, index] for index, name in enumerate(names)}
+
+
+def _is_positive(name: str, positive: Any) -> bool:
+    """Return whether a class is the positive one; a class of unknown meaning is."""
+    if positive is not None:
+        return find_label(label_index((name,)), label_name(positive)) is not None
+    second_class = paired_label(name)
+    return second_class is None or find_positive_class((name, second_class)) == 0
 
 
 def _positive_index(names: Sequence[str], positive: Any) -> int:

@@ -572,8 +572,7 @@ def distinct_labels(rows: Engine, column: str, display_name: str) -> Any:
     distinct = rows.reduce(
         DistinctLabels(column), [column], _ClassLimit(display_name), f"finding classes in {column}"
     )
-    values = distinct.values
-    return values.drop_null() if values.null_count else values
+    return distinct.present_values  # the pass over all columns reports missing ones
 
 
 def file_origins(stream: Engine) -> list[InputOrigin]:

@@ -17,6 +17,7 @@ from calipers.data.arrays import (
     take_rows,
     to_numbers,
     to_weights,
+    unsigned_zeros,
 )
 from calipers.data.columns import incomplete_rows
 from calipers.data.errors import InputError
@@ -89,6 +90,12 @@ class ReadBatch:
         columns = {**batch.columns, **text_columns}
         row_mask = self._present_mask(columns) if self.columns.missing == "drop" else None
         if row_mask is not None:
+            if not row_mask.true_count:
+                raise InputError(
+                    f"all {batch.rows:,} rows from row 0 on are incomplete, and missing='drop' "
+                    "does not leave out complete batches; filter them out beforehand, or use "
+                    "engine='memory'"
+                )
             columns = {name: column.filter(row_mask) for name, column in columns.items()}
         return columns, row_mask
 
@@ -131,14 +138,17 @@ class ReadBatch:
 
     def _clusters(self, column: Any, indices: Any, weights: FloatArray | None) -> ClusterIndex:
         """Return the clusters of the rows with positive weight."""
+        import pyarrow as pa
         import pyarrow.compute as pc
 
         if column.null_count:
             row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
             raise InputError(f"cluster: is missing in row {row}")
+        if pa.types.is_floating(column.type):
+            to_numbers(column, "cluster")  # NaN is not a cluster
         names = self.clusters
         # Clusters whose rows all have weight 0 have no name.
-        index = pc.index_in(column, value_set=names).fill_null(0)
+        index = pc.index_in(unsigned_zeros(column), value_set=names).fill_null(0)
         code = from_arrow(index).astype(np.uint32)
         return ClusterIndex(code if indices is None else code[indices], len(names), weights)
 
@@ -191,9 +201,8 @@ def find_clusters(columns: StreamColumns) -> StreamColumns:
     clusters: _ClusterNames = stream.reduce(
         _FindClusters(columns), list(dict.fromkeys(names)), description="finding clusters"
     )
-    cluster_names = clusters.distinct.values.drop_null()
-    has_missing = bool(missing_mask(cluster_names, "cluster").any())
-    if len(cluster_names) == clusters.n_rows > 1 and not has_missing:
+    cluster_names = clusters.distinct.present_values
+    if len(cluster_names) == clusters.n_rows > 1:
         return replace(columns, cluster=None, single_row_cluster=name)
     return replace(columns, cluster_names=cluster_names)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.caching import cached_property
-from calipers.data.arrays import count_others, from_arrow, missing_mask
+from calipers.data.arrays import count_others, from_arrow, missing_mask, unsigned_zeros
 from calipers.data.class_labels import encode_labels
 from calipers.data.errors import InputError
 from calipers.engines.accumulators import DistinctValues
@@ -54,6 +54,10 @@ if TYPE_CHECKING:
 MOST_CROSSED = 1_000
 
 
+#: The largest integer up to which all are different as numbers with decimals.
+MAX_INTEGER = 1 << 53
+
+
 @dataclass(frozen=True, eq=False)
 class CategoricalSlices:
     """Slices by the values of a column; rows without one of these values come last."""
@@ -66,9 +70,8 @@ class CategoricalSlices:
         """Return the slice of each row."""
         import pyarrow.compute as pc
 
-        indices = pc.index_in(
-            _decode_dictionary(column).cast(self.values.type), value_set=self.values
-        )
+        values = unsigned_zeros(_decode_dictionary(column).cast(self.values.type))
+        indices = pc.index_in(values, value_set=self.values)
         return np.asarray(from_arrow(indices.fill_null(len(self.values))), np.intp)
 
 
@@ -177,8 +180,15 @@ class _SummaryTask:
         }
         for name in self.numbers:
             values = from_arrow(columns[name])
+            if values.dtype.kind in "iu" and (
+                values.max(initial=0) > MAX_INTEGER or values.min(initial=0) < -MAX_INTEGER
+            ):
+                raise InputError(
+                    f"slice {name!r}: has integers above 2^53, which batches do not distinguish as "
+                    "numbers; convert them to text, or use engine='memory'"
+                )
             values = values if values.dtype == np.float32 else values.astype(np.float64, copy=False)
-            values = values[~np.isnan(values)]
+            values = values[~np.isnan(values)] + 0.0  # -0.0 is 0.0
             none = np.zeros(len(values), bool)
             summaries[name] = ScoreBuffer((none,), (values,), None, len(values))
         return _ColumnSummary(summaries)

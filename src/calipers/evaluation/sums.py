@@ -261,31 +261,27 @@ class StreamedSample(Sample):
         If their values are not known, the sample has passes of its own, which are made when a
         value is first needed. The result is None if the rows cannot be read again.
         """
-        # Of clusters a number that follows from others has no error.
-        if self.columns.cluster is None or not self.is_rereadable:
-            if all(self.is_available(name, measure) for name in systems for measure in measures):
-                return replace(
-                    self,
-                    template_systems={n: self.template_systems[n] for n in systems},
-                    first_passes=self.passes,
-                )
-            if not self.is_rereadable:
-                return None
 
-        def make_sample() -> StreamedSample:
-            tables = len(systems) * len({measure.label for measure in measures})
+        def make_sample(**passes: Any) -> StreamedSample:
             return replace(
                 self,
                 columns=replace(self.columns, slices={}),
                 measures=measures,
                 template_systems={name: self.template_systems[name] for name in systems},
-                memory=self.memory // max(1, tables),
                 compared_pairs=(),
-                first_passes=None,
-                _bounds={},
+                **passes,
             )
 
-        return cached(self, ("also", *systems, *measures), make_sample)
+        # Of clusters a number that follows from others has no error.
+        if self.columns.cluster is None or not self.is_rereadable:
+            if all(self.is_available(name, measure) for name in systems for measure in measures):
+                return make_sample(first_passes=self.passes)
+            if not self.is_rereadable:
+                return None
+        tables = len(systems) * len({measure.label for measure in measures})
+        memory = self.memory // max(1, tables)
+        make = partial(make_sample, memory=memory, first_passes=None, _bounds={})
+        return cached(self, ("also", *systems, *measures), make)
 
     def omit_measures(self, measures: Sequence[Measure]) -> StreamedSample:
         """Return the sample with some of its measures.

@@ -104,19 +104,20 @@ def slices_reverse(_: Subject, compared: ComparisonResults) -> Iterator[Claim]:
     """One of two systems is significantly better overall, but worse in every slice of a column.
 
     Overall it is better on the leading measure, in every slice it has the worse value, and the
-    interval of the mean difference within slices (weighted by their numbers of rows, systems taken
-    as independent) excludes 0.
+    interval of the mean difference within slices (those with intervals, weighted by their numbers
+    of rows, systems taken as independent) excludes 0.
     """
-    if compared.comparison is None or not compared.slices:
+    if not compared.comparison or not compared.slices:
         return
     estimates_by_column: dict[str, dict[str, dict[str, Estimate]]] = {}
     leading = next(iter(compared.comparison)).measure
     for slice_estimate in compared.slices:
-        if slice_estimate.estimate.measure == leading and slice_estimate.estimate.has_interval:
+        estimate = slice_estimate.estimate
+        if estimate.measure == leading and not math.isnan(estimate.value):
             estimate_by_system = estimates_by_column.setdefault(
                 slice_estimate.column, {}
             ).setdefault(slice_estimate.slice, {})
-            estimate_by_system[slice_estimate.estimate.system] = slice_estimate.estimate
+            estimate_by_system[estimate.system] = estimate
     for difference in compared.comparison:
         if difference.measure == leading:
             for column, by_slice in estimates_by_column.items():
@@ -125,23 +126,29 @@ def slices_reverse(_: Subject, compared: ComparisonResults) -> Iterator[Claim]:
                     for name, by_system in by_slice.items()
                     if difference.system in by_system and difference.baseline in by_system
                 ]
-                if len(pairs) > 1:
+                if (
+                    sum(first.has_interval and second.has_interval for _, first, second in pairs)
+                    > 1
+                ):
                     yield _reversal_claim(difference, column, pairs)
 
 
 def _reversal_claim(
     difference: Difference, column: str, pairs: list[tuple[str, Estimate, Estimate]]
 ) -> Claim:
-    contrasts = [
-        IntervalNumber.from_estimate(first) - IntervalNumber.from_estimate(second)
-        for _, first, second in pairs
-    ]
     if not (
         outcome(difference).is_significant
-        and all(contrast.value * difference.value < 0 for contrast in contrasts)
+        and all((first.value - second.value) * difference.value < 0 for _, first, second in pairs)
     ):
         return Claim(1.0)
-    rows = [first.n for _, first, _ in pairs]
+    with_intervals = [
+        (first, second) for _, first, second in pairs if first.has_interval and second.has_interval
+    ]
+    contrasts = [
+        IntervalNumber.from_estimate(first) - IntervalNumber.from_estimate(second)
+        for first, second in with_intervals
+    ]
+    rows = [first.n for first, _ in with_intervals]
     proportions = [n / sum(rows) for n in rows]
     mean = sum(
         proportion * contrast.value
@@ -161,7 +168,7 @@ def _reversal_claim(
     )
     mean_difference = IntervalNumber(mean, mean - below, mean + above)
     # Both must be significant: the overall difference, and the opposite one within slices.
-    p = max(difference.p_adjusted, p_of_limits(mean_difference, 0.0, pairs[0][1].level))
+    p = max(difference.p_adjusted, p_of_limits(mean_difference, 0.0, with_intervals[0][0].level))
     return Claim(p, partial(_reversal_message, difference, column, pairs, mean_difference))
 
 

@@ -254,9 +254,9 @@ def _find_repeats(
 def _sample_by_value(key: Column) -> npt.NDArray[np.bool_]:
     """Return the mask of a sample of the rows, chosen by a hash of their values.
 
-    Equal values are in the sample together.
+    Equal values are in the sample together, also 0.0 and -0.0.
     """
-    mixed = key.astype(np.float64).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (key.astype(np.float64) + 0.0).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     return np.asarray(mixed < np.uint64(2**64 * (MOST_SORTED / len(key))))
 
 

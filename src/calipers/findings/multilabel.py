@@ -312,7 +312,8 @@ def confused_labels(subject: Subject, predictions: MultilabelPredictions) -> Ite
 
     It is predicted for more than half of the rows that miss the label, and for more than
     {CONFUSED:g} of all rows with the label (both by the entire interval, exact); and more often
-    than for other rows that do not have it (by the interval of the difference).
+    than for other rows that do not have it (by the interval of the difference). The intervals are
+    corrected for the number of other labels.
     """
     rows, truth, predicted = predictions.rows, predictions.rows.truth, predictions.predicted
     missed, false_positives = truth & ~predicted, predicted & ~truth
@@ -347,6 +348,8 @@ def confused_labels(subject: Subject, predictions: MultilabelPredictions) -> Ite
             p_of_level(is_above(subtract(missed_rate, other_rate), 0.0), subject.level),
         )
         estimates = of_all, of_errors, other_rate
+        # Any number of labels can be predicted for most of these rows; this is the most frequent.
+        p = min(1.0, (len(rows.labels) - 1) * p)
         yield Claim(p, partial(_confused_labels, subject, rows, (code, predicted_code), estimates))
 
 

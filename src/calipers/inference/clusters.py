@@ -245,7 +245,7 @@ class ClusterIndex:
 
     @property
     def count_text(self) -> str:
-        """Number of clusters as text, ``25 clusters, as many as 4.6``.
+        """Number of clusters as text, ``25 clusters, effectively 4.6``.
 
         The effective number of clusters of equal size is included if it is smaller.
         """
@@ -253,7 +253,7 @@ class ClusterIndex:
         if self.effective_number > self.n_clusters - 0.5:
             return name
         digits = 0 if self.effective_number >= 10 else 1
-        return f"{name}, as many as {self.effective_number:.{digits}f}"
+        return f"{name}, effectively {self.effective_number:.{digits}f}"
 
     def redrawn(self, sums: FloatArray, draws: ClusterBootstrap) -> FloatArray:
         """Return bootstrap replicates (B, …) of the totals of sums by cluster (size, …).

@@ -593,7 +593,7 @@ def _parameter_grid(
     if parameter is None or values is None:
         return [""], [{}]
     check_parameter(estimator, parameter)
-    return format_values(values, parameter), [{parameter: value} for value in values]
+    return format_values(values), [{parameter: value} for value in values]
 
 
 def _estimate(component: str, term: ErrorComponent, name: str, level: float, sets: int) -> Estimate:

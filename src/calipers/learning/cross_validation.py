@@ -190,9 +190,9 @@ def cross_validate(
         A number, or a rule that chooses one, such as ``"accuracy"`` or ``"specificity>=0.9"`` (see
         :func:`calipers.operating_point`). A rule never sees the rows that are measured. It chooses
         a threshold for each fold on out-of-fold predictions of its training rows, with ``inner_cv``
-        folds within these; or for a single split on its validation rows. ``tuned_thresholds`` are
-        the gains over the labels that the model itself predicts. For existing predictions it is
-        chosen on the predictions of the other folds.
+        folds within these. ``tuned_thresholds`` are the gains over the labels that the model itself
+        predicts. If the test rows of a single split are measured, it is chosen on its validation
+        rows, if there are any; for existing predictions on those of the other folds.
     inner_cv : int, optional
         Number of folds within the training rows that choose a threshold; 5 by default.
     measures : str, Measure, or list of such, optional
@@ -526,7 +526,7 @@ class _Options:
             tuning,
             constraints,
         )
-        times = constraints.times if design.is_single_split else None
+        times = constraints.time if fold_predictions.design.is_single_split else None
         known_thresholds = _only_thresholds(fold_predictions.design, fold_predictions.tuned)
         options = (
             self if tuning is None else self._with_thresholds(tuning.names[1], known_thresholds)
@@ -655,6 +655,8 @@ class _Options:
             return self._evaluate_single_split(design, evaluate, notes, gains)
         pooled = evaluate(None, interval="none", curves=self.curves, **inference_options)
         nested_intervals = None
+        if self.interval == "nested" and inner is None:
+            notes = [*notes, f"The nested intervals were not finished; these are {CORRECTED}."]
         if inner is not None:
             within = inner[0](interval="none", curves=False, **inference_options)
             nested_intervals = nested_cv.NestedIntervals(

@@ -117,14 +117,6 @@ class FeatureColumns:
                 yield _compare_proportions(self.codes[train, column], self.codes[test, column])
 
 
-def time_ranks(time: Any) -> Indices:
-    """Return the rank of each row's time among all distinct times, the earliest first."""
-    try:
-        return np.unique(time, return_inverse=True)[1]
-    except TypeError:
-        raise InputError("time: holds values that cannot be ordered") from None
-
-
 def _column(name: str, values: Any) -> tuple[FloatArray, Indices, bool]:
     """Return a column's numbers, its codes, and whether it is numeric."""
     label = f"X, {name}"

@@ -387,9 +387,8 @@ def validation_curve(
         A number, or a rule that chooses one, such as ``"accuracy"`` or ``"specificity>=0.9"`` (see
         :func:`calipers.operating_point`). A rule never sees the rows that are measured. It chooses
         a threshold for each fold on out-of-fold predictions of its training rows, with ``inner_cv``
-        folds within these; or for a single split on its validation rows. ``tuned_thresholds`` are
-        the gains over the labels that the model itself predicts. They are reported at the value
-        ``one_se``.
+        folds within these. ``tuned_thresholds`` are the gains over the labels that the model itself
+        predicts. They are reported at the value ``one_se``.
     inner_cv : int, optional
         Number of folds within the training rows that choose a threshold; 5 by default.
     measure : str or Measure, optional
@@ -455,7 +454,7 @@ def validation_curve(
         split=split, threshold=threshold, inner=inner_cv,
     )  # fmt: skip
     check_parameter(estimator, param_name)
-    names = format_values(param_range, param_name)
+    names = format_values(param_range)
     split = task.design.split
     test_subsets = () if split is None or not len(split.test) else (split.test,)
     jobs = [
@@ -599,9 +598,8 @@ def learning_curve(
         A number, or a rule that chooses one, such as ``"accuracy"`` or ``"specificity>=0.9"`` (see
         :func:`calipers.operating_point`). A rule never sees the rows that are measured. It chooses
         a threshold for each fold on out-of-fold predictions of its training rows, with ``inner_cv``
-        folds within these; or for a single split on its validation rows. ``tuned_thresholds`` are
-        the gains over the labels that the model itself predicts. They are reported at the largest
-        size.
+        folds within these. ``tuned_thresholds`` are the gains over the labels that the model itself
+        predicts. They are reported at the largest size.
     inner_cv : int, optional
         Number of folds within the training rows that choose a threshold; 5 by default.
     measure : str or Measure, optional
@@ -715,21 +713,27 @@ def _parse_sizes(sizes: Sequence[Any] | None, max_size: int) -> list[int]:
     for size in sizes:
         is_proportion = isinstance(size, float) and 0 < size <= 1
         n = round(size * max_size) if is_proportion else size
+        if is_proportion and not n:
+            raise InputError(
+                f"train_sizes: {size!r} of {max_size:,} rows, which the smallest training set has, "
+                "is less than one row"
+            )
         if not 1 <= n <= max_size or n != int(n):
             raise InputError(
-                f"sizes: {size!r} is neither a proportion between 0 and 1 nor a number of rows up "
-                f"to {max_size:,}, which the smallest training set has"
+                f"train_sizes: {size!r} is neither a proportion between 0 and 1 nor a number of "
+                f"rows up to {max_size:,}, which the smallest training set has"
             )
         row_counts.append(int(n))
     if len(row_counts) < 2 or any(b <= a for a, b in pairwise(row_counts)):
-        raise InputError("sizes: expected two or more, ascending")
+        raise InputError("train_sizes: expected two or more, ascending")
     return row_counts
 
 
 def _order_rows(task: ScoringTask, train: Indices, random: np.random.Generator) -> Indices:
     """Return the rows of a training set in the order in which they are added."""
-    if task.constraints.time is not None:
-        return train[::-1]
+    time = task.constraints.time
+    if time is not None:  # the latest first
+        return train[np.argsort(time[train], kind="stable")[::-1]]
     order = random.permutation(train)
     if task.constraints.group is not None:  # whole groups, one after another
         codes = np.unique(task.constraints.group[order], return_inverse=True)[1]

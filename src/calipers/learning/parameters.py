@@ -112,8 +112,8 @@ THRESHOLD = Argument(
     description='A number, or a rule that chooses one, such as ``"accuracy"`` or '
     '``"specificity>=0.9"`` (see :func:`calipers.operating_point`). A rule never sees the rows '
     "that are measured. It chooses a threshold for each fold on out-of-fold predictions of its "
-    "training rows, with ``inner_cv`` folds within these; or for a single split on its validation "
-    "rows. ``tuned_thresholds`` are the gains over the labels that the model itself predicts.",
+    "training rows, with ``inner_cv`` folds within these. ``tuned_thresholds`` are the gains over "
+    "the labels that the model itself predicts.",
     type="float or str",
     annotation="float | str | None",
 )
@@ -244,7 +244,8 @@ CROSS_VALIDATE = Function(
         "estimator": "Or a dict of estimators by name, which are compared on the same folds.",
         "cv": "The default is 10.",
         "n_repeats": "The default is 1.",
-        "threshold": "For existing predictions it is chosen on the predictions of the other folds.",
+        "threshold": "If the test rows of a single split are measured, it is chosen on its "
+        "validation rows, if there are any; for existing predictions on those of the other folds.",
         "n_resamples": "They are used by findings.",
         "seed": _SEED,
         "task": "Or the verb of a custom task, which takes ``truth`` and ``predicted``.",
@@ -487,8 +488,9 @@ SPLIT = Function(
         ),
         replace(
             STRATIFY,
-            description="Classes of the rows, which all subsets have in equal proportions; or "
-            "numbers, which are stratified by their deciles.",
+            description="Classes of the rows, which all subsets have in equal proportions. "
+            "Floating-point numbers of more than 20 values are stratified by their deciles; whole "
+            "numbers are classes.",
             type="array-like of shape (n,)",
             annotation="Any",
         ),

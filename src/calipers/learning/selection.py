@@ -99,9 +99,8 @@ def select_model(
         A number, or a rule that chooses one, such as ``"accuracy"`` or ``"specificity>=0.9"`` (see
         :func:`calipers.operating_point`). A rule never sees the rows that are measured. It chooses
         a threshold for each fold on out-of-fold predictions of its training rows, with ``inner_cv``
-        folds within these; or for a single split on its validation rows. ``tuned_thresholds`` are
-        the gains over the labels that the model itself predicts. It is part of each candidate; the
-        gains are reported for the chosen one.
+        folds within these. ``tuned_thresholds`` are the gains over the labels that the model itself
+        predicts. It is part of each candidate; the gains are reported for the chosen one.
     inner_cv : int, optional
         Number of folds within the training rows, 5 by default; they are stratified, grouped or
         forward in time as the outer ones are. They also choose thresholds. Each candidate is fitted

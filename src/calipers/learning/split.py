@@ -12,8 +12,8 @@ from calipers.data.arrays import check_length, take_rows, to_array
 from calipers.data.class_labels import encode_labels
 from calipers.data.columns import collect_columns
 from calipers.data.errors import InputError, format_value
+from calipers.data.times import time_codes
 from calipers.evaluation.arguments import validate_arguments
-from calipers.learning.feature_columns import time_ranks
 from calipers.learning.fitting import Indices, require_sklearn
 from calipers.learning.splitters import assign_groups, class_counts, strata
 
@@ -106,8 +106,8 @@ def split(
     validation : float, default=0.0
         Proportion, *of the rows that are not tested on*, to validate on.
     stratify : array-like of shape (n,), optional
-        Classes of the rows, which all subsets have in equal proportions; or numbers, which are
-        stratified by their deciles.
+        Classes of the rows, which all subsets have in equal proportions. Floating-point numbers of
+        more than 20 values are stratified by their deciles; whole numbers are classes.
     group : array-like of shape (n,), optional
         Group of each row (user, patient): rows of a group stay in one subset. Proportions are then
         as near as whole groups allow.
@@ -297,12 +297,15 @@ def _classes(stratify: Any) -> Indices | None:
     return codes
 
 
-def _codes_to_split(subset_codes: Indices, description: str) -> Split:
-    """Convert the subset code of each row to a Split."""
+def _codes_to_split(
+    subset_codes: Indices, proportions: tuple[float, ...], description: str
+) -> Split:
+    """Convert the subset code of each row to a Split; only proportions of 0 may have no rows."""
     train, validation, test = (np.flatnonzero(subset_codes == k) for k in range(3))
-    for name, rows in (("train", train), ("test", test)):
-        if not len(rows):
-            raise InputError(f"no row is left to {name} on; use another proportion")
+    subsets = {"train": train, "validate": validation, "test": test}
+    for (purpose, rows), proportion in zip(subsets.items(), proportions, strict=True):
+        if proportion and not len(rows):
+            raise InputError(f"no row is left to {purpose} on; use another proportion")
     return Split(train, validation, test, description)
 
 
@@ -334,7 +337,9 @@ def _random_split(
             raise InputError(f"rows cannot be split: {error}") from None
         subset_codes[held_out] = subset_code
     return _codes_to_split(
-        subset_codes, "at random" if classes is None else "at random within classes"
+        subset_codes,
+        proportions,
+        "at random" if classes is None else "at random within classes",
     )
 
 
@@ -351,14 +356,14 @@ def _group_split(
     )
     suffix = "" if classes is None else ", classes spread as evenly as these allow"
     return _codes_to_split(
-        np.asarray(used_subsets)[group_subsets][codes], f"in whole groups{suffix}"
+        np.asarray(used_subsets)[group_subsets][codes], proportions, f"in whole groups{suffix}"
     )
 
 
 def _time_split(time: Any, group: Any, proportions: tuple[float, ...]) -> Split:
     """Split by time, the latest rows last; raise InputError if a cut divides a group."""
-    ranks = time_ranks(time)
-    if ranks.max() == 0:
+    ranks, n_times = time_codes(time)
+    if n_times == 1:
         raise InputError("time: all rows have the same time, expected several times")
     stops = np.cumsum([0.0, *proportions])[1:-1]
     cumulative = np.cumsum(np.bincount(ranks)) / len(ranks)
@@ -377,4 +382,4 @@ def _time_split(time: Any, group: Any, proportions: tuple[float, ...]) -> Split:
                 f"group: {n_divided} groups have rows on both sides of a cut in time; omit group= "
                 "or time="
             )
-    return _codes_to_split(subset_codes, description)
+    return _codes_to_split(subset_codes, proportions, description)

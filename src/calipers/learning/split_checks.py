@@ -24,9 +24,10 @@ from calipers.data.arrays import (
 )
 from calipers.data.class_labels import encode_labels
 from calipers.data.errors import InputError
+from calipers.data.times import time_codes
 from calipers.evaluation.arguments import validate_arguments
 from calipers.findings.formatting import IntervalNumber
-from calipers.learning.feature_columns import FeatureColumns, time_ranks
+from calipers.learning.feature_columns import FeatureColumns
 from calipers.learning.fitting import (
     FitJob,
     FitResult,
@@ -353,7 +354,7 @@ def shared_groups(data: SplitData) -> Iterator[SplitFault]:
 
 def future_rows(data: SplitData) -> Iterator[SplitFault]:
     """Find training rows that are not earlier than the test rows; score a split by time."""
-    ranks = time_ranks(data.time)
+    ranks, _ = time_codes(data.time)
     late_rows = data.train[ranks[data.train] >= ranks[data.test].min()]
     if not len(late_rows):
         return
@@ -366,17 +367,17 @@ def future_rows(data: SplitData) -> Iterator[SplitFault]:
     numbers: dict[str, float | IntervalNumber] = {"rows": len(late_rows)}
     if data.scoring is not None:
         used = np.sort(np.concatenate([data.train, data.test]))
-        time_split = split(len(used), test=len(data.test) / len(used), time=data.time[used])
         current_score = data.scoring.on(data.train, data.test)
-        forward_score = data.scoring.on(used[time_split.train], used[time_split.test])
-        numbers |= {
-            f"{data.scoring.name} with": current_score,
-            f"{data.scoring.name} without": forward_score,
-        }
-        sentence += (
-            f" {data.scoring.display_name} is {current_score}, and {forward_score} if the latest "
-            "rows are the test set."
-        )
+        numbers[f"{data.scoring.name} with"] = current_score
+        sentence += f" {data.scoring.display_name} is {current_score}"
+        try:
+            time_split = split(len(used), test=len(data.test) / len(used), time=data.time[used])
+        except InputError:  # too few times for test rows in this proportion
+            sentence += "."
+        else:
+            forward_score = data.scoring.on(used[time_split.train], used[time_split.test])
+            numbers[f"{data.scoring.name} without"] = forward_score
+            sentence += f", and {forward_score} if the latest rows are the test set."
     sentence += " Split by time (time=)."
     yield SplitFault(sentence, "warning", numbers, tuple(late_rows[:_MAX_EXAMPLES].tolist()))
 

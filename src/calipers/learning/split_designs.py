@@ -17,7 +17,6 @@ import numpy as np
 from calipers.data.arrays import check_length
 from calipers.data.class_labels import encode_labels
 from calipers.data.errors import InputError, format_value
-from calipers.learning.feature_columns import time_ranks
 from calipers.learning.fitting import Indices, fit_error_message
 from calipers.learning.split import Split
 from calipers.learning.splitters import (
@@ -42,15 +41,25 @@ class TrainTestIndices(NamedTuple):
 class SplitDesign:
     """Splits of the rows, repetition by repetition, with their description ``description``.
 
-    ``notes`` are remarks on unusual splits. ``sizes`` are the numbers of training and of test rows
-    summed over all folds. ``split`` is the given division of the rows, if there is one.
+    ``notes`` are remarks on unusual splits. ``split`` is the given division of the rows, if there
+    is one. ``n_train`` is the number of training rows of each model, if it is not that of its fold.
     """
 
     folds: tuple[TrainTestIndices, ...]
     description: str
-    sizes: tuple[float, float]
     notes: tuple[str, ...] = ()
     split: Split | None = None
+    n_train: float | None = None
+
+    @property
+    def sizes(self) -> tuple[float, float]:
+        """Numbers of training and of test rows, summed over all folds."""
+        n_trained = (
+            sum(len(fold.train) for fold in self.folds)
+            if self.n_train is None
+            else self.n_train * len(self.folds)
+        )
+        return float(n_trained), float(sum(len(fold.test) for fold in self.folds))
 
     @property
     def is_single_split(self) -> bool:
@@ -111,7 +120,7 @@ class SplitDesign:
             test_rows = test
             if not len(test_rows) or not len(train):
                 raise InputError(
-                    f"folds: split {len(folds) + 1} has {len(train)} rows to train on and "
+                    f"cv: split {len(folds) + 1} has {len(train)} rows to train on and "
                     f"{len(test_rows)} to test on, expected some of both"
                 )
             last = folds[-1] if folds else TrainTestIndices(test_rows, test_rows, 0, -1)
@@ -121,35 +130,25 @@ class SplitDesign:
             position = (last.repetition + 1, 0) if is_repeat else (last.repetition, last.fold + 1)
             folds.append(TrainTestIndices(train, test_rows, *position))
         if not folds:
-            raise InputError("folds: there are no splits")
-        sizes = sum(len(p.train) for p in folds), sum(len(p.test) for p in folds)
-        return cls(tuple(folds), description, (float(sizes[0]), float(sizes[1])), notes)
+            raise InputError("cv: there are no splits")
+        return cls(tuple(folds), description, notes)
 
 
 @dataclass(frozen=True, eq=False)
 class RowConstraints:
-    """Properties of the rows that splits must respect: classes, groups and times."""
+    """Properties of the rows that splits must respect: classes, groups and ranks of times."""
 
     rows: int
     target: Any
     classes: bool
     group: Any = None
-    time: Any = None
+    time: Indices | None = None
 
     def take_rows(self, rows: Indices) -> RowConstraints:
         """Return the constraints of some rows."""
         group = None if self.group is None else np.asarray(self.group)[rows]
-        time = self.times
-        return RowConstraints(
-            len(rows), self.target[rows], self.classes, group, None if time is None else time[rows]
-        )
-
-    @property
-    def times(self) -> Any:
-        """Time of each row; None if unknown."""
-        if self.time is None:
-            return None
-        return np.arange(self.rows) if self.time is True else np.asarray(self.time)
+        time = None if self.time is None else self.time[rows]
+        return RowConstraints(len(rows), self.target[rows], self.classes, group, time)
 
 
 def make_design(
@@ -241,9 +240,8 @@ def single_split_design(
     description = f"one split, trained on {len(split.train):,} rows, measured on {len(measured):,} "
     description += f"{on} rows"
     notes = [*_shared_group_notes(split, constraints), *_time_order_notes(split, constraints, on)]
-    sizes = float(len(split.train)), float(len(measured))
     fold = TrainTestIndices(split.train, measured, 0, 0, on)
-    return SplitDesign((fold,), description, sizes, tuple(notes), split)
+    return SplitDesign((fold,), description, tuple(notes), split)
 
 
 def _shared_group_notes(split: Split, constraints: RowConstraints) -> list[str]:
@@ -263,8 +261,8 @@ def _time_order_notes(split: Split, constraints: RowConstraints, on: str) -> lis
     """Return a note if training rows are not earlier than the measured rows."""
     if constraints.time is None:
         return []
-    ranks = time_ranks(constraints.times)
-    n_later = int((ranks[split.train] >= ranks[split.subsets[on]].min()).sum())
+    time = constraints.time
+    n_later = int((time[split.train] >= time[split.subsets[on]].min()).sum())
     if not n_later:
         return []
     return [f"{n_later:,} training rows are not earlier than the first row measured."]
@@ -273,7 +271,7 @@ def _time_order_notes(split: Split, constraints: RowConstraints, on: str) -> lis
 def _check_pair(pair: Any, rows: int, split_number: int) -> tuple[Indices, Indices]:
     """Return the training and test rows of a given split, checked."""
     error = InputError(
-        f"folds: split {split_number} is {format_value(pair)}, expected the indices of the rows "
+        f"cv: split {split_number} is {format_value(pair)}, expected the indices of the rows "
         f"trained on and of those tested on, from 0 to {rows - 1}"
     )
     if isinstance(pair, str | bytes | Mapping):
@@ -303,7 +301,9 @@ def _choose_splitter(
     if folds > constraints.rows:
         raise InputError(f"cv is {folds}, expected at most the number of rows, {constraints.rows}")
     if constraints.time is not None:
-        return _forward_splits(folds, repeats, constraints, stratify=stratify)
+        return _forward_splits(
+            folds, repeats, constraints.time, constraints.group, stratify=stratify
+        )
     leave_one_out = folds == constraints.rows
     is_stratified = constraints.classes if stratify is None else stratify
     is_stratified = is_stratified and not leave_one_out
@@ -341,7 +341,7 @@ def _choose_splitter(
 
 
 def _forward_splits(
-    folds: int, repeats: int, constraints: RowConstraints, *, stratify: bool | None
+    folds: int, repeats: int, time: Indices, group: Any, *, stratify: bool | None
 ) -> SplitDesign:
     """Return the design of a cross-validation forward in time.
 
@@ -351,16 +351,10 @@ def _forward_splits(
 
     if repeats != 1 or stratify:
         raise InputError("folds forward in time have one order; omit n_repeats= and stratify=")
-    time = (
-        np.arange(constraints.rows)
-        if constraints.time is True
-        else encode_labels(constraints.time, "time").codes
-    )
-    check_length(time, constraints.rows, "time")
     order = np.argsort(time, kind="stable")
-    group = None if constraints.group is None else np.asarray(constraints.group)[order]
     cv: Any = TimeSeriesSplit(folds) if group is None else GroupTimeSeriesSplit(folds)
-    pairs, notes = _collect_splits(lambda: cv.split(order, groups=group))
+    groups = None if group is None else np.asarray(group)[order]
+    pairs, notes = _collect_splits(lambda: cv.split(order, groups=groups))
     forward_pairs, n_dropped = [], 0
     for train, test in ((order[a], order[b]) for a, b in pairs):
         earlier_rows = train[time[train] < time[test].min()]
@@ -382,7 +376,7 @@ def _collect_splits(split: Any) -> tuple[list[tuple[Indices, Indices]], tuple[st
         try:
             pairs = list(split())
         except Exception as error:  # whatever somebody's splitter raises
-            raise InputError(f"folds: {fit_error_message(error)}") from error
+            raise InputError(f"cv: {fit_error_message(error)}") from error
     index_pairs = [(np.asarray(train, np.intp), np.asarray(test, np.intp)) for train, test in pairs]
     return index_pairs, tuple(dict.fromkeys(str(warning.message) for warning in caught_warnings))
 
@@ -427,16 +421,7 @@ def design_from_columns(fold: Any, repetition: Any, rows: int, train: float | No
     repetitions = all_folds[-1].repetition + 1
     count = len(all_folds) // repetitions
     suffix = f", {repetitions} times" if repetitions > 1 else ""
-    test = float(sum(len(each_fold.test) for each_fold in all_folds))
     if train is not None and not train > 0:
         raise InputError(f"train is {train}, expected a number of rows above 0")
-    n_trained = (
-        sum(len(each_fold.train) for each_fold in all_folds)
-        if train is None
-        else train * len(all_folds)
-    )
-    return SplitDesign(
-        tuple(all_folds),
-        f"{count}-fold cross-validation{suffix}, as given",
-        (float(n_trained), test),
-    )
+    description = f"{count}-fold cross-validation{suffix}, as given"
+    return SplitDesign(tuple(all_folds), description, n_train=train)

@@ -16,6 +16,7 @@ from calipers.data.binary_labels import find_positive_class
 from calipers.data.class_labels import encode_labels, label_name
 from calipers.data.errors import InputError, format_value
 from calipers.data.frequency_weights import RowRepeats
+from calipers.data.times import time_codes
 from calipers.evaluate.assumptions import parse_measure
 from calipers.evaluate.classification import classification
 from calipers.evaluate.regression import regression
@@ -284,7 +285,7 @@ class ScoringTask:
 
     def interval_options(self, rows: Indices) -> dict[str, Any]:
         """Return clusters, times and level, which intervals of rows are computed with."""
-        group, time = self.constraints.group, self.constraints.times
+        group, time = self.constraints.group, self.constraints.time
         return {
             "cluster": None if group is None else np.asarray(group)[rows],
             "time": None if time is None else time[rows],
@@ -415,12 +416,13 @@ class ScoreArray:
         return (tuned_threshold,)
 
 
-def checked_time(time: Any, rows: int) -> Any:
-    """Check the length of the times of rows; True means that rows are in the order of time."""
-    if time is None or time is True:
-        return time
-    check_length(encode_labels(time, "time").codes, rows, "time")
-    return to_array(time, "time")
+def checked_time(time: Any, rows: int) -> Indices | None:
+    """Return the rank of the time of each row; True means that rows are in the order of time."""
+    if time is None:
+        return None
+    ranks = np.arange(rows) if time is True else time_codes(time)[0]
+    check_length(ranks, rows, "time")
+    return ranks
 
 
 def checked_target(X: Any, y: Any, prefix: str = "", *, classes: bool) -> npt.NDArray[Any]:
@@ -455,7 +457,7 @@ def check_level(level: float) -> None:
         raise InputError(f"level is {level}, expected a proportion between 0 and 1 such as 0.95")
 
 
-def format_values(values: Sequence[Any], parameter: str) -> list[str]:
+def format_values(values: Sequence[Any]) -> list[str]:
     """Format the values of a parameter, of which there must be two or more, all distinct."""
     names = [f"{v:g}" if isinstance(v, float | np.floating) else shown_value(v) for v in values]
     if len(set(names)) < len(names):
@@ -463,9 +465,7 @@ def format_values(values: Sequence[Any], parameter: str) -> list[str]:
     if len(names) < 2 or len(set(names)) < len(names):
         repeated = next((name for name in names if names.count(name) > 1), None)
         problem = "one value" if repeated is None else f"{repeated!r} twice"
-        raise InputError(
-            f"values of {parameter}: there is {problem}, expected two or more, each once"
-        )
+        raise InputError(f"param_range: there is {problem}, expected two or more, each once")
     return names
 
 
@@ -481,7 +481,7 @@ def check_parameter(estimator: Any, parameter: str) -> None:
     known_parameters = estimator.get_params(deep=True)
     if parameter not in known_parameters:
         raise InputError(
-            f"parameter: {type(estimator).__name__} has no {parameter!r}; "
+            f"param_name: {type(estimator).__name__} has no {parameter!r}; "
             + did_you_mean(parameter, list(known_parameters))
         )
 

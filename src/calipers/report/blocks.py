@@ -1,9 +1,10 @@
 """Blocks of documents.
 
 :mod:`calipers.report.documents` defines which blocks a result has, and a writer how they look in
-its format. Texts in blocks are plain, safe to display and independent of the format. Names in
-sentences are marked (:func:`name`), since they come from the data: a writer has to escape marked
-parts, and may trust all other text.
+its format. Texts in blocks are plain and independent of the format. Names in sentences are marked
+(:func:`name`), so that a writer can escape all their punctuation. Other text may come from a file
+of results as well: :func:`render_text` escapes its control characters, and a writer what is markup
+in its format.
 """
 
 from __future__ import annotations
@@ -58,18 +59,17 @@ def mark_literal(text: object) -> str:
     return f"{_BEGIN}{escape_unprintable(text)}{_END}"
 
 
-def has_names(text: str) -> bool:
-    """Return whether parts of a text are marked."""
-    return _BEGIN in text
-
-
 def render_text(
     text: str, convert_name: Callable[[str], str] = str, convert_text: Callable[[str], str] = str
 ) -> str:
-    """Return a text without its marks, with names and other parts converted to a format."""
+    """Return a text without its marks, with names and other parts converted to a format.
+
+    Unprintable characters are escaped, such as those of a unit that a file states.
+    """
     segments = _NAME.split(text)  # every second one is a name
     return "".join(
-        (convert_name if i % 2 else convert_text)(segment) for i, segment in enumerate(segments)
+        (convert_name if i % 2 else convert_text)(escape_unprintable(segment))
+        for i, segment in enumerate(segments)
     )
 
 
@@ -193,8 +193,15 @@ class Table:
 
     @property
     def text_columns(self) -> list[Column]:
-        """Columns of text."""
-        return [column for column in self.columns if column.kind is not DRAWING]
+        """Columns of text, without unprintable characters."""
+        return [
+            column._replace(
+                name=escape_unprintable(column.name),
+                cells=list(map(escape_unprintable, column.cells)),
+            )
+            for column in self.columns
+            if column.kind is not DRAWING
+        ]
 
     @property
     def rows(self) -> list[tuple[str, ...]]:

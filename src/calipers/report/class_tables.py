@@ -195,12 +195,11 @@ def summary(confusion: ConfusionBase) -> str:
 
 #: The largest number of labels with a table in a text.
 MOST_LABELS = 50
-_LABEL_LENGTH = 24
 
 
 def label_grid(table: LabelTable) -> tuple[list[str], list[list[str]]]:
     """Return the heading and the rows of a table of labels; a row begins with its label."""
-    names = list(unique_labels(table.labels, _LABEL_LENGTH).values())
+    names = list(unique_labels(table.labels, LABEL).values())
     counted = (table.truth, *table.counts.values())
     columns = [names, *(list(map(numbers.sizes(column), column.tolist())) for column in counted)]
     digits = numbers.Rounding(2)

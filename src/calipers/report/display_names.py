@@ -51,6 +51,7 @@ def use_display_names(result: Result) -> Result:
         per_unit=_units(result.per_unit, names),
         slices=_slices(result.slices, names),
         findings=tuple(_rename_finding(f, names) for f in result.findings),
+        pareto_fronts=tuple(_rename_measures(result.pareto_fronts, names)),
         requested_names={},
     )
 

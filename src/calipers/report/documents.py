@@ -6,6 +6,7 @@ Differences between terminals, pages, browsers and papers are defined only here;
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -97,7 +98,7 @@ MOST_SPLITS = 30
 FEW_DIFFERENCES = 12
 #: The largest number of sentences on differences; more are in the table only.
 MOST_SENTENCES = 60
-#: The largest number of sentences that are folded in a browser.
+#: The largest number of sentences that are unfolded in a browser.
 FEW_SENTENCES = 8
 # Pages have one more blank line where differences are folded.
 _BLANK = Lines([""])
@@ -759,7 +760,7 @@ def comparison(
         is_short = len(result) <= FEW_DIFFERENCES
         yield Lines(
             [
-                *(all_sentences if is_short else [*main_sentences, secondary]),
+                *(all_sentences if is_short else [*main_sentences, *other_sentences]),
                 *filter(None, [adjusted]),
             ]
         )
@@ -781,14 +782,23 @@ def comparison(
 def _charts_of_comparison(result: Comparison) -> Iterator[Block]:
     """Yield the charts of a comparison, with a note on those that were omitted."""
     from calipers.report.charts import comparison_figures
-    from calipers.report.figures.differences import MOST_DIFFERENCES
+    from calipers.report.figures.differences import select_drawn
     from calipers.report.figures.figure import assign_ids
     from calipers.report.figures.per_unit import every_unit_figure
 
     unit_figures, n_omitted = every_unit_figure(result)
     notes = []
-    if len(result) > MOST_DIFFERENCES:
-        notes.append("Charts show only the first measures; the table has all of them.")
+    combined, by_measure = select_drawn(result)
+    n_undrawn = (
+        sum(math.isfinite(d.value) for d in result)
+        - len(combined)
+        - sum(len(group) for _, group in by_measure)
+    )
+    if n_undrawn:
+        notes.append(
+            f"{numbers.format_count(n_undrawn)} of {len(result):,} differences have no chart of "
+            "intervals; the table has all of them."
+        )
     if n_omitted and result.per_unit is not None:
         unit = shorten_name(result.per_unit.unit.removesuffix("s"))
         notes.append(

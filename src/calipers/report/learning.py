@@ -132,12 +132,16 @@ def _learning_sentences(curve: LearningCurve) -> Iterator[str]:
         return
     e = extrapolation
     digits = numbers.rounding_of_one(e.value, e.low, e.high)
-    word = "higher" if curve.higher_is_better else "lower"
+    gain = e.gain, e.gain_low, e.gain_high
+    is_worse = e.gain < 0
+    if is_worse:
+        gain = -e.gain, -e.gain_high, -e.gain_low
+    word = "lower" if curve.higher_is_better == is_worse else "higher"
     curves = f"{join_words(extrapolation.forms)} curve{'s' * (len(extrapolation.forms) > 1)}"
     yield (
         f"Extrapolated to {e.n:,} training rows ({curves}), it is "
         f"{digits.triple(e.value, e.low, e.high)}, {word} by "
-        f"{digits.triple(e.gain, e.gain_low, e.gain_high)}."
+        f"{digits.triple(*gain)}."
     )
 
 

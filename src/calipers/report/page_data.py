@@ -16,7 +16,7 @@ from calipers.report.safe_names import shorten_name, unique_labels
 from calipers.report.verdict import Outcome, group_by_pair, outcome
 from calipers.results import Comparison, Curve, Difference, Evaluation, select_kinds
 
-#: The largest number of thresholds of a system, including the one in use.
+#: The largest number of thresholds of a system, to which the one in use is added.
 MAX_THRESHOLDS = 400
 #: The largest number of systems that are offered.
 MOST_SYSTEMS = 40
@@ -121,7 +121,7 @@ def _system(roc: Curve, evaluation: Evaluation) -> dict[str, Any] | None:
 
 
 def _sample_thresholds(indices: Sequence[int], roc: Curve) -> list[int]:
-    """Return at most :data:`MAX_THRESHOLDS` thresholds, including the one in use."""
+    """Return at most :data:`MAX_THRESHOLDS` thresholds, and the one nearest to that in use."""
     if len(indices) <= MAX_THRESHOLDS:
         return list(indices)
     step = (len(indices) - 1) / (MAX_THRESHOLDS - 1)
@@ -224,7 +224,7 @@ def _margin_data(rows: Sequence[Difference]) -> list[Any]:
     if not margins:
         return []
     return [
-        margins[0],
+        f"{margins[0]:g}",  # JSON has no infinite number
         *(
             [_scale_to_int(getattr(d, p), _OF_P) for d in rows]
             for p in ("p_noninferiority", "p_equivalence")

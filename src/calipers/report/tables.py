@@ -226,15 +226,13 @@ def within_slice_tables(slices: Slices) -> tuple[dict[str, list[Column]], str]:
 
     There is a row per slice and pair of systems, on the primary measure.
     """
-    tables, n_rows, n_omitted = {}, 0, 0
-    for column in slices.columns:
+    tables, n_shown = {}, 0
+    for column, label in unique_labels(slices.columns).items():
         for rows in within_rows(slices, column).values():
-            n_rows += len(rows)
-            if n_rows > MOST_IN_TEXT:
-                n_omitted += len(rows)
-                continue
-            tables[shorten_name(column)] = within_columns(slices, rows)
-    return tables, within_left_out_text(n_omitted)
+            if n_shown + len(rows) <= MOST_IN_TEXT:
+                n_shown += len(rows)
+                tables[label] = within_columns(slices, rows)
+    return tables, within_left_out_text(len(slices.differences) - n_shown)
 
 
 def within_columns(slices: Slices, rows: Sequence[WithinRow]) -> list[Column]:
@@ -264,7 +262,7 @@ def slice_tables(slices: Slices) -> tuple[dict[str, list[Column]], str]:
     """Return tables with a row per slice and measure, by column, and a note on omitted rows."""
     groups, n_omitted = slice_groups(slices, MOST_IN_TEXT)
     tables = {}
-    for column in map(shorten_name, slices.columns):
+    for column in unique_labels(slices.columns).values():
         rows = [row for group in groups if group.column == column for row in group.rows]
         tables[column] = slice_columns(slices, rows)
     return tables, left_out_text(n_omitted) if n_omitted else ""
@@ -371,13 +369,14 @@ def slice_groups(slices: Slices, max_rows: int) -> tuple[list[SliceGroup], int]:
     others.
     """
     systems = unique_labels(s.estimate.system for s in slices)
+    columns = unique_labels(slices.columns)
     by_column: dict[str, dict[str, list[SliceEstimate]]] = {}
     for s in slices:
         by_column.setdefault(s.column, {}).setdefault(s.estimate.measure, []).append(s)
     max_per_column = max_rows // max(1, len(by_column))
     groups: list[SliceGroup] = []
     n_omitted = 0
-    for estimates_by_measure in by_column.values():
+    for column, estimates_by_measure in by_column.items():
         n_remaining, selected = max_per_column, set()
         first = next(iter(estimates_by_measure))
         has_significant = {
@@ -396,7 +395,9 @@ def slice_groups(slices: Slices, max_rows: int) -> tuple[list[SliceGroup], int]:
             else:
                 n_omitted += size
         groups += [
-            _slice_group(rows, systems) for m, rows in estimates_by_measure.items() if m in selected
+            _slice_group(columns[column], rows, systems)
+            for m, rows in estimates_by_measure.items()
+            if m in selected
         ]
     return groups, n_omitted
 
@@ -441,7 +442,9 @@ def within_rows(slices: Slices, column: str, max_rows: int = 0) -> dict[str, lis
     return rows_by_measure
 
 
-def _slice_group(rows: Sequence[SliceEstimate], systems: Mapping[str, str]) -> SliceGroup:
+def _slice_group(
+    column: str, rows: Sequence[SliceEstimate], systems: Mapping[str, str]
+) -> SliceGroup:
     slices = unique_labels(s.slice for s in rows)
     digits = numbers.rounding((s.estimate.value, s.estimate.low, s.estimate.high) for s in rows)
     difference_digits = numbers.rounding(
@@ -449,7 +452,7 @@ def _slice_group(rows: Sequence[SliceEstimate], systems: Mapping[str, str]) -> S
     )
     first = rows[0]
     return SliceGroup(
-        column=shorten_name(first.column),
+        column=column,
         name=first.estimate.measure,
         measure=shorten_name(first.estimate.measure),
         rows=tuple(

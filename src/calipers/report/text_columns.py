@@ -57,16 +57,18 @@ def align_table(
     return "\n\n".join(blocks)
 
 
-def split_columns(widths: Sequence[int], width: int | None) -> Iterator[list[int]]:
+def split_columns(
+    widths: Sequence[int], width: int | None, spacing: int = COLUMN_SPACING
+) -> Iterator[list[int]]:
     """Yield groups of column indices, after the first column, that fit next to it."""
     column_indices: list[int] = []
     used_width = widths[0]
     for j in range(1, len(widths)):
-        if column_indices and width is not None and used_width + COLUMN_SPACING + widths[j] > width:
+        if column_indices and width is not None and used_width + spacing + widths[j] > width:
             yield column_indices
             column_indices, used_width = [], widths[0]
         column_indices.append(j)
-        used_width += COLUMN_SPACING + widths[j]
+        used_width += spacing + widths[j]
     yield column_indices
 
 

@@ -8,7 +8,7 @@ show that the systems are equal.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -401,8 +401,3 @@ def _remedy(measure: str, reason: str) -> list[str]:
     name = f"{measure}({parameter}=1e-15)"
     # Others that may be undefined for this reason, such as the Brier skill, have no such parameter.
     return [text.format(measure=name)] if is_measure(name) else []
-
-
-def undefined_text(undefined: Iterable[tuple[str, int]]) -> str:
-    """Return the counts of reasons, such as ``no_relevant: 2; nothing_retrieved: 1``."""
-    return "; ".join(f"{shorten_name(reason)}: {n:,}" for reason, n in undefined)

@@ -23,7 +23,7 @@ from calipers.report.headlines import (
 from calipers.report.safe_names import join_words, shorten_name, unique_labels
 from calipers.report.table_rows import arrow, definitions_by_measure, n_used, remarks
 from calipers.report.tables import KEY, LINED, Column
-from calipers.report.text_columns import COLUMN_SPACING, split_columns
+from calipers.report.text_columns import split_columns
 from calipers.report.verdict import (
     Outcome,
     adjustment_text,
@@ -625,9 +625,9 @@ def text_tables(layout: WideLayout, width: int | None) -> Iterator[list[Column]]
             columns.append(signs_column)
     widths = [
         _size((row_heading, *names)),
-        *(_size((c.name, *c.cells)) + _COLUMN_SPACING - COLUMN_SPACING for c in columns),
+        *(_size((c.name, *c.cells)) for c in columns),
     ]
-    for column_indices in split_columns(widths, available_width):
+    for column_indices in split_columns(widths, available_width, _COLUMN_SPACING):
         yield [Column(row_heading, KEY, names), *(columns[j - 1] for j in column_indices)]
 
 

@@ -336,7 +336,9 @@ class ConfusionMatrices(Sequence[ConfusionBase]):
         return confusions_fragment(self)
 
     def __str__(self) -> str:
-        return "\n\n".join(f"{confusion.system}\n\n{confusion}" for confusion in self)
+        from calipers.report.safe_names import shorten_name
+
+        return "\n\n".join(f"{shorten_name(matrix.system)}\n\n{matrix}" for matrix in self)
 
     __repr__ = __str__
 

@@ -80,7 +80,8 @@ class Curve(JsonSerializable):
     operating_point : tuple of float or None
         Operating point: the point of the curve at ``threshold_in_use``.
     areas : mapping of str to float
-        Weight on either side of ``threshold_in_use``.
+        Weights of the drawn areas, such as those on either side of ``threshold_in_use``; of curves
+        of clusters the number of all points.
     bottom : float
         Lower end of the drawn range of ``y``.
     classes : int

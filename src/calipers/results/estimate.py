@@ -298,10 +298,12 @@ class Difference(JsonSerializable):
         yield from no_probabilities(self, "p", "p_adjusted", "p_noninferiority", "p_equivalence")
 
     def __str__(self) -> str:
+        from calipers.report.safe_names import escape_unprintable
         from calipers.report.verdict import sentence
 
         # Only the comparison knows what p-values are adjusted for.
-        return sentence(self, adjusted="" if self.p == self.p_adjusted else "adjusted ")
+        adjusted = "" if self.p == self.p_adjusted else "adjusted "
+        return escape_unprintable(sentence(self, adjusted=adjusted))
 
     __repr__ = __str__
 

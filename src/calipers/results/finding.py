@@ -91,7 +91,9 @@ class Finding(JsonSerializable):
     aspect: str = field(default="", metadata=BRIEF)
 
     def __str__(self) -> str:
-        return self.message
+        from calipers.report.safe_names import escape_unprintable
+
+        return escape_unprintable(self.message)
 
     __repr__ = __str__
 

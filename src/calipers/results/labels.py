@@ -217,6 +217,8 @@ class LabelTables(Sequence[LabelTable]):
         return label_tables(self)
 
     def __str__(self) -> str:
-        return "\n\n".join(f"{table.system}\n\n{table}" for table in self)
+        from calipers.report.safe_names import shorten_name
+
+        return "\n\n".join(f"{shorten_name(table.system)}\n\n{table}" for table in self)
 
     __repr__ = __str__

@@ -5,7 +5,7 @@ Tuned thresholds are here as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import (
     TYPE_CHECKING,
@@ -369,6 +369,18 @@ class LearningCurve(LearningResult):
     def __iter__(self) -> Iterator[LearningCurveRow]:
         return iter(self.rows_by_size)
 
+    def inconsistencies(self) -> Iterator[tuple[str, str]]:
+        """Yield that there are no rows.
+
+        Yields
+        ------
+        path : str
+            Path of the field in the result, such as ``"rows"``.
+        problem : str
+            What is wrong with the value of the field.
+        """
+        yield from _check_not_empty(self.rows_by_size)
+
     def kinds(self) -> dict[str, str]:
         """Return the columns of :meth:`rows` and the type of each.
 
@@ -474,7 +486,7 @@ class BiasVariance(LearningResult):
         return _find_row(self.rows_by_value, value, self.parameter)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Yield duplicate values.
+        """Yield duplicate values, missing rows, and rows with missing components.
 
         Yields
         ------
@@ -483,7 +495,14 @@ class BiasVariance(LearningResult):
         problem : str
             What is wrong with the value of the field.
         """
+        yield from _check_not_empty(self.rows_by_value)
         yield from _check_values([row.value for row in self], {})
+        for index, row in enumerate(self):
+            if "error" not in row.components or len(row.components) < 2:
+                yield f"rows[{index}].components", "expected the error and its components"
+            elif set(row.components) != set(self.components):
+                expected = ", ".join(self.components)
+                yield f"rows[{index}].components", f"expected {expected}, as in other rows"
 
     @property
     def components(self) -> tuple[str, ...]:
@@ -558,6 +577,11 @@ def _find_row(rows: tuple[R, ...], value: Any, parameter: str) -> R:
         available_values = ", ".join(row.value for row in rows)
         raise KeyError(f"there is no {parameter} {value!r}, only {available_values}")
     return matches[0]
+
+
+def _check_not_empty(rows: Sequence[Any]) -> Iterator[tuple[str, str]]:
+    if not rows:
+        yield "rows", "there is none, expected at least one"
 
 
 def _check_values(
@@ -792,6 +816,8 @@ class TunedThreshold(JsonSerializable):
         return threshold_sentence(self)
 
     def __str__(self) -> str:
-        return self.sentence
+        from calipers.report.safe_names import escape_unprintable
+
+        return escape_unprintable(self.sentence)
 
     __repr__ = __str__

@@ -218,6 +218,8 @@ METHOD_WORDS: Mapping[str, str] = {
     "Dirichlet, of the cells": "Dirichlet posterior",
     "clustered, two samples": "cluster-robust, two samples",
     ", clustered": ", cluster-robust",
+    "clusters, as many as ": "clusters, effectively ",
+    "Woodruff [W]": "Woodruff",
     "dealt anew": "permuted",
     "hardly a row lies beyond the point": "few rows beyond the point",
     "few ratings beside the commonest": "few ratings outside the most frequent category",

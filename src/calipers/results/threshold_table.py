@@ -204,3 +204,5 @@ class ThresholdTables(JsonSerializable, TidyResult):
 
     def __str__(self) -> str:
         return self.to_format("table")
+
+    __repr__ = __str__

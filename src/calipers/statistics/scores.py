@@ -400,7 +400,7 @@ class ScoreTable(Statistic):
             negative_squares=negative,
         )
 
-    @property
+    @cached_property
     def has_weights(self) -> bool:
         """Whether the rows have weights other than 1."""
         return any(

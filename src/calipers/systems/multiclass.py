@@ -123,14 +123,24 @@ class MulticlassRows:
         return BinaryLabels((f"not {label}", label), self.truth == self.names.index(label), others)
 
 
-def absent_class_notes(names: Sequence[str], sizes: FloatArray) -> list[str]:
-    """Return a note on the classes without rows, given the weight of the rows of each class."""
+def absent_class_notes(
+    names: Sequence[str], sizes: FloatArray, *, includes_absent: bool
+) -> list[str]:
+    """Return a note on the classes without rows, which averages may include.
+
+    ``sizes`` has the weight of the rows of each class.
+    """
     absent_names = [name for name, size in zip(names, sizes, strict=True) if not size]
     if not absent_names or len(absent_names) == len(names):
         return []
     listed = ", ".join(absent_names[:5]) + (", …" if len(absent_names) > 5 else "")
     kind = "class" if len(absent_names) == 1 else "classes"
-    return [f"No row has the {kind} {listed}; averages omit classes that are never predicted."]
+    averages = (
+        "averages include all classes that labels= names"
+        if includes_absent
+        else "averages omit classes that are never predicted"
+    )
+    return [f"No row has the {kind} {listed}; {averages}."]
 
 
 @dataclass(frozen=True, eq=False)

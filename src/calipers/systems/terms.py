@@ -49,7 +49,7 @@ class AveragedScores:
     def influence(self, measure: Measure, total: StatisticVector) -> Influence | None:
         """Return the influence values of the rows on the average."""
         return self.system.cached(
-            ("moved", measure, id(total)), lambda: self._influence(measure, total)
+            ("moved", measure, total), lambda: self._influence(measure, total)
         )
 
     def _influence(self, measure: Measure, total: StatisticVector) -> Influence | None:

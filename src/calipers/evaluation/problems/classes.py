@@ -141,7 +141,10 @@ class MulticlassProblem(ClassificationProblem):
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
         """Return notes on the classes and their order."""
-        absent = absent_class_notes(self.names, self._sizes(sample))
+        includes_absent = self.is_stated and self.undefined in ("zero", "one")
+        absent = absent_class_notes(
+            self.names, self._sizes(sample), includes_absent=includes_absent
+        )
         order = class_order_notes(sample.measures, self.names, stated=self.ordered)
         return (*absent, *order)
 

@@ -119,7 +119,7 @@ class RegressionProblem(Problem):
                 m: float(m.apply(moments)) for m, moments in zip(mean_measures, losses, strict=True)
             }
 
-        return cached(sample.passes, "constant", compute)[measure]
+        return cached(sample.passes, ("constant", *mean_measures), compute)[measure]
 
 
 def _all_rows(sample: Any) -> RegressionOutput | None:

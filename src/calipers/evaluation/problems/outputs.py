@@ -134,9 +134,9 @@ class MultioutputProblem(Problem):
         """
         if measure.definition.skill_of is not None:
             return 0.0 if np.isfinite(sample.point_estimate(system, measure).value) else NAN
-        mean_measures = {
+        mean_measures = dict.fromkeys(
             m.plain for m in sample.measures if m.definition.constant_prediction is weighted_mean
-        }
+        )
         if measure.plain not in mean_measures:
             return NAN
 
@@ -159,7 +159,8 @@ class MultioutputProblem(Problem):
                 m: np.array([float(m.apply(next(losses))) for _ in means]) for m in mean_measures
             }
 
-        output_losses = cached(sample.passes, "constant", compute)[measure.plain]
+        key = ("constant", *mean_measures)
+        output_losses = cached(sample.passes, key, compute)[measure.plain]
         if measure.label is not None:
             return float(output_losses[self.names.index(measure.label)])
         return float(weighted_output_mean(measure.among, output_losses[measure.picked(self.names)]))

@@ -115,7 +115,7 @@ class SoftLabelProblem(Problem):
                 m: float(m.apply(moments)) for m, moments in zip(applicable, losses, strict=True)
             }
 
-        return cached(sample.passes, "constant", compute)[measure]
+        return cached(sample.passes, ("constant", *applicable), compute)[measure]
 
     def _truth(self, truth: Any) -> FloatArray:
         return _table(truth, "truth", self.names, n_rows(truth))

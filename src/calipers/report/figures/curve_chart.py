@@ -26,6 +26,7 @@ def curve_chart(
     *,
     by_measure: bool = False,
     x_is_threshold: bool = False,
+    series_name: str = "class",
 ) -> Spec:
     """Return the chart of curves of one kind, with bands, the chance line and tooltips.
 
@@ -40,6 +41,8 @@ def curve_chart(
         Whether curves are of different measures.
     x_is_threshold : bool, default=False
         Whether the horizontal axis is the threshold, which tooltips then show once.
+    series_name : str, default="class"
+        Name of the ``series`` of curves in tooltips.
 
     Returns
     -------
@@ -84,7 +87,9 @@ def curve_chart(
         layers += _mark_layers(curves, {c: names[get_label(c)] for c in curves}, x, y, hue)
     if plane.is_plane(curves):
         layers += plane.layers(curves, lambda c: names[get_label(c)], x, y, hue, (_WIDTH, _HEIGHT))
-    tips = _tooltip(curves[0], by_measure=by_measure, x_is_threshold=x_is_threshold)
+    tips = _tooltip(
+        curves[0], by_measure=by_measure, x_is_threshold=x_is_threshold, series_name=series_name
+    )
     layers.append(_hover_layer(x, y, hue, tips))
     return vega.assemble_spec(width=_WIDTH, height=_HEIGHT, datasets={_LINE: line}, layer=layers)
 
@@ -353,7 +358,7 @@ def _hover_layer(x: Spec, y: Spec, hue: Spec, tips: str) -> Spec:
     }
 
 
-def _tooltip(curve: Curve, *, by_measure: bool, x_is_threshold: bool) -> str:
+def _tooltip(curve: Curve, *, by_measure: bool, x_is_threshold: bool, series_name: str) -> str:
     """Return the tooltip of a curve as an expression.
 
     It is an expression because Vega-Lite 6.4 shows ``undefined`` for text in the tooltip of the
@@ -367,7 +372,7 @@ def _tooltip(curve: Curve, *, by_measure: bool, x_is_threshold: bool) -> str:
     if by_measure:
         name_label, y_name = '"measure"', '"value"'
     elif curve.series:
-        name_label = '"class"'
+        name_label = json.dumps(series_name)
     value = f"{row}.%s"
     if curve.scale == "deviate":
         value = f"cumulativeNormal({row}.%s)"

@@ -259,7 +259,11 @@ class CurveChart(ChartDefinition):
             names = unique_labels([c.series or c.system for c in curves], vega.LABEL)
             return vega.assemble_spec(**histograms.panel(curves, names, 260, legend=True))
         return curve_chart(
-            curves, systems, by_measure=self.by_measure, x_is_threshold=self.x_is_threshold
+            curves,
+            systems,
+            by_measure=self.by_measure,
+            x_is_threshold=self.x_is_threshold,
+            series_name=self.series_name,
         )
 
     def caption(self, curves: Sequence[Curve]) -> str:

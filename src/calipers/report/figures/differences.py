@@ -44,6 +44,25 @@ def select_fitting(
     ]
 
 
+def select_drawn(
+    comparison: Comparison,
+) -> tuple[list[Difference], list[tuple[str, list[Difference]]]]:
+    """Return the differences of a chart of all measures, and those of a chart per measure.
+
+    Differences without margins share a chart if they are few.
+    """
+    differences_by_measure = group_by_measure(d for d in comparison if math.isfinite(d.value))
+    plain = [d for group in differences_by_measure.values() for d in group if math.isnan(d.margin)]
+    combined = plain if len(plain) <= MOST_DIFFERENCES else []
+    return combined, select_fitting(
+        {
+            m: group
+            for m, group in differences_by_measure.items()
+            if len(group) <= MOST_DIFFERENCES and not (combined and math.isnan(group[0].margin))
+        }
+    )
+
+
 def difference_figures(
     comparison: Comparison, definitions: Sequence[Definition]
 ) -> Iterator[Figure]:
@@ -51,19 +70,10 @@ def difference_figures(
 
     Differences with margins have one chart per measure.
     """
-    differences_by_measure = group_by_measure(d for d in comparison if math.isfinite(d.value))
-    plain = [d for group in differences_by_measure.values() for d in group if math.isnan(d.margin)]
-    if 0 < len(plain) <= MOST_DIFFERENCES:
-        combined = replace(comparison, differences=tuple(plain))
-        yield _around_zero(combined, definitions, "Differences")
-        differences_by_measure = {
-            m: group
-            for m, group in differences_by_measure.items()
-            if math.isfinite(group[0].margin)
-        }
-    fitting = select_fitting(
-        {m: group for m, group in differences_by_measure.items() if len(group) <= MOST_DIFFERENCES}
-    )
+    combined, fitting = select_drawn(comparison)
+    if combined:
+        shared = replace(comparison, differences=tuple(combined))
+        yield _around_zero(shared, definitions, "Differences")
     for measure, group in fitting:
         subset = replace(comparison, differences=tuple(group))
         title = f"Differences: {shorten_name(measure)}"
@@ -71,7 +81,7 @@ def difference_figures(
             figure = _around_zero(subset, definitions, title)
         else:
             figure = _within_margins(subset, title)
-        yield measure_figure(figure, measure, len(fitting), "differences")
+        yield measure_figure(figure, measure, len(fitting), "Differences")
 
 
 def _cells(comparison: Comparison) -> tuple[tuple[str, ...], ...]:

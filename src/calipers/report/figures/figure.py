@@ -51,7 +51,8 @@ class Figure:
     choice : str, default=""
         Label of the chart in a selector, if the reader selects one of several.
     chosen_from : str, default=""
-        Title that all charts of a selector have in common.
+        What the titles of all charts of a selector begin with, before a colon and a name; if they
+        do not, any text that no other selector has.
     chosen_by : str, default="System"
         What the reader selects by, such as "System".
     name : str, default="figure"
@@ -156,6 +157,9 @@ def selector_label(name: str, n_figures: int) -> str:
 
 
 def measure_figure(figure: Figure, measure: str, n_measures: int, kind: str) -> Figure:
-    """Return the figure of one of several measures, among which the reader selects."""
+    """Return the figure of one of several measures, among which the reader selects.
+
+    Titles of all of them begin with ``kind``.
+    """
     choice = selector_label(measure, n_measures)
     return replace(figure, choice=choice, chosen_from=kind, chosen_by="Measure")

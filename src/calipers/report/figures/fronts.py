@@ -25,11 +25,7 @@ def front_figures(evaluation: Evaluation) -> Iterator[Figure]:
     """Yield a figure per cost."""
     fronts = [front for front in evaluation.pareto_fronts if any(map(_is_finite, front))]
     for front in fronts:
-        cost_name = shorten_name(front.cost_measure)
-        figure = _figure(front)
-        yield measure_figure(
-            figure, front.cost_measure, len(fronts), f"{shorten_name(front.measure)} by {cost_name}"
-        )
+        yield measure_figure(_figure(front), front.cost_measure, len(fronts), "Quality and cost")
 
 
 def _is_finite(row: ParetoRow) -> bool:

@@ -11,7 +11,7 @@ from calipers.report.figures.figure import Figure, measure_figure
 from calipers.report.figures.registry import ComparisonChart, register_chart
 from calipers.report.figures.vega import Spec
 from calipers.report.safe_names import shorten_name, unique_labels
-from calipers.report.verdict import outcome
+from calipers.report.verdict import Outcome, outcome
 from calipers.results import Comparison, Definition, Difference
 
 #: The largest number of systems in a matrix; with more than a few it takes the whole width.
@@ -41,18 +41,19 @@ def pair_figures(
         outcomes = [outcome(d) for d in group]
         n_significant = sum(o.is_significant for o in outcomes)
         counts_text = f"{n_significant} of {sum(o.is_tested for o in outcomes)}"
+        side = "higher" if group[0].higher_is_better is None else "better"
         figure = Figure(
             title=f"Every pair: {shorten_name(measure)}",
             label=f"{shorten_name(measure)} of every pair of {len(systems)} systems: {counts_text} "
             "pairs differ significantly.",
             caption=f"Row minus column. Colored: significant differences ({counts_text}), blue if "
-            "the row is better; the smaller the p-value, the stronger the color.",
+            f"the row is {side}; the smaller the p-value, the stronger the color.",
             spec=pairs_chart(group),
             head=(),
             rows=(),
             wide=len(systems) > _NARROW,
         )
-        yield measure_figure(figure, measure, len(fitting), "pairs")
+        yield measure_figure(figure, measure, len(fitting), "Every pair")
 
 
 def pairs_chart(pairs: Sequence[Difference]) -> Spec:
@@ -78,7 +79,12 @@ def pairs_chart(pairs: Sequence[Difference]) -> Spec:
         ("p", "p, adjusted"),
     )  # fmt: skip
     up, _, down = vega.sign_colors(pairs[0].higher_is_better)
-    colors = {"domain": ["higher", "lower", "not significant"], "range": [up, down, "currentColor"]}
+    # Vega gives colors of the range to values that are not in the domain.
+    neutral = [o.value for o in (Outcome.NOT_TOLD_APART, Outcome.NOT_TESTED, Outcome.UNDEFINED)]
+    colors = {
+        "domain": ["higher", "lower", *neutral],
+        "range": [up, down, *["currentColor"] * len(neutral)],
+    }
     color = vega.nominal("sign", legend=None, scale=colors)
     strength = {"field": "strength", "type": "quantitative", "scale": None, "legend": None}
     text = {"type": "text", "fontSize": 11, "color": "currentColor"}

@@ -73,8 +73,7 @@ def every_unit_figure(comparison: Comparison) -> tuple[list[Figure], int]:
             figure = _figure(per_unit, d, FEW_ROWS)
             names = unique_labels((d.system, d.baseline))
             choice = f"{names[d.system]} - {names[d.baseline]}" if len(plotted) > 1 else ""
-            kind = f"units of {d.measure}"
-            figures.append(replace(figure, choice=choice, chosen_from=kind, chosen_by="Pair"))
+            figures.append(replace(figure, choice=choice, chosen_by="Pair"))
     return figures, n_requested - len(figures)
 
 
@@ -96,9 +95,11 @@ def _figure(per_unit: PerUnit, d: Difference, max_rows: int) -> Figure:
         "" if len(rows) <= MOST_BARS else f" {MOST_BARS} of them are plotted, evenly spaced."
     )
     digits = numbers.Rounding(numbers.MAX_DECIMALS)
+    common_title = f"{name} by {units.removesuffix('s')}"
     return Figure(
         kind="units",
-        title=f"{name} by {units.removesuffix('s')}: {system} minus {baseline}",
+        title=f"{common_title}: {system} minus {baseline}",
+        chosen_from=common_title,
         label=sentence,
         caption=f"{sentence}{sampling_note} Dashed: the difference over all {units}.",
         spec=unit_chart(rows, d.value, d.higher_is_better),

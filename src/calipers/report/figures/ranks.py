@@ -33,7 +33,7 @@ def rank_figures(
     sizes = accumulate(len(o.systems) for o in fitting)
     tests = [o for o, size in zip(fitting, sizes, strict=True) if size <= MOST_IN_ALL]
     for test in tests:
-        yield measure_figure(_figure(test), test.measure, len(tests), "ranks")
+        yield measure_figure(_figure(test), test.measure, len(tests), "Mean ranks")
 
 
 def _figure(o: OmnibusTest) -> Figure:

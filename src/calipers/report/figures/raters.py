@@ -22,9 +22,9 @@ MOST_DRAWN = 16
 
 
 def _sets(evaluation: Evaluation) -> list[LabelTable]:
-    """Return the tables of the sets of raters that are drawn, which have three raters or more.
+    """Return the tables of the sets of raters that are drawn; those that are too large are omitted.
 
-    For two raters another table has everything; sets that are too large are omitted.
+    Sets of two raters have no such table, since that of pairs has everything.
     """
     return [
         t for t in evaluation.label_tables if t.row_kind == "rater" and len(t.labels) <= MOST_DRAWN

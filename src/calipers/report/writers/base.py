@@ -22,7 +22,7 @@ from calipers.report.blocks import (
     render_text,
     simplify,
 )
-from calipers.report.safe_names import shorten_name
+from calipers.report.safe_names import escape_unprintable, shorten_name
 from calipers.report.tables import NUMBER, NUMBERS
 from calipers.report.wide import SIGNS_HEADING, WideCell, signs_key
 
@@ -188,7 +188,7 @@ class Writer(ABC):
     def _meaning(self, term: Term) -> str:
         segments = " ".join([term.text, *term.details]).split("``")  # every second one is code
         return "".join(
-            self.code(segment) if i % 2 else self.sentence(segment)
+            self.code(escape_unprintable(segment)) if i % 2 else self.sentence(segment)
             for i, segment in enumerate(segments)
         )
 

@@ -25,6 +25,10 @@ _AS = {
 }  # fmt: skip
 
 
+#: Commands of headings by level; there is no lower section.
+_HEADINGS = ("section", "subsection", "subsubsection", "paragraph")
+
+
 class LaTeX(Writer):
     """LaTeX format: for most results only tables, whose captions have all that is needed."""
 
@@ -38,7 +42,7 @@ class LaTeX(Writer):
         return super().write(blocks).replace("\n\n% needs", "\n% needs")
 
     def heading(self, text: str, level: int) -> Iterator[str]:
-        yield rf"\{'sub' * (level - 1)}section*{{{text}}}"
+        yield rf"\{_HEADINGS[min(level, len(_HEADINGS)) - 1]}*{{{text}}}"
 
     def lines(self, items: Sequence[str], listed: bool) -> Iterator[str]:
         if listed:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
-from calipers.report.blocks import has_names, render_text
+from calipers.report.blocks import render_text
 from calipers.report.writers.base import Writer
 
+_SPECIAL_IN_SENTENCES = re.compile(r"([\\`*_|]|\](?=\()|:(?=//))")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#|!~$]|:(?=//))")
 
 
 def escape(text: str, *, punctuation: bool = True) -> str:
     """Escape ``text``, so that Markdown and HTML display it literally.
 
-    Without ``punctuation``, for sentences of this package, brackets and colons stay readable.
+    Without ``punctuation``, for sentences of this package, brackets and colons stay readable unless
+    they would be a link.
     """
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     if not punctuation:
-        return re.sub(r"([\\`*_|])", r"\\\1", text)
+        return _SPECIAL_IN_SENTENCES.sub(r"\\\1", text)
     text = _SPECIAL.sub(r"\\\1", text)
     # What would start a list, a rule or a mention.
     text = re.sub(r"^(\d+)(?=[.)](\s|$))", r"\1\\", text)
@@ -34,8 +37,7 @@ class Markdown(Writer):
         return escape(text)
 
     def sentence(self, text: str) -> str:
-        # Where names are marked, all else is ours.
-        return render_text(text, escape) if has_names(text) else escape(text, punctuation=False)
+        return render_text(text, escape, partial(escape, punctuation=False))
 
     def cell(self, text: str, *, number: bool) -> str:
         return escape(text, punctuation=not number)
@@ -56,7 +58,7 @@ class Markdown(Writer):
         return f"**{text}**" if text else ""
 
     def code(self, text: str) -> str:
-        return f"`{text}`"
+        return self.escape(text) if "`" in text else f"`{text}`"
 
     def value(self, value: str, marks: str, *, best: bool) -> str:
         text = self.bold(value) if best else value

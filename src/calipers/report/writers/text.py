@@ -24,7 +24,7 @@ from calipers.report.blocks import (
 )
 from calipers.report.safe_names import escape_unprintable, shorten_name
 from calipers.report.tables import KEY, LINED, NUMBER, NUMBERS, Column
-from calipers.report.text_columns import COLUMN_SPACING, align_table, record_blocks, split_columns
+from calipers.report.text_columns import align_table, record_blocks, split_columns
 from calipers.report.wide import BEST, has_signs, signs_key, text_tables
 from calipers.report.writers.base import Writer
 
@@ -137,11 +137,9 @@ def _print_table(block: Table, console: Console, *, first: bool) -> None:
     elif block.wrapped:
         keys = [column for column in columns if column.kind is KEY]
         other_columns = columns[len(keys) :]
-        widths = [
-            sum(_width(column) + COLUMN_SPACING for column in keys),
-            *map(_width, other_columns),
-        ]
-        for column_indices in split_columns(widths, console.width):
+        keys_width = sum(map(_width, keys)) + _COLUMN_SPACING * (len(keys) - 1)
+        widths = [keys_width, *map(_width, other_columns)]
+        for column_indices in split_columns(widths, console.width, _COLUMN_SPACING):
             _print_columns(
                 [*keys, *(other_columns[index - 1] for index in column_indices)],
                 console,
@@ -168,7 +166,10 @@ def _print_plain_table(columns: Sequence[Column], console: Console, *, first: bo
 
 
 def _width(column: Column) -> int:
-    return max(map(len, (column.name, *column.cells)))
+    """Return the width of a column on a terminal, where some characters take two cells."""
+    from rich.cells import cell_len
+
+    return max(map(cell_len, (column.name, *column.cells)))
 
 
 def _print_columns(columns: Sequence[Column], console: Console, *, first: bool = False) -> None:
@@ -201,9 +202,7 @@ def _widths(columns: Sequence[Column], width: int) -> dict[str, int] | None:
 
     Names are folded, numbers are not.
     """
-    from rich.cells import cell_len
-
-    widths = {c.name: max(map(cell_len, (c.name, *c.cells))) for c in columns}
+    widths = {c.name: _width(c) for c in columns}
     foldable = [c.name for c in columns if c.kind not in _NO_WRAP_KINDS]
     available_width = width - _COLUMN_SPACING * (len(widths) - 1)
     while sum(widths.values()) > available_width:
