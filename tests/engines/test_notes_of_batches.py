@@ -177,3 +177,27 @@ def test_clusters_of_one_row(case: str, monkeypatch: pytest.MonkeyPatch) -> None
 def stream_of_others(data: dict[str, Any], arguments: dict[str, Any]) -> Any:
     data = {name: column[::-1] for name, column in data.items()}
     return cal.regression("x", "y", data=data, cluster="id", engine="stream", **arguments)
+
+
+@pytest.mark.parametrize("second", [1, 0])
+def test_agreement_on_one_item(second: int) -> None:
+    raters = {"A": ["a", "b"], "B": ["c", "d"]}
+    data = {"a": [0], "b": [second], "c": [1], "d": [1]}
+    compared = [
+        ev.compare()[0]
+        for ev in evaluate_both(
+            "agreement", raters=raters, data=data, measures=["percent-agreement"]
+        )
+    ]
+    assert compared[0].n == compared[1].n == 1
+    assert compared[0].test == compared[1].test
+    assert compared[1].p == compared[0].p
+    assert compared[1].low == pytest.approx(compared[0].low, rel=1e-12)
+
+
+def test_items_of_an_undefined_difference() -> None:
+    raters = {"A": ["a", "b"], "B": ["a", "c"]}
+    data = {"a": [0] * 20, "b": [0] * 20, "c": [None if i % 3 == 0 else 0 for i in range(20)]}
+    memory, stream = evaluate_both("agreement", raters=raters, data=data)
+    assert [difference.n for difference in memory.compare()] == [20, 20]
+    assert [difference.n for difference in stream.compare()] == [20, 20]
