@@ -201,3 +201,32 @@ def test_items_of_an_undefined_difference() -> None:
     memory, stream = evaluate_both("agreement", raters=raters, data=data)
     assert [difference.n for difference in memory.compare()] == [20, 20]
     assert [difference.n for difference in stream.compare()] == [20, 20]
+
+
+@pytest.mark.parametrize("more", [{}, {"weight": "w"}, {"weight": "w", "cluster": "user"}])
+def test_batches_without_rows_of_a_class(
+    more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that are sorted by class have the standard errors of memory in small batches too."""
+    random = np.random.default_rng(0)
+    kind = np.sort(random.integers(0, 3, 200))
+    scores = random.dirichlet(np.ones(3), 200) + 0.5 * np.eye(3)[kind]
+    scores /= scores.sum(axis=1, keepdims=True)
+    data = {
+        "kind": kind,
+        "w": np.exp(2 * random.normal(size=200)),
+        "user": np.arange(200) // 7,
+        **{f"p_{k}": column for k, column in enumerate(scores.T)},
+    }
+    monkeypatch.setattr(streams, "ROWS", 30)
+    memory, stream = evaluate_both(
+        "classification",
+        truth="kind",
+        probability={"p": "p_*"},
+        data=data,
+        measures=["macro-AUC", "macro-AP"],
+        **more,
+    )
+    for theirs, ours in zip(memory, stream, strict=True):
+        assert ours.standard_error == pytest.approx(theirs.standard_error, rel=1e-9)
+        assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), rel=1e-9)
