@@ -230,3 +230,26 @@ def test_batches_without_rows_of_a_class(
     for theirs, ours in zip(memory, stream, strict=True):
         assert ours.standard_error == pytest.approx(theirs.standard_error, rel=1e-9)
         assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), rel=1e-9)
+
+
+@pytest.mark.parametrize("sharpness", [1.0, 9.0])
+def test_few_influential_rows_of_classes(sharpness: float) -> None:
+    """Averages of areas have the interval by effective rows if few rows decide, or none."""
+    random = np.random.default_rng(0)
+    kind = np.sort(random.integers(0, 3, 200))
+    scores = random.dirichlet(np.ones(3), 200) + sharpness * np.eye(3)[kind]
+    scores /= scores.sum(axis=1, keepdims=True)
+    data = {"kind": kind, "w": np.exp(3 * random.normal(size=200))}
+    memory, stream = evaluate_both(
+        "classification",
+        truth="kind",
+        probability={"p": "p_*"},
+        weight="w",
+        data={**data, **{f"p_{k}": column for k, column in enumerate(scores.T)}},
+        measures=["macro-AUC"],
+    )
+    theirs, ours = memory["macro-AUC"], stream["macro-AUC"]
+    assert ours.method == theirs.method == "Wilson [W], effective rows"
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), rel=1e-9)
+    merged = cal.merge_states([stream])["macro-AUC"]
+    assert merged.value == pytest.approx(ours.value, rel=1e-12)
