@@ -189,8 +189,9 @@ class TwoClassVariance(VarianceEstimator):
             return False
         if not (self.positive is second.positive or np.array_equal(self.positive, second.positive)):
             return False
-        has_sizes = self.sizes is not None and second.sizes is not None
-        return not has_sizes or np.allclose(self.sizes, second.sizes, 1e-9, 0.0, equal_nan=True)
+        if self.sizes is None or second.sizes is None:
+            return True
+        return np.allclose(self.sizes, second.sizes, 1e-9, 0.0, equal_nan=True)
 
 
 @dataclass(frozen=True, eq=False)
