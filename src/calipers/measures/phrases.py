@@ -339,7 +339,7 @@ class PhraseIndex:
         return ()
 
 
-_INDICES: dict[tuple[str, ...], tuple[tuple[int, ...], PhraseIndex]] = {}
+_INDICES: dict[tuple[str, ...], tuple[tuple[Definition, ...], PhraseIndex]] = {}
 
 
 def get_index(families: Sequence[str]) -> PhraseIndex:
