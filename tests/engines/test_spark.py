@@ -77,7 +77,7 @@ def test_what_is_wrong_with_rows_is_told_by_their_partition(spark: Any, table: p
         cal.classification("y", probability="holes", data=frame, missing="drop")
     ours = cal.classification("y", score="holes", data=frame, missing="drop", measures=["AUC"])
     assert ours["AUC"].n == len(wrong) - 9
-    assert ours.notes[0] == "9 of 900 rows are left out because values are missing."
+    assert ours.notes[0] == "9 of 900 rows are left out because values are missing: 9 in score."
 
 
 def test_a_state_of_spark_is_that_of_a_stream(frame: Any, path: Path, tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ def test_missing_rows_are_still_told(table: pa.Table) -> None:
     data = table.set_column(2, "q", pa.array(holes))
     parts = [evaluated("two", data.slice(k, 350), missing="drop") for k in (0, 350)]
     assert cal.merge_states(parts).notes[0] == (
-        "1 of 700 rows are left out because values are missing."
+        "1 of 700 rows are left out because values are missing: 1 in probability 'q'."
     )
 
 

@@ -463,7 +463,8 @@ def _leaves(values: Any, input_name: str) -> Iterator[tuple[str, Any]]:
     if isinstance(values, Mapping):
         for name, value in values.items():
             inner = f"{input_name} of" if "'" in input_name else input_name
-            is_repeated = input_name.endswith(f" {str(name)!r}")  # as a slice by one column has it
+            # As a slice by one column has it, or the costs of a single system.
+            is_repeated = input_name.endswith(f" {str(name)!r}") or name == ""
             yield from _leaves(value, input_name if is_repeated else f"{inner} {str(name)!r}")
     elif is_frame(values):
         for name in column_names(values):
@@ -513,7 +514,8 @@ def drop_incomplete(n_dropped: int, rows: int, missing: Mapping[str, int]) -> st
     InputError
         If no row is complete.
     """
-    details = ", ".join(f"{number} in {name}" for name, number in missing.items() if number)
+    details = ", ".join(f"{number:,} in {name}" for name, number in missing.items() if number)
     if n_dropped == rows:
         raise InputError(f"no row is complete; values are missing: {details}")
-    return f"{n_dropped} of {rows} rows are left out because values are missing: {details}."
+    reason = f"values are missing: {details}" if details else "values are missing"
+    return f"{n_dropped:,} of {rows:,} rows are left out because {reason}."

@@ -264,6 +264,9 @@ class Batch:
         Indices of its rows in the whole stream; None if they are consecutive from ``first``.
     spans : tuple of FileSpan, default=()
         Spans of files that its rows are from; () if they are from a single source.
+    input_columns : dict of str to pyarrow.Array, optional
+        Columns before rows were repeated by their counts: in the first of the batches made of one
+        batch all of its rows, and in the others none. By default they are ``columns``.
     """
 
     columns: dict[str, pa.Array]
@@ -271,6 +274,7 @@ class Batch:
     origin: str
     numbers: npt.NDArray[np.int64] | None = None
     spans: tuple[FileSpan, ...] = ()
+    input_columns: dict[str, pa.Array] | None = None
 
     @property
     def rows(self) -> int:

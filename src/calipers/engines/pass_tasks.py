@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.data.columns import drop_incomplete
 from calipers.engines.accumulators import WeightMoments
 from calipers.engines.base import Mergeable
 from calipers.engines.gram_matrix import Request, gram_columns, inner_products, sums_by_cluster
@@ -27,12 +28,34 @@ if TYPE_CHECKING:
 MOST_BY_CLUSTER = 2_000_000
 
 
+@dataclass(frozen=True)
+class MissingCounts(Mergeable):
+    """Number of rows, of dropped rows, and of missing values in each column."""
+
+    rows: int = 0
+    n_dropped: int = 0
+    by_column: Mapping[str, int] = field(default_factory=dict)
+
+    def __add__(self, other: MissingCounts) -> MissingCounts:
+        by_column = {
+            name: self.by_column.get(name, 0) + other.by_column.get(name, 0)
+            for name in {**self.by_column, **other.by_column}
+        }
+        return MissingCounts(self.rows + other.rows, self.n_dropped + other.n_dropped, by_column)
+
+    @property
+    def notes(self) -> list[str]:
+        """Note on dropped rows, if there are any."""
+        has_dropped = self.n_dropped > 0
+        return [drop_incomplete(self.n_dropped, self.rows, self.by_column)] if has_dropped else []
+
+
 @dataclass(frozen=True, eq=False)
 class BatchSystems:
-    """Systems on the rows of a batch, and the number of dropped rows."""
+    """Systems on the rows of a batch, and a function that counts its missing values."""
 
     systems: Mapping[str, SystemOutput]
-    n_dropped: int = 0
+    missing: Callable[[], MissingCounts] = MissingCounts
     #: Indices of its rows among all rows, if rows are inspected.
     numbers: IntArray | None = None
 
@@ -43,7 +66,8 @@ class FirstPassResult(Mergeable):
 
     It has the statistics of all rows, the numbers of rows and of dropped rows, and the moments of
     the weights. ``auxiliary`` is an auxiliary result, and ``inspected_rows`` has the rows that were
-    inspected.
+    inspected. Of dropped rows, ``n_read`` is the number of rows among which they were, before these
+    were repeated by their counts, and ``missing_values`` the number of missing values by column.
     """
 
     statistics: Mapping[int, Statistic]
@@ -53,9 +77,19 @@ class FirstPassResult(Mergeable):
     clustered: bool
     auxiliary: Any
     inspected_rows: Any = 0
+    #: None in states that were written before it was counted.
+    n_read: int | None = None
+    missing_values: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def missing(self) -> MissingCounts:
+        """Counts of rows, of dropped rows, and of missing values in each column."""
+        n_read = self.rows + self.n_dropped if self.n_read is None else self.n_read
+        return MissingCounts(n_read, self.n_dropped, self.missing_values)
 
     def __add__(self, other: FirstPassResult) -> FirstPassResult:
         """Return the result for the rows of both, with the statistics that both have."""
+        missing = self.missing + other.missing
         statistics = {
             k: statistic + other.statistics[k]
             for k, statistic in self.statistics.items()
@@ -64,11 +98,13 @@ class FirstPassResult(Mergeable):
         return FirstPassResult(
             statistics,
             self.rows + other.rows,
-            self.n_dropped + other.n_dropped,
+            missing.n_dropped,
             self.weight + other.weight,
             self.clustered,
             self.auxiliary + other.auxiliary,
             self.inspected_rows + other.inspected_rows,
+            missing.rows,
+            missing.by_column,
         )
 
     def finalize(self, bounded: Callable[[Any], Any]) -> FirstPassResult:
@@ -119,15 +155,17 @@ class FirstPass:
         inspected_rows = (
             0 if self.looks is None or batch_systems.numbers is None else self.looks(batch_systems)
         )
-        auxiliary = self.auxiliary_values(systems)
+        auxiliary, missing = self.auxiliary_values(systems), batch_systems.missing()
         return FirstPassResult(
             statistics,
             first_system.n_rows,
-            batch_systems.n_dropped,
+            missing.n_dropped,
             weight,
             has_clusters,
             auxiliary,
             inspected_rows,
+            missing.rows,
+            missing.by_column,
         )
 
 

@@ -43,7 +43,7 @@ from calipers.engines.pass_tasks import (
     SecondPassResult,
     SquaredNorm,
 )
-from calipers.estimation.averages import RowSummary
+from calipers.estimation.averages import RowSummary, estimate_from_tables
 from calipers.estimation.counts import ClassCounts, PairedCounts
 from calipers.estimation.effective_sample_size import add_interval
 from calipers.estimation.losses import estimate_from_moments, is_mean, loss_derivative
@@ -62,6 +62,7 @@ from calipers.estimation.scores import separated_intervals, table_acceleration
 from calipers.estimation.statistic_estimates import apply_measure, estimate_from_statistic
 from calipers.inference import intervals
 from calipers.inference.clusters import ClusterIndex
+from calipers.inference.influence import influence as score_influence
 from calipers.inference.multinomial_cells import MultinomialCells
 from calipers.inference.point_estimate import UnitSummary
 from calipers.inference.variance_estimators import Influence, TwoClassVariance
@@ -478,6 +479,14 @@ class TwoPassEvaluation:
                 measure, part_estimates, statistic, summary
             )
             return combined_estimate
+        if isinstance(statistic, ClassTables):
+            return estimate_from_tables(
+                apply_measure(measure, statistic),
+                statistic,
+                summary.settings,
+                summary.rows,
+                summary,
+            )
         second_pass_statistic, rows = (
             None if summary.has_clusters else summary.second_pass_statistic,
             (summary.settings, summary.rows),
@@ -520,6 +529,8 @@ class TwoPassEvaluation:
             statistic.components[0], ScoreTable
         ):
             return True  # which would not have the rows of this system
+        if isinstance(statistic, ClassTables):  # nor would these
+            return score_influence(measure.plain, statistic.tables[0]) is not None
         return self.like[system].influence(measure, statistic) is not None
 
     def _reduced(self, work: Callable[[Any], Any], limit: Callable[[Any], Any] = identity) -> Any:
@@ -687,6 +698,14 @@ class TwoPassEvaluation:
             )
             for k, request in zip(known_indices, known_requests, strict=True)
         }
+
+    @property
+    def clusters(self) -> ClusterIndex | None:
+        """Clusters of the rows, if some value has an influence function; else None."""
+        if not self.first_result.clustered:
+            return None
+        spaces = (influence.space for influence in self.influences.values())
+        return next((space.clusters for space in spaces if space.clusters is not None), None)
 
     # --- Pairs of systems ------------------------------------------------------------------------
 

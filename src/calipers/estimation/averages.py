@@ -98,16 +98,27 @@ def average_of_scores(
 
 
 def estimate_from_tables(
-    measure: Any, tables: ClassTables, settings: Settings, rows: int
+    measure: Any,
+    tables: ClassTables,
+    settings: Settings,
+    rows: int,
+    summary: RowSummary | None = None,
 ) -> PointEstimate:
-    """Estimate an average over classes from the score tables of all classes."""
+    """Estimate an average over classes from the score tables of all classes.
+
+    Its interval by effective rows requires a ``summary`` of the rows.
+    """
     weights = class_weights(measure, tables.labels, tables.proportions)
     terms = [
         (weight, scores.estimate_from_table(measure.plain, table, settings, rows, together=True))
         for label, table in zip(tables.labels, tables.tables, strict=True)
         if (weight := weights.get(label))
     ]
-    return replace(average_of_scores(measure, terms, rows, settings), influence=None)
+    estimate = average_of_scores(measure, terms, rows, settings)
+    if summary is None or summary.has_clusters or estimate.undefined:
+        return replace(estimate, influence=None)
+    estimate = replace(estimate, influence=summary.influence)
+    return effective_sample_size.add_interval(measure, estimate, terms, n_effective=summary.size)
 
 
 def _effective_rows(terms: Sequence[tuple[float, PointEstimate]]) -> float:

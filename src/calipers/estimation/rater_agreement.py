@@ -221,7 +221,7 @@ def complete_streamed_difference(
     """
     weight = float(unit_differences.spread.sums.sum())
     size = effective_size(weight, float(unit_differences.spread.squares.sum()))
-    if difference.influence is None or not size > 1:
+    if difference.influence is None:
         return difference
     influence = _correct_influence(difference.influence, size, difference.clusters)
     assert influence is not None

@@ -199,4 +199,6 @@ def _state(evaluation: Evaluation, argument: str) -> EvaluationState:
             f"{argument}: the evaluation has no state to save; expected one of a table that is "
             "read in batches (engine='stream')"
         )
-    return state
+    results = {"costs": evaluation.costs, "slices": evaluation.slices}
+    absent = [name for name, result in results.items() if result is not None]
+    return state.with_absent(absent) if absent else state

@@ -131,7 +131,7 @@ def add_streamed_costs(
         columns,
         truth=columns.truth,
         output_columns=costs.columns,
-        extra_columns=columns.required_columns,
+        extra_columns={name: name for name in columns.required_columns},
     )
     chosen = default_measures(costs)
     template = problem.template(cost_columns, settings)

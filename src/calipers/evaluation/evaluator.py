@@ -119,9 +119,11 @@ def evaluate_stream(
     problem: Problem, columns: StreamColumns, options: Options, memory: int
 ) -> Evaluation:
     """Evaluate all systems on rows that come in batches."""
+    from calipers.evaluation.stream_rows import find_clusters
     from calipers.evaluation.sums import StreamedSample
 
     check_costs(columns)
+    columns = find_clusters(columns)
     template_systems = problem.template(columns, options.settings)
     measures = problem.measures(template_systems, options)
     problem.check_stream(template_systems, measures)

@@ -12,12 +12,13 @@ import numpy as np
 from calipers.caching import cached_property
 from calipers.curves.ranking_curves import CutoffCurves, measures_by_rank
 from calipers.data.arrays import take_rows, to_numbers
-from calipers.data.columns import drop_incomplete, incomplete_rows
+from calipers.data.columns import incomplete_rows
 from calipers.data.costs import Costs, cost_column_name, to_costs
 from calipers.data.errors import InputError
 from calipers.data.ranking_rows import RankingRows, group_unit_columns
 from calipers.engines.accumulators import RowTable
 from calipers.engines.base import Mergeable
+from calipers.engines.pass_tasks import MissingCounts
 from calipers.evaluation.default_comparison import default_comparison
 from calipers.evaluation.finding_inputs import from_group_values
 from calipers.evaluation.shared import Statistics, column_name
@@ -116,33 +117,6 @@ def group_notes(n_without_relevant: int, number: int, rel: int, *, zero: bool) -
     subject = f"{n_without_relevant} of {groups} {verb} no row of grade {rel} or more."
     treatment = "score 0" if zero else "are undefined"
     return [f"{subject} Measures of relevance {treatment} there."]
-
-
-@dataclass(frozen=True)
-class MissingCounts(Mergeable):
-    """Number of rows, of dropped rows, and of missing values in each column."""
-
-    rows: int
-    n_dropped: int
-    counts_by_system: Mapping[str, int]
-
-    def __add__(self, other: MissingCounts) -> MissingCounts:
-        counts_by_system = {
-            name: number + other.counts_by_system[name]
-            for name, number in self.counts_by_system.items()
-        }
-        return MissingCounts(
-            self.rows + other.rows, self.n_dropped + other.n_dropped, counts_by_system
-        )
-
-    @property
-    def notes(self) -> list[str]:
-        """Note on dropped rows, if there are any."""
-        return (
-            [drop_incomplete(self.n_dropped, self.rows, self.counts_by_system)]
-            if self.n_dropped
-            else []
-        )
 
 
 @dataclass(frozen=True, eq=False)

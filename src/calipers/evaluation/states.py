@@ -61,6 +61,17 @@ class EvaluationState:
         """Names of the measures."""
         return list(dict.fromkeys(measure for _, measure in self.request_numbers))
 
+    @property
+    def absent(self) -> Sequence[str]:
+        """Results of the evaluations whose statistics are not in the state: costs and slices."""
+        names: Sequence[str] = self.plan.get("absent", ())
+        return names
+
+    def with_absent(self, names: Iterable[str]) -> EvaluationState:
+        """Return the state with the names of further results that it does not have."""
+        absent = sorted({*self.absent, *names})
+        return replace(self, plan={**self.plan, "absent": absent}) if absent else self
+
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file, atomically."""
         from calipers.report.output_files import atomic_writer
@@ -175,9 +186,11 @@ def merge_checked(
     location_by_batch: dict[str, str] = {}
     origins: list[InputOrigin] = []
     plan: dict[str, Any] = {}
+    absent: set[str] = set()
     n_states = 0
     for state in states:
         n_states += 1
+        absent.update(state.absent)
         if first is None:
             first, plan = state, dict(state.plan)
         else:
@@ -209,7 +222,7 @@ def merge_checked(
         for request, number in first.auxiliary_numbers.items()
         if number in total.statistics
     }
-    return EvaluationState(
+    merged = EvaluationState(
         plan,
         first.request_numbers,
         total,
@@ -219,6 +232,7 @@ def merge_checked(
         n_states > 1,
         auxiliary_numbers,
     )
+    return merged.with_absent(absent)
 
 
 def _check_mergeable(

@@ -205,7 +205,16 @@ class _RepeatRows:
             row_indices = np.repeat(rows, np.maximum(n_times, 0))
             arrow_indices = pa.array(row_indices)
             columns = {name: column.take(arrow_indices) for name, column in batch.columns.items()}
-            yield replace(batch, columns=columns, numbers=batch.first + row_indices)
+            input_columns = {
+                name: column if start == 0 else column.slice(0, 0)
+                for name, column in batch.columns.items()
+            }
+            yield replace(
+                batch,
+                columns=columns,
+                numbers=batch.first + row_indices,
+                input_columns=input_columns,
+            )
 
 
 def _to_arrow(mask: npt.NDArray[np.bool_]) -> Any:
@@ -353,10 +362,14 @@ class StreamColumns:
     bins: Mapping[str, Any] | None = None
     #: How many rows each stands for.
     count: str | None = None
-    #: Other columns that have a value in every row that is not left out.
-    extra_columns: Sequence[str] = ()
+    #: Other columns that have a value in every row that is not left out, by their display names.
+    extra_columns: Mapping[str, str] = field(default_factory=dict)
     #: Columns of text of which a field without a value is empty text, and no value that is missing.
     text_columns: Sequence[str] = ()
+    #: Names of the clusters, if they are known.
+    cluster_names: Any = field(default=None, compare=False)
+    #: Column of clusters that have one row each, which are no clusters.
+    single_row_cluster: str | None = None
 
     @classmethod
     def from_arguments(
@@ -408,13 +421,13 @@ class StreamColumns:
             }
         if count is not None:
             stream = FrequencyWeightedRows(stream, count, drop=missing == "drop")
-        extra_columns = tuple(
-            column
+        extra_columns = {
+            display_name: column
             for name, by_system in Costs.from_argument(options.cost).columns.items()
             for system, requested in by_system.items()
-            if (column := _find_column(requested, cost_column_name(name, system), stream))
-            is not None
-        )
+            for display_name in (cost_column_name(name, system),)
+            if (column := _find_column(requested, display_name, stream)) is not None
+        }
         slice_options = cuts, bins_by_factor(cuts, options.slice_bins)
         return cls(
             stream,
@@ -448,12 +461,13 @@ class StreamColumns:
         predictions = [
             column for by_system in self.output_columns.values() for column in by_system.values()
         ]
-        extra_columns = self.extra_columns if self.missing == "drop" else ()
+        extra_columns = self.extra_columns.values() if self.missing == "drop" else ()
         others = (
             *flatten_names(self.truth),
             *flatten_names(predictions),
             self.weight,
             self.cluster,
+            self.single_row_cluster,
             self.count,
             *extra_columns,
         )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,16 +14,21 @@ from calipers.data.arrays import (
     check_length,
     from_arrow,
     missing_mask,
+    take_rows,
     to_numbers,
     to_weights,
     unsigned_zeros,
 )
+from calipers.data.columns import incomplete_rows
 from calipers.data.errors import InputError
 from calipers.data.frequency_weights import RowRepeats
 from calipers.data.multilabel import missing_lists
-from calipers.engines.pass_tasks import BatchSystems
+from calipers.engines.accumulators import DistinctValues
+from calipers.engines.base import Mergeable
+from calipers.engines.pass_tasks import BatchSystems, MissingCounts
 from calipers.evaluation.batch import Batch, unwrap_unnamed
-from calipers.evaluation.stream_columns import StreamColumns
+from calipers.evaluation.states import SummedRows
+from calipers.evaluation.stream_columns import DistinctLabels, StreamColumns
 from calipers.inference.clusters import ClusterIndex
 
 if TYPE_CHECKING:
@@ -93,6 +99,29 @@ class ReadBatch:
             columns = {name: column.filter(row_mask) for name, column in columns.items()}
         return columns, row_mask
 
+    def missing(self, batch: streams.Batch) -> MissingCounts:
+        """Count the rows that are dropped, as they are read, and their missing values."""
+        stream_columns = self.columns
+        columns = batch.columns if batch.input_columns is None else batch.input_columns
+        n_rows = len(next(iter(columns.values())))
+        if stream_columns.missing != "drop":
+            return MissingCounts(n_rows)
+        present = {name: columns[name] for name in stream_columns.required_columns}
+        present |= {name: _fill_nulls(columns[name]) for name in stream_columns.text_columns}
+        by_role = {"truth": stream_columns.truth}
+        by_role |= {
+            kind: unwrap_unnamed(by_system)
+            for kind, by_system in stream_columns.output_columns.items()
+        }
+        row_roles = ("weight", "count", "cluster")
+        by_role |= {role: name for role in row_roles if (name := getattr(stream_columns, role))}
+        if stream_columns.single_row_cluster is not None:
+            by_role["cluster"] = stream_columns.single_row_cluster
+        by_role |= stream_columns.extra_columns
+        incomplete_mask, by_column = incomplete_rows(_select_nested(present, by_role))
+        n_dropped = 0 if incomplete_mask is None else int(incomplete_mask.sum())
+        return MissingCounts(n_rows, n_dropped, by_column)
+
     def _present_mask(self, columns: dict[str, Any]) -> Any:
         """Return the mask of rows without missing values, or None if all are complete."""
         import pyarrow as pa
@@ -118,8 +147,64 @@ class ReadBatch:
         if pa.types.is_floating(column.type):
             to_numbers(column, "cluster")  # NaN is not a cluster
         names = self.clusters
-        code = from_arrow(pc.index_in(unsigned_zeros(column), value_set=names)).astype(np.uint32)
+        # Clusters whose rows all have weight 0 have no name.
+        index = pc.index_in(unsigned_zeros(column), value_set=names).fill_null(0)
+        code = from_arrow(index).astype(np.uint32)
         return ClusterIndex(code if indices is None else code[indices], len(names), weights)
+
+
+@dataclass(frozen=True, eq=False)
+class _ClusterNames(Mergeable):
+    """Names of the clusters of the rows that count, and the number of these rows."""
+
+    distinct: DistinctValues
+    n_rows: int
+
+    def __add__(self, other: _ClusterNames) -> _ClusterNames:
+        return _ClusterNames(self.distinct + other.distinct, self.n_rows + other.n_rows)
+
+
+@dataclass(frozen=True, eq=False)
+class _FindClusters:
+    """Task that finds the clusters of the rows of a batch that count."""
+
+    columns: StreamColumns
+
+    def __call__(self, batch: streams.Batch) -> _ClusterNames:
+        name, weight = self.columns.cluster, self.columns.weight
+        assert name is not None
+        try:
+            columns = batch.columns
+            if self.columns.missing == "drop":
+                columns = ReadBatch(self.columns, None).complete(batch)[0]
+            column = columns[name]
+            if weight is not None:
+                indices = batch_weights(columns[weight], len(column))[1]
+                column = column if indices is None else take_rows(column, indices)
+        except InputError as error:
+            raise batch.locate_error(error) from None
+        distinct = DistinctLabels(name)(replace(batch, columns={name: column}))
+        return _ClusterNames(distinct, len(column))
+
+
+def find_clusters(columns: StreamColumns) -> StreamColumns:
+    """Return the columns with the names of the clusters, from a pass of its own.
+
+    If every row is a cluster of its own, rows are independent, as in memory.
+    """
+    stream, name = columns.stream, columns.cluster
+    if name is None or isinstance(stream, SummedRows):
+        return columns
+    names = [name, *(other for other in (columns.weight, columns.count) if other is not None)]
+    if columns.missing == "drop":
+        names = [*names, *columns.required_columns]
+    clusters: _ClusterNames = stream.reduce(
+        _FindClusters(columns), list(dict.fromkeys(names)), description="finding clusters"
+    )
+    cluster_names = clusters.distinct.present_values
+    if len(cluster_names) == clusters.n_rows > 1:
+        return replace(columns, cluster=None, single_row_cluster=name)
+    return replace(columns, cluster_names=cluster_names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +231,7 @@ class BuildSystems:
             name: system.with_measures(self.measures) for name, system in plain_systems.items()
         }
         numbers = rows.numbers() if self.problem.looks_at_rows and rows.numbers else None
-        return rows, BatchSystems(systems, batch.rows - rows.frequencies.rows, numbers)
+        return rows, BatchSystems(systems, partial(self.read_batch.missing, batch), numbers)
 
 
 def _row_numbers(batch: streams.Batch, row_mask: Any) -> IntArray:
@@ -167,6 +252,13 @@ def _select_column(columns: Mapping[str, Any], names: str | Mapping[str, str]) -
     if isinstance(names, str):
         return columns[names]
     return {name: columns[column] for name, column in names.items()}
+
+
+def _select_nested(columns: Mapping[str, Any], names: Any) -> Any:
+    """Return the columns in place of their names in nested dicts."""
+    if isinstance(names, str):
+        return columns[names]
+    return {key: _select_nested(columns, inner) for key, inner in names.items()}
 
 
 def batch_weights(values: Any, rows: int) -> tuple[FloatArray | None, npt.NDArray[np.intp] | None]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.caching import cached_property
-from calipers.data.arrays import from_arrow, missing_mask, unsigned_zeros
+from calipers.data.arrays import count_others, from_arrow, missing_mask, unsigned_zeros
 from calipers.data.class_labels import encode_labels
 from calipers.data.errors import InputError
 from calipers.engines.accumulators import DistinctValues
@@ -115,12 +115,28 @@ class StreamSliceDefinition:
             ]
         return tuple(combinations)
 
+    def check(self, columns: Mapping[str, Any], row_mask: npt.NDArray[np.bool_]) -> None:
+        """Check that the numbers of the rows of a batch that count are finite."""
+        for name, slices in self.columns.items():
+            if isinstance(slices, BinnedSlices):
+                _check_finite(name, columns[name], row_mask)
+
     def codes(self, columns: Mapping[str, Any]) -> npt.NDArray[np.intp]:
         """Return the slice of each row of a batch."""
         codes = np.zeros(len(next(iter(columns.values()))), np.intp)
         for name, slices in self.columns.items():
             codes = codes * (len(slices.names) + 1) + slices.codes(columns[name])
         return codes
+
+
+def _check_finite(name: str, column: Any, row_mask: npt.NDArray[np.bool_]) -> None:
+    """Check that no number of a slicing column is infinite in the rows that count."""
+    infinite_rows = np.flatnonzero(np.isinf(from_arrow(column).astype(np.float64)) & row_mask)
+    if len(infinite_rows):
+        raise InputError(
+            f"slice {name!r}: is infinite in row {infinite_rows[0]}"
+            f"{count_others(len(infinite_rows))}, expected finite numbers"
+        )
 
 
 def _decode_dictionary(column: Any) -> Any:
@@ -155,7 +171,10 @@ class _SummaryTask:
     required_columns: tuple[str, ...]
 
     def __call__(self, batch: Batch) -> _ColumnSummary:
-        columns = self._counted_rows(batch.columns)
+        try:
+            columns = self._counted_rows(batch.columns)
+        except InputError as error:
+            raise batch.locate_error(error) from None
         summaries: dict[str, Any] = {
             name: DistinctValues.from_array(columns[name]) for name in self.other_columns
         }
@@ -183,6 +202,8 @@ class _SummaryTask:
             row_mask &= ~missing_mask(columns[name], name)
         if self.weight is not None:
             row_mask &= from_arrow(columns[self.weight]) != 0
+        for name in self.numbers:
+            _check_finite(name, columns[name], row_mask)
         if row_mask.all():
             return columns
         arrow_mask = pa.array(row_mask)
@@ -378,6 +399,13 @@ class SubsetSystems:
     def __call__(self, batch: Batch) -> list[BatchSystems]:
         """Return the systems on each subset of a batch."""
         rows, all_systems = self.builds.rows_and_systems(batch)
+        counts = np.zeros(rows.frequencies.rows, bool)
+        counts[rows.counted_rows] = True
+        try:
+            for definition in self.slice_definitions:
+                definition.check(rows.slices, counts)
+        except InputError as error:
+            raise batch.locate_error(error) from None
         codes = [
             definition.codes(rows.slices)[rows.counted_rows]
             for definition in self.slice_definitions

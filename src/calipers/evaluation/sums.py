@@ -20,7 +20,6 @@ from calipers.evaluation.slice_definitions import SliceDefinition
 from calipers.evaluation.slices import slice_estimates
 from calipers.evaluation.states import EvaluationState, SummedRows
 from calipers.evaluation.stream_columns import (
-    DistinctLabels,
     MemoryLimit,
     StreamColumns,
     file_origins,
@@ -33,6 +32,7 @@ from calipers.evaluation.stream_slices import (
     define_slices,
     single_use_engine,
 )
+from calipers.inference.method_limits import FEW_DEGREES
 from calipers.inference.method_selection import RESAMPLING_METHODS
 from calipers.measures import parse
 from calipers.progress import track
@@ -145,18 +145,7 @@ class StreamedSample(Sample):
     @cached_property
     def read_batch(self) -> ReadBatch:
         """Reader of the rows of a batch, with the names of all clusters."""
-        return ReadBatch(self.columns, self._cluster_names)
-
-    @cached_property
-    def _cluster_names(self) -> Any:
-        """Distinct clusters, from a pass of its own, as sums by cluster need their number."""
-        column = self.columns.cluster
-        if column is None or isinstance(self.engine, SummedRows):
-            return None
-        distinct = self.engine.reduce(
-            DistinctLabels(column), [column], description="finding clusters"
-        )
-        return distinct.present_values
+        return ReadBatch(self.columns, self.columns.cluster_names)
 
     # --- Point estimates -------------------------------------------------------------------------
 
@@ -436,9 +425,7 @@ class StreamedSample(Sample):
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on how the rows were read, and on dropped rows and merged scores."""
-        stream, n_dropped = self.engine, self.passes.first_result.n_dropped
-        n_total = self.passes.first_result.rows + n_dropped
-        dropped_note = f"{n_dropped:,} of {n_total:,} rows are left out because values are missing."
+        stream = self.engine
         origin = stream.origin_note if isinstance(stream, SummedRows) else "was read in batches"
         read_note = f"{stream.name} {origin}: intervals and tests are those of large samples."
         max_width = max((high - low for low, high in self._bounds.values()), default=None)
@@ -446,15 +433,20 @@ class StreamedSample(Sample):
             "There are more distinct scores than the memory holds: those that agree in their first "
             f"digits are taken together, and areas are known to {max_width or 0:.1g}."
         )
+        absent = " and ".join(stream.state.absent) if isinstance(stream, SummedRows) else ""
+        absent_note = f"{absent.capitalize()} are absent: states have statistics of all rows only."
         return (
-            *((dropped_note,) if n_dropped else ()),
+            *self.passes.first_result.missing.notes,
             read_note,
+            *((absent_note,) if absent else ()),
             *((merged_note,) if self._bounds else ()),
         )
 
     def row_notes(self) -> Sequence[str]:
-        """Return notes on the definition of slices."""
-        return () if self.group is None else self._slicings[1]
+        """Return notes on clusters and on the definition of slices."""
+        clusters = self.passes.clusters
+        cluster_notes = () if clusters is None else clusters.notes(FEW_DEGREES)
+        return (*cluster_notes, *(() if self.group is None else self._slicings[1]))
 
     @property
     def origins(self) -> Sequence[InputOrigin]:
@@ -475,7 +467,7 @@ class StreamedSample(Sample):
             "truth": columns.truth,
             "said": output_columns,
             "weight": columns.weight,
-            "cluster": columns.cluster,
+            "cluster": columns.cluster or columns.single_row_cluster,
         }
         plan |= {"task": self.problem.kind, **self.problem.plan}
         request_numbers = {(name, str(m)): number for (name, m), number in passes.numbers.items()}
@@ -484,7 +476,10 @@ class StreamedSample(Sample):
             for name, m in self._auxiliary_measures
             if (name, m) in passes.all_numbers
         }
-        first_pass = replace(passes.first_result, inspected_rows=0)  # rows stay where they are
+        # Rows stay where they are, and other states may have rows of the same clusters.
+        first_pass = replace(
+            passes.first_result, inspected_rows=0, clustered=plan["cluster"] is not None
+        )
         state = EvaluationState(
             plan,
             request_numbers,

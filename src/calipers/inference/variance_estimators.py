@@ -181,10 +181,17 @@ class TwoClassVariance(VarianceEstimator):
         return np.asarray(column * factor[self.positive.astype(np.intp)])
 
     def is_compatible(self, second: VarianceEstimator) -> bool:
-        """Check whether the classes are the same."""
-        return isinstance(second, TwoClassVariance) and (
-            self.positive is second.positive or np.array_equal(self.positive, second.positive)
-        )
+        """Check whether the classes are the same.
+
+        A batch may have no row of either of two different classes, whose sizes then differ.
+        """
+        if not isinstance(second, TwoClassVariance):
+            return False
+        if not (self.positive is second.positive or np.array_equal(self.positive, second.positive)):
+            return False
+        if self.sizes is None or second.sizes is None:
+            return True
+        return np.allclose(self.sizes, second.sizes, 1e-9, 0.0, equal_nan=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -122,23 +122,25 @@ class MulticlassRows:
         others = tuple(name for name in self.names if name != label)
         return BinaryLabels((f"not {label}", label), self.truth == self.names.index(label), others)
 
-    def notes(self, *, includes_absent: bool) -> list[str]:
-        """Return a note on classes without rows, which averages may include."""
-        absent_names = [
-            name
-            for name, proportion in zip(self.names, self.class_proportions, strict=True)
-            if proportion == 0
-        ]
-        if not absent_names:
-            return []
-        listed = ", ".join(absent_names[:5]) + (", …" if len(absent_names) > 5 else "")
-        kind = "class" if len(absent_names) == 1 else "classes"
-        averages = (
-            "averages include all classes that labels= names"
-            if includes_absent
-            else "averages omit classes that are never predicted"
-        )
-        return [f"No row has the {kind} {listed}; {averages}."]
+
+def absent_class_notes(
+    names: Sequence[str], sizes: FloatArray, *, includes_absent: bool
+) -> list[str]:
+    """Return a note on the classes without rows, which averages may include.
+
+    ``sizes`` has the weight of the rows of each class.
+    """
+    absent_names = [name for name, size in zip(names, sizes, strict=True) if not size]
+    if not absent_names or len(absent_names) == len(names):
+        return []
+    listed = ", ".join(absent_names[:5]) + (", …" if len(absent_names) > 5 else "")
+    kind = "class" if len(absent_names) == 1 else "classes"
+    averages = (
+        "averages include all classes that labels= names"
+        if includes_absent
+        else "averages omit classes that are never predicted"
+    )
+    return [f"No row has the {kind} {listed}; {averages}."]
 
 
 @dataclass(frozen=True, eq=False)

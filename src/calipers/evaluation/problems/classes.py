@@ -32,7 +32,7 @@ from calipers.evaluation.shared import (
 )
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import ClassScoreRows, ConfusionMatrix
-from calipers.systems.multiclass import MulticlassOutput, MulticlassRows
+from calipers.systems.multiclass import MulticlassOutput, MulticlassRows, absent_class_notes
 
 if TYPE_CHECKING:
     from calipers.data.class_labels import EncodedLabels
@@ -141,13 +141,12 @@ class MulticlassProblem(ClassificationProblem):
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
         """Return notes on the classes and their order."""
-        row_notes: Sequence[str] = ()
-        if sample.in_memory_systems:
-            rows = next(iter(sample.in_memory_systems.values())).problem
-            includes_absent = self.is_stated and self.undefined in ("zero", "one")
-            row_notes = rows.notes(includes_absent=includes_absent)
+        includes_absent = self.is_stated and self.undefined in ("zero", "one")
+        absent = absent_class_notes(
+            self.names, self._sizes(sample), includes_absent=includes_absent
+        )
         order = class_order_notes(sample.measures, self.names, stated=self.ordered)
-        return (*row_notes, *order)
+        return (*absent, *order)
 
     def findings(self, sample: Sample, results: EvaluationResults) -> tuple[Finding, ...]:
         """Return the findings of multiclass classifiers."""
