@@ -195,7 +195,7 @@ def find_clusters(columns: StreamColumns) -> StreamColumns:
     stream, name = columns.stream, columns.cluster
     if name is None or isinstance(stream, SummedRows):
         return columns
-    names = [name, *(other for other in (columns.weight, columns.count) if other is not None)]
+    names = [name, *(column for column in (columns.weight, columns.count) if column is not None)]
     if columns.missing == "drop":
         names = [*names, *columns.required_columns]
     clusters: _ClusterNames = stream.reduce(

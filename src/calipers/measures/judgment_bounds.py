@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from calipers.caching import cached_property
 from calipers.lazy_imports import numpy as np
 from calipers.measures.definition import Measure
+from calipers.measures.grade_gains import grade_gain, has_monotone_gains
 from calipers.measures.registry import get_definition
 from calipers.measures.retrieval import gains
 from calipers.measures.retrieval.binary_relevance import n_documents_at_recall
@@ -400,7 +401,7 @@ def find_bound_rule(measure: Measure, highest: int) -> BoundRule | None:
     changed = {name: value for name, value in measure.values if value != defaults[name]}
     if not changed.keys() <= rule.takes or rule.unless & set(changed.values()):
         return None
-    is_monotone = not rule.graded or gains.has_monotone_gains(measure.parameters, highest)
+    is_monotone = not rule.graded or has_monotone_gains(measure.parameters, highest)
     return rule if is_monotone else None
 
 
@@ -704,7 +705,7 @@ def _prepend_zero(running: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def _gains(measure: Measure, grades: IntArray) -> FloatArray:
     """Return the gains of grades."""
     p = measure.parameters
-    return gains.grade_gain(grades, p.get("gains"), p.get("dcg", "log2"), p.get("min_grade"))
+    return grade_gain(grades, p.get("gains"), p.get("dcg", "log2"), p.get("min_grade"))
 
 
 def _discounts(measure: Measure, ranks: IntArray) -> FloatArray:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from calipers.lazy_imports import numpy as np
 from calipers.measures.errors import UnknownMeasureError
+from calipers.measures.grade_gains import has_monotone_gains
 from calipers.statistics import JudgedRankings
 
 if TYPE_CHECKING:
@@ -97,10 +98,6 @@ def too_many_orders_mask(
 
 def _has_monotone_gains(r: JudgedRankings, parameters: Mapping[str, Any]) -> bool:
     """Return whether gains never decrease with the grade, so that the best order is by grade."""
-    if not parameters.get("gains"):
-        return True
-    from calipers.measures.retrieval.gains import has_monotone_gains
-
     return has_monotone_gains(parameters, int(r.judged_grade.max(initial=0)))
 
 

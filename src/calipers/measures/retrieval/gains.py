@@ -13,13 +13,11 @@ from functools import partial
 from typing import Any
 
 from calipers.lazy_imports import numpy as np
+from calipers.measures.grade_gains import Gains, grade_gain
 from calipers.measures.retrieval.binary_relevance import cutoff_mask
 from calipers.measures.retrieval.traits import ranking, unbounded
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 from calipers.statistics.rankings import segment_offsets, segment_sum
-
-#: Grades and their gains; the grade itself where one is not named.
-Gains = tuple[tuple[int, float], ...] | None
 
 JARVELIN = "Järvelin and Kekäläinen 2002; Burges et al. 2005"
 
@@ -263,37 +261,6 @@ def q_measure(
     counted_mask = (gain > 0) & (cutoff_mask(r.rank, cutoff) > 0)
     length = best.length if cutoff is None else np.minimum(best.length, cutoff)
     return r.sum(np.where(counted_mask, blended_sum / ideal_blended, 0.0)) / length
-
-
-def grade_gain(
-    grade: IntArray, gains: Gains = None, dcg: str = "log2", min_grade: int | None = None
-) -> FloatArray:
-    """Return the gain of each grade."""
-    gain = np.maximum(grade, 0).astype(np.float64)
-    if dcg == "exp-log2":
-        gain = np.exp2(gain) - 1
-    for level, value in gains or ():
-        # Every negative grade is the same to trec_eval: pooled, but not judged.
-        gain[np.maximum(grade, -2) == level if level < 0 else grade == level] = value
-    return gain if min_grade is None else np.where(grade >= min_grade, gain, 0.0)
-
-
-def has_monotone_gains(parameters: Mapping[str, Any], highest: int) -> bool:
-    """Return whether gains do not decrease with grades, and documents of grade 0 have none.
-
-    Unjudged documents have no gain. ``highest`` is the highest grade.
-    """
-    listed_grades = [grade for grade, _ in parameters.get("gains") or ()]
-    if any(grade < 0 for grade in listed_grades):
-        return False
-    checked_grades = {0, 1, highest, *(g + d for g in listed_grades for d in (-1, 0, 1))}
-    gain = grade_gain(
-        np.array(sorted(grade for grade in checked_grades if 0 <= grade <= highest)),
-        parameters.get("gains"),
-        parameters.get("dcg", "log2"),
-        parameters.get("min_grade"),
-    )
-    return gain[0] == 0 and bool((np.diff(gain) >= 0).all())
 
 
 def add_gains(

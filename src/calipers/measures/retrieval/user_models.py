@@ -6,14 +6,9 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from calipers.lazy_imports import numpy as np
+from calipers.measures.grade_gains import Gains, grade_gain
 from calipers.measures.retrieval.binary_relevance import cutoff_mask
-from calipers.measures.retrieval.gains import (
-    ABOVE_SCALE,
-    NO_GAIN,
-    Gains,
-    add_gains,
-    grade_gain,
-)
+from calipers.measures.retrieval.gains import ABOVE_SCALE, NO_GAIN, add_gains
 from calipers.measures.retrieval.traits import ranking
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 from calipers.statistics.rankings import IdealRankings, running_product
