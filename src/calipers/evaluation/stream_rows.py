@@ -195,7 +195,8 @@ def find_clusters(columns: StreamColumns) -> StreamColumns:
     stream, name = columns.stream, columns.cluster
     if name is None or isinstance(stream, SummedRows):
         return columns
-    names = [name, *(other for other in (columns.weight, columns.count) if other is not None)]
+    read_columns = (name, columns.weight, columns.count)
+    names = [column for column in read_columns if column is not None]
     if columns.missing == "drop":
         names = [*names, *columns.required_columns]
     clusters: _ClusterNames = stream.reduce(
