@@ -370,3 +370,133 @@ def test_batches_without_a_complete_row(monkeypatch: pytest.MonkeyPatch) -> None
     data = few_rows(x=np.where(np.arange(60) < 20, np.nan, 0.5))
     with pytest.raises(cal.InputError, match="all 10 rows from row 0 on are incomplete"):
         cal.classification("y", probability="x", data=data, missing="drop", engine="stream")
+
+
+@pytest.mark.parametrize("measure", ["accuracy", "F1", "MCC"])
+def test_a_perfect_slice_of_clustered_rows_is_compared_by_its_clusters(measure: str) -> None:
+    """The draws of clusters are other ones, as those of a batch have another order."""
+    random = np.random.default_rng(0)
+    cluster, truth = np.arange(400) // 20, random.integers(0, 2, 400)
+    part, right = np.where(cluster % 2, "u", "v"), random.random(20) < 0.5
+    predicted = np.where((part == "u") | right[cluster], truth, 1 - truth)
+    data = {"y": truth, "p": predicted, "c": cluster, "s": part}
+    given = {"cluster": "c", "slices": "s", "measures": [measure], "n_resamples": 20_000}
+    memory, stream = (
+        cal.classification("y", "p", data=data, engine=engine, **given).slices.all[0]
+        for engine in ("memory", "stream")
+    )
+    assert stream.estimate == memory.estimate
+    (found, expected), length = (stream.vs_rest, memory.vs_rest), memory.vs_rest.high
+    length -= expected.low
+    assert (found.value, found.test) == (expected.value, "cluster bootstrap")
+    assert found.low == pytest.approx(expected.low, abs=0.03 * length)
+    assert found.high == pytest.approx(expected.high, abs=0.03 * length)
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_clusters_with_separated_scores_have_the_limits_of_counts(weight: str | None) -> None:
+    random = np.random.default_rng(0)
+    truth = random.integers(0, 2, 400)
+    data = {"y": truth, "q": 0.2 + 0.5 * truth, "c": np.arange(400) // 20, "w": 1 + truth}
+    measures = ["F1", "AUC", "Gini", "AP", "KS", "max-F1", "pAUC(max_fpr=0.2)"]
+    given = {"cluster": "c", "weight": weight, "measures": measures, "data": data}
+    memory, stream = (
+        cal.classification("y", probability="q", engine=engine, **given)
+        for engine in ("memory", "stream")
+    )
+    for found, expected in zip(stream, memory, strict=True):
+        assert found.method == expected.method
+        assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"weight": "w"}, {"cluster": "c"}])
+def test_a_correlation_of_one_has_the_limits_of_its_rows(options: dict[str, str]) -> None:
+    truth = np.random.default_rng(0).normal(size=50)
+    data = {"y": truth, "p": truth, "w": np.arange(50) + 1.0, "c": np.arange(50) // 5}
+    measures = ["Pearson", "Spearman", "CCC"]
+    memory, stream = (
+        cal.regression("y", "p", data=data, engine=engine, measures=measures, **options)
+        for engine in ("memory", "stream")
+    )
+    for found, expected in zip(stream, memory, strict=True):
+        assert found.method == expected.method
+        assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-9)
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_an_undefined_measure_does_not_widen_the_limits_of_the_others(engine: str) -> None:
+    random = np.random.default_rng(0)
+    truth = (random.random(200) < 0.3) * 1
+    data = {"y": truth, "ones": np.ones(200, int), "b": (random.random(200) < 0.6) * 1}
+    measures = ["recall", "specificity", "precision", "F1"]
+    without, together = (
+        cal.classification("y", ["ones", "b"], data=data, measures=named, engine=engine).compare()
+        for named in (measures, [*measures, "NPV"])
+    )
+    assert np.isnan(together["NPV"].value)
+    for found, expected in zip(together, without, strict=False):
+        assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=0.003)
+        assert found.p_adjusted == pytest.approx(expected.p_adjusted, abs=0.01)
+
+
+@pytest.mark.parametrize("measure", ["RMSE", "MAE", "R2", "Pearson", "Spearman"])
+@pytest.mark.parametrize("shift", [0.0, 0.1])
+def test_rounding_errors_of_identical_systems_are_not_another_test(
+    measure: str, shift: float
+) -> None:
+    random = np.random.default_rng(1)
+    truth, error = random.normal(size=(2, 20))
+    other = truth + 0.6 * random.normal(size=20)
+    for same in (0 * truth, truth + 0.8 * error, other + 0.1):
+        data = {"y": truth, "a": same, "b": same + shift, "c": other}
+        memory, stream = (
+            cal.regression(
+                "y", ["a", "b", "c"], data=data, measures=[measure], engine=engine
+            ).compare()
+            for engine in ("memory", "stream")
+        )
+        for found, expected in zip(stream, memory, strict=True):
+            assert found.p_adjusted == pytest.approx(expected.p_adjusted, rel=1e-7, nan_ok=True)
+            limits = (found.low, found.high), (expected.low, expected.high)
+            assert limits[0] == pytest.approx(limits[1], rel=1e-7, nan_ok=True)
+
+
+@pytest.mark.parametrize("options", [{}, {"weight": "w"}, {"cluster": "c"}])
+def test_a_perfect_system_is_compared_by_root_mean_square(options: dict[str, str]) -> None:
+    """Its replicates are all 0, as is the influence of its rows."""
+    truth = [0.1, 0.4, 0.3, 0.9, 0.5, 0.2]
+    data = {"y": truth, "a": [0.2, 0.3, 0.5, 0.7, 0.8, 0.1], "b": truth}
+    data |= {"w": [1.0, 2, 3, 1, 2, 3], "c": [1, 1, 2, 2, 3, 3]}
+    memory, stream = (
+        cal.regression("y", ["a", "b"], data=data, measures=["RMSE"], engine=engine, **options)
+        for engine in ("memory", "stream")
+    )
+    found, expected = stream.compare()[0], memory.compare()[0]
+    assert (found.wins, found.ties, found.losses) == (6, 0, 0)
+    assert (expected.wins, expected.value) == (6, pytest.approx(found.value))
+    assert found.low < found.value < found.high < 0
+    assert 0.03 < found.p < 0.04  # 2/2⁶ of signs
+    assert [e.interval_reason for e in stream] == [e.interval_reason for e in memory]
+
+
+@pytest.mark.parametrize("options", [{}, {"weight": "w"}, {"cluster": "c"}])
+@pytest.mark.parametrize("digits", [1, 2, 9])
+def test_net_benefit_has_the_same_points_with_and_without_a_band(
+    options: dict[str, str], digits: int
+) -> None:
+    random = np.random.default_rng(0)
+    truth = (random.random(100) < 0.4) * 1
+    data = {"y": truth, "p": np.clip(0.3 * truth + 0.7 * random.random(100), 0, 1).round(digits)}
+    data |= {"w": random.gamma(2, size=100), "c": np.arange(100) // 5}
+    memory, stream = (
+        next(
+            curve
+            for curve in cal.classification(
+                "y", probability="p", data=data, engine=engine, n_resamples=100, **options
+            ).curves
+            if curve.kind == "net benefit"
+        )
+        for engine in ("memory", "stream")
+    )
+    assert np.array_equal(memory.x, stream.x)
+    np.testing.assert_allclose(memory.y, stream.y, rtol=1e-12)

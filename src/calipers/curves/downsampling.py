@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from calipers.curves.score_data import ODDS_GRID
 from calipers.results import Curve
 from calipers.statistics.base import FloatArray
 
@@ -32,8 +33,9 @@ def downsample_curve(curve: Curve) -> Curve:
     of the drawing are unchanged: the ends of each piece are kept. Steps become straight lines along
     them if these need fewer points.
     """
-    has_point_limits = len(curve.band_x) > 0 and np.array_equal(curve.band_x, curve.x)
-    if curve.shape == "bars" or has_point_limits or len(curve) < 3:
+    # Net benefit may have its band at its points, or none; the points do not depend on that.
+    grid = curve.band_x if len(curve.band_x) else ODDS_GRID
+    if curve.shape == "bars" or np.array_equal(grid, curve.x) or len(curve) < 3:
         return curve
     return _thin_bands(_thin_points(curve), curve)
 

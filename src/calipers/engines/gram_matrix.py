@@ -55,7 +55,8 @@ def gram_columns(influences: Mapping[Request, Influence]) -> dict[Request, Float
     out = {}
     for request, column in corrected_columns.items():
         reference = _reference(request, corrected_columns)
-        out[request] = column if reference == request else column - corrected_columns[reference]
+        with np.errstate(invalid="ignore"):  # the influence on an undefined value is infinite
+            out[request] = column if reference == request else column - corrected_columns[reference]
     return out
 
 

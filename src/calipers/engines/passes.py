@@ -43,7 +43,6 @@ from calipers.engines.pass_tasks import (
     SecondPassResult,
     SquaredNorm,
 )
-from calipers.estimation import effective_sample_size
 from calipers.estimation.averages import RowSummary, estimate_from_tables
 from calipers.estimation.counts import ClassCounts, PairedCounts
 from calipers.estimation.effective_sample_size import add_interval
@@ -58,15 +57,15 @@ from calipers.estimation.rater_agreement import (
     complete_clustered_difference,
     complete_streamed_difference,
 )
-from calipers.estimation.regression import estimate_from_buffer
-from calipers.estimation.scores import table_acceleration
+from calipers.estimation.regression import estimate_from_buffer, pairwise_interval
+from calipers.estimation.scores import separated_intervals, table_acceleration
 from calipers.estimation.statistic_estimates import apply_measure, estimate_from_statistic
 from calipers.inference import intervals
 from calipers.inference.clusters import ClusterIndex
 from calipers.inference.influence import influence as score_influence
 from calipers.inference.multinomial_cells import MultinomialCells
 from calipers.inference.point_estimate import UnitSummary
-from calipers.inference.variance_estimators import Influence
+from calipers.inference.variance_estimators import Influence, TwoClassVariance
 from calipers.statistics import (
     ClassTables,
     ConfusionMatrix,
@@ -84,7 +83,7 @@ from calipers.systems.multioutput import StreamedOutputs
 
 if TYPE_CHECKING:
     from calipers.inference.intervals import Interval
-    from calipers.inference.point_estimate import PointEstimate
+    from calipers.inference.point_estimate import Limits, PointEstimate
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.statistics import FloatArray, Signs, Statistic
@@ -102,6 +101,22 @@ def _one_pass_interval() -> Interval:
 
 def _no_auxiliary(systems: Mapping[str, SystemOutput]) -> int:
     return 0
+
+
+def _separated_intervals(
+    measure: Measure, estimate: PointEstimate, table: ScoreTable, influence: Influence
+) -> Mapping[str, Limits]:
+    """Return the intervals for scores that separate the classes, from the clusters of each class.
+
+    Between the ends of the range a proportion of the smaller class has none, because the numbers
+    of its clusters do not show how much these vary.
+    """
+    space = influence.space
+    if not isinstance(space, TwoClassVariance):
+        return {}
+    methods = separated_intervals(measure, estimate.value, table, space.clusters, space.positive)
+    is_at_end = min(abs(estimate.value - end) for end in estimate.bounds) <= estimate.tolerance
+    return methods if is_at_end else {}
 
 
 def _limit_cells(statistic: Any, max_cells: int = MOST_CELLS) -> Any:
@@ -289,17 +304,24 @@ class TwoPassEvaluation:
             else:
                 estimate = estimate_from_buffer(estimate, statistic)
         error, methods, clusters = estimate.error, estimate.methods, None
+        replicates = None
         if first_pass_result.clustered:
             error = None if clustered_influence is None else lambda: clustered_influence.error
             clusters = None if clustered_influence is None else clustered_influence.space.clusters
-            methods = methods if clusters is not None and isinstance(statistic, Moments) else {}
-            is_multiclass = isinstance(statistic, ConfusionMatrix) and statistic.classes > 2
-            if (
-                clusters is not None
-                and is_multiclass
-                and effective_sample_size.is_class_average(applied_measure)
-            ):
-                methods = {"effective rows": partial(self._cell_interval, request, applied_measure)}
+            counts = None if clusters is None else self._clustered_counts(request, settings)
+            if counts is not None:
+                by_cluster = counts.point_estimate(applied_measure)
+                methods, replicates = by_cluster.methods, by_cluster.replicates
+            elif isinstance(statistic, ScoreTable) and clustered_influence is not None:
+                methods = _separated_intervals(
+                    applied_measure, estimate, statistic, clustered_influence
+                )
+            elif clusters is None or not isinstance(statistic, Moments):
+                methods = {}
+        if estimate.kind in ("correlation", "proportion of pairs"):
+            n_trials = size if clusters is None else float(clusters.n_clusters)
+            limits = partial(pairwise_interval, estimate, n_trials, clusters)
+            methods = {**methods, "of rows": limits}
         if (error is None or value is not None) and not self.engine.is_rereadable:
             error = _one_pass_interval if self._has_influence(request) else None
         return replace(
@@ -313,16 +335,17 @@ class TwoPassEvaluation:
             methods=methods,
             is_reduced=True,
             joint_distribution=joint_distribution,
-            replicates=None,
+            replicates=replicates,
+            posterior_draws=None if first_pass_result.clustered else estimate.posterior_draws,
             stratified_replicates=None,
             studentized_replicates=None,
             jackknife=None,
         )
 
-    def _cell_interval(self, request: Request, measure: Measure, level: float) -> Interval | None:
-        """Compute the interval of an average over classes from the weights of clusters in cells.
+    def _clustered_counts(self, request: Request, settings: Settings) -> ClassCounts | None:
+        """Return the counts of rows in clusters, as one row of each cluster and cell.
 
-        It is None if these weights need too much memory.
+        It is None for other statistics, and if these weights need too much memory.
         """
         statistic, cell_weights = self.statistics[request], self._cells.get(self.numbers[request])
         if cell_weights is None:
@@ -332,7 +355,7 @@ class TwoPassEvaluation:
         weight, k = cell_weights[cluster, cell_index] / self.unit, statistic.classes
         clusters = ClusterIndex(cluster.astype(np.uint32), len(cell_weights), weight)
         cells = MultinomialCells.from_flat(cell_index.astype(np.int64), (k, k), weight, clusters)
-        return effective_sample_size.class_average_interval(measure, statistic, cells, level)
+        return ClassCounts(statistic, cells, settings)
 
     def cluster_cells(self, system: str) -> FloatArray | None:
         """Return the weight of the rows of each cluster in each cell of the confusion matrix.

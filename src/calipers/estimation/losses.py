@@ -267,6 +267,8 @@ def influence(
         )
     moments = Moments.from_rows(loss, weight) if total is None else total
     derivative = loss_derivative(measure, float(measure.apply(moments)), moments)
+    if total is not None and not total.mean:
+        derivative = 0.0  # rows in batches are not resampled; the root of 0 would not vary
     if not np.isfinite(derivative):
         return None
     scaled = None if total is None else replace(total, mean=derivative * total.mean)
@@ -462,7 +464,8 @@ class _ClusterIntervals(_MeanIntervals):
     @property
     def mean_error(self) -> float:
         """Cluster-robust standard error of the mean."""
-        return self.by_cluster.error.se / self.rate
+        se = self.by_cluster.error.se
+        return se / self.rate if se > 0 else se
 
 
 class _LossIntervals(_MeanIntervals):

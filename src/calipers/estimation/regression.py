@@ -194,22 +194,24 @@ class NumericSample:
     def _methods(self, measure: MeasureLike, estimate: PointEstimate) -> dict[str, Limits]:
         if estimate.kind not in ("correlation", "proportion of pairs"):
             return {}
-        return {"of rows": partial(_pairwise_interval, estimate, self)}
+        return {"of rows": partial(pairwise_interval, estimate, self.size, self.clusters)}
 
 
-def _pairwise_interval(estimate: PointEstimate, rows: NumericSample, level: float) -> Interval:
+def pairwise_interval(
+    estimate: PointEstimate, size: float, clusters: ClusterIndex | None, level: float
+) -> Interval:
     """Return the interval of a proportion of pairs, with the number of rows as trials.
 
-    For a correlation r it is that of (1 + r)/2.
+    For a correlation r it is that of (1 + r)/2; ``size`` is the number of rows, or of clusters.
     """
-    if rows.clusters is not None and rows.clusters.n_clusters < 2:
+    if clusters is not None and clusters.n_clusters < 2:
         return intervals.no_interval("none", "too_few_clusters")
     is_correlation = estimate.kind == "correlation"
     interval = proportions.wilson(
-        (1 + estimate.value) / 2 if is_correlation else estimate.value, rows.size, level
+        (1 + estimate.value) / 2 if is_correlation else estimate.value, size, level
     )
     name = f"{interval.method}, of (1 + value)/2" if is_correlation else interval.method
-    name = name if rows.clusters is None else rows.clusters.annotate_method(name)
+    name = name if clusters is None else clusters.annotate_method(name)
     if not is_correlation:
         return replace(interval, method=name)
     return Interval(

@@ -276,63 +276,15 @@ class _ScoreEstimate:
     def methods(self) -> dict[str, Limits]:
         """Return the interval methods specific to areas and to maxima over thresholds."""
         clusters, area = self.rows.clusters, self.measure.definition.area
+        methods: dict[str, Limits] = {}
         if self.measure.definition.is_at_corner:
-            return {
-                "basic bootstrap on logits": self._basic_interval,
-                "of the smaller class": self._minority_interval,
-            }
-        if area is None:
-            definition = self.measure.definition
-            is_proportion = definition.range == (0, 1) or definition.area_fraction is not None
-            return {"of the smaller class": self._minority_interval} if is_proportion else {}
-        if clusters is None:
-            return _area_intervals(self.measure, self.value, self._table)
-        if area.name != "AUC":
-            return {"of positives": partial(_positives_interval, self.value, self._sizes[0])}
-        return {"delong": self._obuchowski, "area": self._separated_interval}
-
-    @property
-    def _sizes(self) -> tuple[float, float]:
-        """Numbers of positives and negatives, or of clusters with such rows.
-
-        They are 0 for a single cluster.
-        """
-        clusters = self.rows.clusters
-        if clusters is None:
-            return intervals.class_sizes(self._table)
-        return clusters.numbers_by_class(self.rows.positive) if clusters.n_clusters > 1 else (0, 0)
-
-    def _minority_interval(self, level: float) -> Interval:
-        """Return the interval of a proportion of the class that has fewer rows, or clusters."""
-        area_fraction, rows, suffix = self._area_fraction, min(self._sizes), "of the smaller class"
-        if not rows > 0:
-            has_one_cluster = self.rows.clusters is not None and self.rows.clusters.n_clusters < 2
-            return intervals.no_interval(
-                "none", "too_few_clusters" if has_one_cluster else "one_class"
-            )
-        if area_fraction is None:
-            return _proportion_interval(self.value, rows, suffix, level)
-        min_value = float(self.measure.apply(_reverse_table(self._table)))
-        interval = _proportion_interval(
-            (self.value - min_value) / (1 - min_value), rows * area_fraction, suffix, level
-        )
-        low, high = (min_value + (1 - min_value) * end for end in (interval.low, interval.high))
-        return replace(interval, low=low, high=high, se=(1 - min_value) * interval.se)
-
-    @property
-    def _area_fraction(self) -> float | None:
-        area_fraction = self.measure.definition.area_fraction
-        return None if area_fraction is None else area_fraction(self.measure.parameters)
-
-    def _separated_interval(self, level: float) -> Interval:
-        clusters, area = self.rows.clusters, self.measure.definition.area
-        assert clusters is not None
-        auc = (self.value - area.shift) / area.scale
-        if auc not in (0.0, 1.0):
-            return intervals.no_interval("none", "too_few_clusters")
-        return _transform_interval(
-            area, clusters.separated_interval(auc, self.rows.positive, level)
-        )
+            methods["basic bootstrap on logits"] = self._basic_interval
+        if area is not None and clusters is None:
+            return methods | _area_intervals(self.measure, self.value, self._table)
+        if area is not None and area.name == "AUC":
+            methods["delong"] = self._obuchowski
+        columns = self._table, clusters, self.rows.positive
+        return methods | separated_intervals(self.measure, self.value, *columns)
 
     def _obuchowski(self, level: float) -> Interval:
         clusters, influence = self.rows.clusters, self.influence()
@@ -396,6 +348,61 @@ class _ScoreEstimate:
             list(self.rows.replicates.map_tables(values_and_errors)), axis=1
         )
         return float(score_influence.error(self._table)), replicates, errors
+
+
+def separated_intervals(
+    measure: MeasureLike,
+    value: float,
+    table: ScoreTable,
+    clusters: ClusterIndex | None,
+    positive: npt.NDArray[np.bool_],
+) -> dict[str, Limits]:
+    """Return the intervals for scores that separate the classes, by numbers of rows or clusters.
+
+    ``clusters`` and ``positive`` are those of the rows, or of the parts of clusters of each class.
+    """
+
+    def sizes() -> tuple[float, float]:
+        """Return the numbers of positives and negatives, or of clusters with such rows.
+
+        They are 0 for a single cluster.
+        """
+        if clusters is None:
+            return intervals.class_sizes(table)
+        return clusters.numbers_by_class(positive) if clusters.n_clusters > 1 else (0, 0)
+
+    def minority_interval(level: float) -> Interval:
+        """Return the interval of a proportion of the class that has fewer rows, or clusters."""
+        rows, suffix = min(sizes()), "of the smaller class"
+        if not rows > 0:
+            has_one_cluster = clusters is not None and clusters.n_clusters < 2
+            return intervals.no_interval(
+                "none", "too_few_clusters" if has_one_cluster else "one_class"
+            )
+        if definition.area_fraction is None:
+            return _proportion_interval(value, rows, suffix, level)
+        min_value = float(measure.apply(_reverse_table(table)))
+        rows *= definition.area_fraction(measure.parameters)
+        interval = _proportion_interval((value - min_value) / (1 - min_value), rows, suffix, level)
+        low, high = (min_value + (1 - min_value) * end for end in (interval.low, interval.high))
+        return replace(interval, low=low, high=high, se=(1 - min_value) * interval.se)
+
+    def separated_interval(level: float) -> Interval:
+        assert clusters is not None
+        auc = (value - area.shift) / area.scale
+        if auc not in (0.0, 1.0):
+            return intervals.no_interval("none", "too_few_clusters")
+        return _transform_interval(area, clusters.separated_interval(auc, positive, level))
+
+    definition = measure.definition
+    area = definition.area
+    if area is not None and area.name == "AUC":
+        return {"area": separated_interval}
+    if area is not None:
+        return {"of positives": partial(_positives_interval, value, sizes()[0])}
+    is_proportion = definition.range == (0, 1) or definition.area_fraction is not None
+    has_interval = is_proportion or definition.is_at_corner
+    return {"of the smaller class": minority_interval} if has_interval else {}
 
 
 def _reverse_table(table: ScoreTable) -> ScoreTable:

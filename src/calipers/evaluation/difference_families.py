@@ -26,6 +26,7 @@ from calipers.inference.method_limits import (
 from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
 from calipers.inference.procedures import Procedure, Wald, tail_level
 from calipers.inference.two_samples import INDEPENDENT
+from calipers.inference.variance_estimators import StandardError
 from calipers.report.verdict import significance_level
 from calipers.results import Difference
 
@@ -67,9 +68,17 @@ class DifferenceStatistics:
     def from_estimate(
         cls, reading: PointEstimate, fields: dict[str, Any], procedure: Procedure, *, tests: int
     ) -> DifferenceStatistics:
-        """Build the statistics of a point estimate, with its influence vector if ``tests`` > 0."""
+        """Build the statistics of a point estimate, with its influence vector if ``tests`` > 0.
+
+        A vector of rounding errors would count as another test, or not, by chance. If nothing
+        differs, it is 0; if all units differ alike, the vector is unknown.
+        """
         influence = reading.influence() if tests and reading.influence is not None else None
         vector = None if influence is None else max_statistic.influence_vector(influence, tests)
+        error = None if vector is None else reading.standard_error
+        if vector is not None and isinstance(error, StandardError) and error.se == 0:
+            is_zero = abs(reading.value) <= reading.tolerance
+            vector = np.zeros_like(vector) if is_zero else None
         return cls(fields, procedure, vector)
 
     @property
@@ -271,7 +280,7 @@ class TestFamily:
             if unit_table is not None
         ]
         if len(oriented_tables) < len(tables):
-            vectors = [unit_table.vector for unit_table in self.all]
+            vectors = self._influence_vectors
         else:
             n_units, n_replicates = len(oriented_tables[0]), n_randomizations(settings)
             if (
@@ -300,6 +309,16 @@ class TestFamily:
             ]
         slice_keys = [unit_table.slice_key for unit_table in self.all]
         return max_statistic.gaussian_maxima(vectors, settings.seed, slice_keys, signs.tolist())
+
+    @property
+    def _influence_vectors(self) -> list[FloatArray | None]:
+        """Influence vectors; those of undefined differences are 0, as these are not tested."""
+        vectors = [statistics.vector for statistics in self.all]
+        pattern = next((vector for vector in vectors if vector is not None), np.zeros(1))
+        return [
+            vector if math.isfinite(statistics.value) else np.zeros_like(pattern)
+            for vector, statistics in zip(vectors, self.all, strict=True)
+        ]
 
     def _importance(self, units: int) -> FloatArray | None:
         """Return the weights of units for each measure, or None if all weights are 1."""

@@ -876,6 +876,8 @@ def method_rules(reading: PointEstimate) -> Sequence[MethodRule]:
         if paired and has_no_rows and settings.interval != "analytic":
             # Its units are known by their mean and its error, or their spread.
             first = (*first, *_summary_rules(rules))
+        elif settings.interval != "analytic":
+            first = (*first, *rules)
     elif settings.is_bootstrap_requested:
         first, tried = (), BOOTSTRAP[paired or reading.kind in _MEANS_OF_UNITS]
     else:
