@@ -52,6 +52,12 @@ class ReadBatch:
         """Return the rows of a batch by role."""
         stream_columns = self.columns
         columns, row_mask = self.complete(batch)
+        if row_mask is not None and not row_mask.true_count:
+            raise InputError(
+                f"all {batch.rows:,} rows from row 0 on are incomplete, and missing='drop' "
+                "does not leave out complete batches; filter them out beforehand, or use "
+                "engine='memory'"
+            )
         rows, truth = (
             len(next(iter(columns.values()))),
             _select_column(columns, stream_columns.truth),
@@ -90,12 +96,6 @@ class ReadBatch:
         columns = {**batch.columns, **text_columns}
         row_mask = self._present_mask(columns) if self.columns.missing == "drop" else None
         if row_mask is not None:
-            if not row_mask.true_count:
-                raise InputError(
-                    f"all {batch.rows:,} rows from row 0 on are incomplete, and missing='drop' "
-                    "does not leave out complete batches; filter them out beforehand, or use "
-                    "engine='memory'"
-                )
             columns = {name: column.filter(row_mask) for name, column in columns.items()}
         return columns, row_mask
 
@@ -195,7 +195,8 @@ def find_clusters(columns: StreamColumns) -> StreamColumns:
     stream, name = columns.stream, columns.cluster
     if name is None or isinstance(stream, SummedRows):
         return columns
-    names = [name, *(column for column in (columns.weight, columns.count) if column is not None)]
+    read_columns = (name, columns.weight, columns.count)
+    names = [column for column in read_columns if column is not None]
     if columns.missing == "drop":
         names = [*names, *columns.required_columns]
     clusters: _ClusterNames = stream.reduce(
