@@ -500,3 +500,41 @@ def test_net_benefit_has_the_same_points_with_and_without_a_band(
     )
     assert np.array_equal(memory.x, stream.x)
     np.testing.assert_allclose(memory.y, stream.y, rtol=1e-12)
+
+
+#: Patterns that name systems, and those of which each column belongs to a class.
+PATTERNS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
+    "scores": ("classification", {"truth": "y", "score": "s_*"}, ("a", "b")),
+    "probabilities": ("classification", {"truth": "y", "probability": "s_*"}, ("a", "b")),
+    "probabilities of named classes": (
+        "classification",
+        {"truth": "y", "probability": "s_*", "labels": [0, 1]},
+        ("a", "b"),
+    ),
+    "probabilities of two classes": (
+        "classification",
+        {"truth": "y", "probability": "p_*"},
+        ("system",),
+    ),
+    "labels": ("classification", {"truth": "y", "predicted": "k_*"}, ("a", "b")),
+    "several classes": ("classification", {"truth": "kind", "predicted": "k_*"}, ("a", "b")),
+    "numbers": ("regression", {"truth": "x", "predicted": "s_*"}, ("a", "b")),
+    "groups": ("ranking", {"group": "g", "truth": "y", "score": "s_*"}, ("a", "b")),
+    "clusterings": ("clustering", {"features": None, "labels": "k_*", "truth": "kind"}, ("a", "b")),
+}
+
+
+@pytest.mark.parametrize("call", PATTERNS)
+def test_systems_by_a_pattern(call: str) -> None:
+    verb, given, systems = PATTERNS[call]
+    random, rows = np.random.default_rng(3), np.arange(120)
+    probability = random.random(120)
+    data = {"y": rows % 2, "kind": rows % 3, "x": random.normal(size=120), "g": rows // 6}
+    data |= {"k_a": random.integers(0, 2, 120), "k_b": random.integers(0, 2, 120)}
+    data |= {"s_a": probability, "s_b": random.random(120)}
+    data |= {"p_0": 1 - probability, "p_1": probability}
+    memory, stream = (
+        getattr(cal, verb)(data=data, engine=engine, **given) for engine in ("memory", "stream")
+    )
+    assert (memory.systems, stream.systems) == (systems, systems)
+    assert [e.value for e in stream] == pytest.approx([e.value for e in memory], nan_ok=True)

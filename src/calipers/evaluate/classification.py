@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calipers.data.binary_labels import is_binary_problem
-from calipers.data.class_labels import EncodedLabels, check_classes, encode_labels
+from calipers.data.class_labels import EncodedLabels, check_classes, encode_labels, label_name
 from calipers.data.class_probabilities import has_class_columns, is_distribution
 from calipers.data.confusion_matrices import check_rows, columns_from_matrix
 from calipers.data.errors import InputError
@@ -29,6 +29,7 @@ from calipers.evaluation.stream_columns import (
     StreamColumns,
     distinct_labels,
     flatten_names,
+    systems_by_name,
     wrap_unnamed,
 )
 from calipers.evaluation.tasks import CLASSIFICATION
@@ -324,7 +325,29 @@ def _problem_from_stream(
     if len(flatten_names(columns.truth)) > 1:
         return _soft_label_problem(columns, positive, labels, threshold)
     columns = replace(columns, truth=flatten_names(columns.truth)[0])
-    return _class_problem(columns, positive, labels, threshold, undefined), columns
+    classes = () if labels is None else tuple(map(label_name, labels))
+    columns = _name_systems(columns, classes)
+    problem = _class_problem(columns, positive, labels, threshold, undefined)
+    if isinstance(problem, BinaryProblem):
+        columns = _name_systems(columns, tuple(problem.positive))
+    return problem, columns
+
+
+def _name_systems(columns: StreamColumns, classes: Sequence[str]) -> StreamColumns:
+    """Return columns in which several columns of one kind are systems by name.
+
+    Scores and probabilities have a column for each of several classes, and probabilities may have
+    one for each of two.
+    """
+    output_columns = dict(columns.output_columns)
+    for kind, by_system in columns.output_columns.items():
+        named = systems_by_name(by_system)
+        is_probability = kind == "probability"
+        if kind == "predicted" or (
+            len(classes) == 2 and not (is_probability and has_class_columns(named, classes))
+        ):
+            output_columns[kind] = named
+    return replace(columns, output_columns=output_columns)
 
 
 def _soft_label_problem(

@@ -24,7 +24,7 @@ from calipers.evaluation.finding_inputs import from_group_values
 from calipers.evaluation.shared import Statistics, column_name
 from calipers.evaluation.slice_definitions import define_slices
 from calipers.evaluation.stored_predictions import Common
-from calipers.evaluation.stream_columns import StreamColumns, file_origins
+from calipers.evaluation.stream_columns import StreamColumns, file_origins, systems_by_name
 from calipers.evaluation.topic_scores import TopicScores
 from calipers.evaluation.topic_slices import slice_topics
 from calipers.measures import Measure
@@ -479,7 +479,7 @@ def _rank_values(scores: _GroupScores, number: int, system: str | None) -> Float
 def _single_columns(columns: StreamColumns, kind: str) -> dict[str, str]:
     """Return the column of each system for a role that takes a single column."""
     by_system = {}
-    for name, column in columns.output_columns.get(kind, {}).items():
+    for name, column in systems_by_name(columns.output_columns.get(kind, {})).items():
         if not isinstance(column, str):
             raise InputError(f"{column_name(kind, name)}: has several columns, expected one")
         by_system[name] = column

@@ -536,6 +536,14 @@ def wrap_unnamed(
     )
 
 
+def systems_by_name(
+    by_system: Mapping[str, str | Mapping[str, str]],
+) -> Mapping[str, str | Mapping[str, str]]:
+    """Return columns by system, of which several of one unnamed system are systems by name."""
+    names = by_system.get(UNNAMED)
+    return names if list(by_system) == [UNNAMED] and isinstance(names, Mapping) else by_system
+
+
 #: A column with more distinct values is not a column of classes.
 MOST_CLASSES = 10_000
 

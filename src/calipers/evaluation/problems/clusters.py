@@ -40,6 +40,7 @@ from calipers.evaluation.stream_columns import (
     file_origins,
     flatten_names,
     process_memory,
+    systems_by_name,
 )
 from calipers.evaluation.stream_rows import ReadBatch
 from calipers.evaluation.stream_slices import StreamSliceDefinition, define_slices
@@ -128,10 +129,8 @@ def evaluate_cells(
     engine, features = columns.stream, flatten_names(columns.output_columns.get("features"))
     check_costs(columns)
     memory = process_memory(options.memory, engine)
-    labels = {
-        name: one_column(name, clustering)
-        for name, clustering in columns.output_columns["labels"].items()
-    }
+    named = systems_by_name(columns.output_columns["labels"])
+    labels = {name: one_column(name, clustering) for name, clustering in named.items()}
     truth_column = one_column("truth", columns.truth) if columns.truth else None
     has_slices = bool(columns.slices)
     default_names = (*(against_truth if truth_column else ()), *(OF_POINTS if features else ()))
