@@ -341,12 +341,13 @@ def _name_systems(columns: StreamColumns, classes: Sequence[str]) -> StreamColum
     """
     output_columns = dict(columns.output_columns)
     for kind, by_system in columns.output_columns.items():
-        named = systems_by_name(by_system)
+        system_columns = systems_by_name(by_system)
         is_probability = kind == "probability"
         if kind == "predicted" or (
-            len(classes) == 2 and not (is_probability and has_class_columns(named, classes))
+            len(classes) == 2
+            and not (is_probability and has_class_columns(system_columns, classes))
         ):
-            output_columns[kind] = named
+            output_columns[kind] = system_columns
     return replace(columns, output_columns=output_columns)
 
 

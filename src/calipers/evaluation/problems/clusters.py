@@ -129,8 +129,8 @@ def evaluate_cells(
     engine, features = columns.stream, flatten_names(columns.output_columns.get("features"))
     check_costs(columns)
     memory = process_memory(options.memory, engine)
-    named = systems_by_name(columns.output_columns["labels"])
-    labels = {name: one_column(name, clustering) for name, clustering in named.items()}
+    labels_by_name = systems_by_name(columns.output_columns["labels"])
+    labels = {name: one_column(name, clustering) for name, clustering in labels_by_name.items()}
     truth_column = one_column("truth", columns.truth) if columns.truth else None
     has_slices = bool(columns.slices)
     default_names = (*(against_truth if truth_column else ()), *(OF_POINTS if features else ()))
