@@ -516,6 +516,21 @@ PATTERNS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
         {"truth": "y", "probability": "p_*"},
         ("system",),
     ),
+    "probabilities of two classes by name": (
+        "classification",
+        {"truth": "y", "probability": {0: "p_0", 1: "p_1"}},
+        ("system",),
+    ),
+    "probabilities of three classes by name": (
+        "classification",
+        {"truth": "kind", "probability": {0: "t_0", 1: "t_1", 2: "t_2"}},
+        ("system",),
+    ),
+    "scores of three classes by name": (
+        "classification",
+        {"truth": "kind", "score": {0: "t_0", 1: "t_1", 2: "t_2"}},
+        ("system",),
+    ),
     "labels": ("classification", {"truth": "y", "predicted": "k_*"}, ("a", "b")),
     "several classes": ("classification", {"truth": "kind", "predicted": "k_*"}, ("a", "b")),
     "numbers": ("regression", {"truth": "x", "predicted": "s_*"}, ("a", "b")),
@@ -533,8 +548,25 @@ def test_systems_by_a_pattern(call: str) -> None:
     data |= {"k_a": random.integers(0, 2, 120), "k_b": random.integers(0, 2, 120)}
     data |= {"s_a": probability, "s_b": random.random(120)}
     data |= {"p_0": 1 - probability, "p_1": probability}
+    data |= {f"t_{k}": column for k, column in enumerate(random.dirichlet(np.ones(3), 120).T)}
     memory, stream = (
         getattr(cal, verb)(data=data, engine=engine, **given) for engine in ("memory", "stream")
     )
     assert (memory.systems, stream.systems) == (systems, systems)
     assert [e.value for e in stream] == pytest.approx([e.value for e in memory], nan_ok=True)
+
+
+def test_merged_states_of_clusters_do_not_take_rows_as_independent(tmp_path: Path) -> None:
+    """The errors of a cluster are alike, so that 20 clusters do not show what 400 rows would."""
+    random, cluster = np.random.default_rng(0), np.arange(400) // 20
+    kind = random.integers(0, 3, 400)
+    data = {"y": kind, "h": np.where(np.repeat(random.random(20) < 0.5, 20), kind, 0)}
+    data["c"] = cluster
+    paths = [tmp_path / f"{k}.state" for k in range(2)]
+    for path, rows in zip(paths, (slice(0, 200), slice(200, 400)), strict=True):
+        part = {name: column[rows] for name, column in data.items()}
+        given = {"data": part, "cluster": "c", "labels": [0, 1, 2], "engine": "stream"}
+        cal.save_state(cal.classification("y", "h", **given), path)
+    whole = cal.classification("y", "h", data=data, cluster="c", labels=[0, 1, 2])
+    assert "low-recall-class" not in {f.kind for f in whole.findings}
+    assert not cal.merge_states(paths).findings

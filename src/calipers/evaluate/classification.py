@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calipers.data.binary_labels import is_binary_problem
-from calipers.data.class_labels import EncodedLabels, check_classes, encode_labels, label_name
+from calipers.data.class_labels import EncodedLabels, check_classes, encode_labels
 from calipers.data.class_probabilities import has_class_columns, is_distribution
 from calipers.data.confusion_matrices import check_rows, columns_from_matrix
 from calipers.data.errors import InputError
@@ -325,28 +325,29 @@ def _problem_from_stream(
     if len(flatten_names(columns.truth)) > 1:
         return _soft_label_problem(columns, positive, labels, threshold)
     columns = replace(columns, truth=flatten_names(columns.truth)[0])
-    classes = () if labels is None else tuple(map(label_name, labels))
-    columns = _name_systems(columns, classes)
-    problem = _class_problem(columns, positive, labels, threshold, undefined)
-    if isinstance(problem, BinaryProblem):
-        columns = _name_systems(columns, tuple(problem.positive))
-    return problem, columns
+    if labels is not None:
+        encoded = encode_labels(list(labels), "labels")
+        encoded = EncodedLabels(tuple(labels), np.arange(len(encoded.codes)), ordered=True)
+    else:
+        encoded = encode_labels(distinct_labels(columns.stream, columns.truth, "truth"), "truth")
+        check_classes(encoded, columns.stream.rows or MOST_CLASSES)
+    columns = _name_systems(columns, encoded.names)
+    return _class_problem(columns, encoded, positive, labels, threshold, undefined), columns
 
 
 def _name_systems(columns: StreamColumns, classes: Sequence[str]) -> StreamColumns:
-    """Return columns in which several columns of one kind are systems by name.
+    """Return columns by system, where several columns of one kind may be of systems or of classes.
 
     Scores and probabilities have a column for each of several classes, and probabilities may have
-    one for each of two.
+    one for each of two. Others belong to systems.
     """
     output_columns = dict(columns.output_columns)
     for kind, by_system in columns.output_columns.items():
         system_columns = systems_by_name(by_system)
-        is_probability = kind == "probability"
-        if kind == "predicted" or (
-            len(classes) == 2
-            and not (is_probability and has_class_columns(system_columns, classes))
-        ):
+        is_by_class = kind == "probability" or (kind == "score" and len(classes) > 2)
+        if is_by_class and has_class_columns(system_columns, classes):
+            output_columns[kind] = wrap_unnamed(system_columns)
+        elif kind == "predicted" or len(classes) <= 2:
             output_columns[kind] = system_columns
     return replace(columns, output_columns=output_columns)
 
@@ -368,19 +369,13 @@ def _soft_label_problem(
 
 def _class_problem(
     columns: StreamColumns,
+    encoded: EncodedLabels,
     positive: Any,
     labels: Sequence[Any] | None,
     threshold: Threshold,
     undefined: str,
 ) -> Problem:
     """Choose the binary or multiclass problem for the columns of a stream."""
-    assert isinstance(columns.truth, str)
-    if labels is not None:
-        encoded = encode_labels(list(labels), "labels")
-        encoded = EncodedLabels(tuple(labels), np.arange(len(encoded.codes)), ordered=True)
-    else:
-        encoded = encode_labels(distinct_labels(columns.stream, columns.truth, "truth"), "truth")
-        check_classes(encoded, columns.stream.rows or MOST_CLASSES)
     scores = [
         output
         for kind, by_system in columns.output_columns.items()

@@ -100,7 +100,7 @@ def from_binary(sample: Sample, results: EvaluationResults) -> tuple[Finding, ..
     if cells is None and table is not None:
         names = next(iter(sample.template_systems.values())).labels.names
         matrix = replace(table.to_confusion_matrix(math.inf), labels=names)
-        cells = BinaryCells(matrix, sample.n_clusters or 0)
+        cells = BinaryCells(matrix, sample.n_clusters or int(sample.is_clustered))
     if _has_separate_rows(sample):
         return _collect_findings(
             sample,
@@ -176,7 +176,8 @@ def from_multiclass(sample: Sample, results: EvaluationResults) -> tuple[Finding
 
 def _cells(sample: Sample, matrix: ConfusionMatrix, name: str, system: Any) -> ConfusionCells:
     """Return the counts of a system, with cluster-robust errors where rows come in clusters."""
-    k, n_clusters = matrix.classes, sample.n_clusters or 0
+    # Of an unknown number of clusters there is no error, as of a single one.
+    k, n_clusters = matrix.classes, sample.n_clusters or int(sample.is_clustered)
 
     @cache
     def cells() -> FloatArray | None:
@@ -285,7 +286,7 @@ def _outputs(
     The result is empty if only a subset of the rows is in memory, or if rows have frequencies and
     are repeated on purpose.
     """
-    clustered = sample.n_clusters is not None
+    clustered = sample.is_clustered
     has_all_rows = visible is not None and visible.is_complete and not visible.has_counts
     return (RowOutputs(truth, predictions, errors, clustered),) if has_all_rows else ()
 

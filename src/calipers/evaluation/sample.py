@@ -510,6 +510,11 @@ class Sample(ABC):
     def n_clusters(self) -> int | None:
         """Number of clusters of rows, or None without clusters or if it is unknown."""
 
+    @property
+    def is_clustered(self) -> bool:
+        """Whether rows come in clusters, the number of which may be unknown."""
+        return self.n_clusters is not None
+
     def omit_measures(self, measures: Sequence[Measure]) -> Sample:
         """Return the sample with some of its measures."""
         raise NotImplementedError

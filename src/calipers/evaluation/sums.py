@@ -393,6 +393,11 @@ class StreamedSample(Sample):
         return len(self.read_batch.clusters) if is_countable else None
 
     @property
+    def is_clustered(self) -> bool:
+        """Whether rows come in clusters, the number of which states and pipes do not know."""
+        return self.passes.first_result.clustered
+
+    @property
     def is_rereadable(self) -> bool:
         """Whether the rows can be read again."""
         return self.engine.is_rereadable
