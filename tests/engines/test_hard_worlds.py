@@ -570,3 +570,15 @@ def test_merged_states_of_clusters_do_not_take_rows_as_independent(tmp_path: Pat
     whole = cal.classification("y", "h", data=data, cluster="c", labels=[0, 1, 2])
     assert "low-recall-class" not in {f.kind for f in whole.findings}
     assert not cal.merge_states(paths).findings
+
+
+@pytest.mark.parametrize("weight", [0.5, 1.0, 3.0])
+def test_tables_of_classes_with_equal_weights_are_of_rows(weight: float) -> None:
+    data = {"y": list("aabbb") * 4, "p": list("ababb") * 4, "w": [weight] * 20}
+    data |= {"t": ["x", "x|z", "z", "", "x"] * 4, "q": ["x", "x", "z", "z", ""] * 4}
+    for engine in ("memory", "stream"):
+        given = {"data": data, "weight": "w", "engine": engine}
+        table = cal.classification("y", "p", labels=["a", "b", "c"], **given).label_tables[0]
+        assert table.truth.tolist() == [8, 12, 0]
+        table = cal.multilabel("t", "q", separator="|", measures=["F1[x]"], **given).label_tables[0]
+        assert table.truth.tolist() == pytest.approx([12, 8])

@@ -174,7 +174,7 @@ class MulticlassProblem(ClassificationProblem):
         sizes = (
             sample.first_system.problem.sizes
             if sample.in_memory_systems
-            else sample.passes.first_result.auxiliary
+            else sample.passes.first_result.auxiliary / sample.passes.unit
         )
         return np.asarray(sizes)
 

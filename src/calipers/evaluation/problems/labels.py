@@ -237,7 +237,8 @@ class MultilabelProblem(Problem):
     def _sizes(self, sample: Any) -> FloatArray:
         """Return the weight of the rows with each label."""
         if not sample.in_memory_systems:
-            return np.asarray(sample.passes.first_result.auxiliary.sizes[:-1])
+            passes = sample.passes
+            return np.asarray(passes.first_result.auxiliary.sizes[:-1] / passes.unit)
         system = sample.first_system
         total = len(system.truth) if system.weight is None else float(system.weight.sum())
         return np.asarray(system.label_proportions * total)
