@@ -324,12 +324,13 @@ def _problem_from_stream(
     """
     if len(flatten_names(columns.truth)) > 1:
         return _soft_label_problem(columns, positive, labels, threshold)
-    columns = replace(columns, truth=flatten_names(columns.truth)[0])
+    (truth,) = flatten_names(columns.truth)
+    columns = replace(columns, truth=truth)
     if labels is not None:
         encoded = encode_labels(list(labels), "labels")
         encoded = EncodedLabels(tuple(labels), np.arange(len(encoded.codes)), ordered=True)
     else:
-        encoded = encode_labels(distinct_labels(columns.stream, columns.truth, "truth"), "truth")
+        encoded = encode_labels(distinct_labels(columns.stream, truth, "truth"), "truth")
         check_classes(encoded, columns.stream.rows or MOST_CLASSES)
     columns = _name_systems(columns, encoded.names)
     return _class_problem(columns, encoded, positive, labels, threshold, undefined), columns
