@@ -181,7 +181,7 @@ def test_calibration_errors_are_turned(rows: Rows, design: str) -> None:
 @data
 @designs
 def test_counts(rows: Rows, design: str) -> None:
-    """In draws of the cells, or of rows that weigh; of few clusters by how much they move it."""
+    """In draws of the cells, of weighted rows by their sums; of clusters by how they move it."""
     a, b = (by_hand.f1(rows.truth, p >= 0.5) for p in (rows.a, rows.b))
     w, found = weight_of(rows, design), of(rows, "F1", design)
     value = float(a(w) - b(w))
@@ -191,15 +191,16 @@ def test_counts(rows: Rows, design: str) -> None:
         held = sum(own / own.sum() for own in margins)
         check(found, value, *by_hand.by_cluster(moved, rows.cluster, held))
         return
+    cell = 4 * rows.truth + 2 * (rows.a >= 0.5) + (rows.b >= 0.5)
+    cells, index, counts = np.unique(cell, return_inverse=True, return_counts=True)
+    generator = np.random.Generator(np.random.Philox(0))
     if design == "plain":
-        cell = 4 * rows.truth + 2 * (rows.a >= 0.5) + (rows.b >= 0.5)
-        cells, counts = np.unique(cell, return_counts=True)
-        generator = np.random.Generator(np.random.Philox(0))
         times = generator.multinomial(rows.n, counts / rows.n, DRAWS).astype(float)
-        y, first, second = cells // 4, cells // 2 % 2, cells % 2
-        drawn = by_hand.f1(y, first)(times) - by_hand.f1(y, second)(times)
     else:
-        drawn = a(weights(rows, design)) - b(weights(rows, design))
+        total, squares = np.bincount(index, w), np.bincount(index, w**2)
+        times = generator.poisson(total**2 / squares, (DRAWS, len(cells))) * squares / total
+    y, first, second = cells // 4, cells // 2 % 2, cells % 2
+    drawn = by_hand.f1(y, first)(times) - by_hand.f1(y, second)(times)
     assert limits(found) == near(*middle(drawn))
     assert found.p == pytest.approx(of_replicates(drawn), rel=1e-9)
     df = degrees(rows, design, 0 * rows.truth)

@@ -318,7 +318,8 @@ class TwoPassEvaluation:
                 )
             elif clusters is None or not isinstance(statistic, Moments):
                 methods = {}
-        if estimate.kind in ("correlation", "proportion of pairs"):
+        is_pairwise = estimate.kind in ("correlation", "proportion of pairs")
+        if is_pairwise and 1 - abs(estimate.value) <= estimate.tolerance:
             n_trials = size if clusters is None else float(clusters.n_clusters)
             limits = partial(pairwise_interval, estimate, n_trials, clusters)
             methods = {**methods, "of rows": limits}

@@ -48,7 +48,7 @@ class QuantilePredictions:
     row_name: Callable[[int], str] | None = "row {}".format
 
 
-@rule("miscoverage", "caution", PredictionIntervals, cost="sums")
+@rule("miscoverage", "caution", PredictionIntervals, cost="rows")
 def miscoverage(subject: Subject, intervals: PredictionIntervals) -> Iterator[Claim]:
     """Coverage of a central prediction interval is not nominal: its interval excludes the level."""
     for nominal in intervals.levels:
@@ -66,6 +66,7 @@ def _miscoverage_message(subject: Subject, name: str, nominal: float) -> Finding
         {"coverage": coverage, "nominal coverage": nominal},
         subject.shown_among(name, f"interval-score@{nominal:.10g}", f"mean-width@{nominal:.10g}"),
         aspect=f"{nominal:.10g}, {remedy}",
+        of_all_rows=True,
     )
 
 

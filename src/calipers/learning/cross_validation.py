@@ -279,7 +279,8 @@ def cross_validate(
     }  # fmt: skip
     if y is not None and truth is not None:
         raise InputError("y= and truth= are the same; give one")
-    categories = ("truth", "predicted") if task == "classification" else ()
+    is_classification = isinstance(task, str) and task == "classification"
+    categories = ("truth", "predicted") if is_classification else ()
     rows = collect_columns(columns, data=data, categories=categories)
     checked_columns = dict(rows.columns)
     call = _Options(

@@ -695,7 +695,8 @@ def _definition(definition: Definition, anchor: str) -> Term:
         f"``{reason}``, {meaning}" for reason, meaning in definition.undefined.items()
     )
     details = [traits, *([f"Undefined: {reasons}."] if reasons else [])]
-    return Term(shorten_name(definition.measure), definition.description, details, anchor)
+    description = " ".join(definition.description.split())  # in lines of the source
+    return Term(shorten_name(definition.measure), description, details, anchor)
 
 
 # --- Comparisons ----------------------------------------------------------------------------------
