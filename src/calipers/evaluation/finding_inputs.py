@@ -100,7 +100,7 @@ def from_binary(sample: Sample, results: EvaluationResults) -> tuple[Finding, ..
     if cells is None and table is not None:
         names = next(iter(sample.template_systems.values())).labels.names
         matrix = replace(table.to_confusion_matrix(math.inf), labels=names)
-        cells = BinaryCells(matrix, sample.n_clusters or int(sample.is_clustered))
+        cells = BinaryCells(matrix, _cluster_count(sample))
     if _has_separate_rows(sample):
         return _collect_findings(
             sample,
@@ -174,10 +174,14 @@ def from_multiclass(sample: Sample, results: EvaluationResults) -> tuple[Finding
     return _collect_findings(sample, data_by_system, data, results)
 
 
+def _cluster_count(sample: Sample) -> int:
+    """Return the number of clusters, 0 without any; 1, which has no error, if it is unknown."""
+    return sample.n_clusters or int(sample.is_clustered)
+
+
 def _cells(sample: Sample, matrix: ConfusionMatrix, name: str, system: Any) -> ConfusionCells:
     """Return the counts of a system, with cluster-robust errors where rows come in clusters."""
-    # Of an unknown number of clusters there is no error, as of a single one.
-    k, n_clusters = matrix.classes, sample.n_clusters or int(sample.is_clustered)
+    k, n_clusters = matrix.classes, _cluster_count(sample)
 
     @cache
     def cells() -> FloatArray | None:
@@ -230,7 +234,7 @@ def from_multilabel(sample: Sample, results: EvaluationResults) -> tuple[Finding
         *set_functions,
         visible.is_complete,
     )
-    predictions = {name: first_system.predicted for name, first_system in rows.items()}
+    predictions = {name: system.predicted for name, system in rows.items()}
     data_by_system = {
         n: () if sets is None else (MultilabelPredictions(labels, sets),)
         for n, sets in predictions.items()
